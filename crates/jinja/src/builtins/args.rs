@@ -72,14 +72,8 @@ impl<'a> Args<'a> {
 
     /// A whole number, if the argument is given.
     pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
-        let value = self.get(index, name);
-        if value.is_undefined() || value.is_none() {
-            return Ok(None);
-        }
-        match value.as_i64() {
-            Some(number) => Ok(Some(number)),
-            None => Err(invalid(format!("{name} must be an integer"))),
-        }
+        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else { return Ok(None) };
+        value.as_i64().map(Some).ok_or_else(|| invalid(format!("{name} must be an integer")))
     }
 
     /// A text, if the argument is given.
@@ -87,12 +81,9 @@ impl<'a> Args<'a> {
         if let Some(text) = self.positional.get(index).and_then(as_text) {
             return Ok(Some(Cow::Borrowed(text)));
         }
-        let value = self.get(index, name);
-        match as_text(&value) {
-            Some(text) => Ok(Some(Cow::Owned(text.to_owned()))),
-            None if value.is_undefined() || value.is_none() => Ok(None),
-            None => Err(invalid(format!("{name} must be a string"))),
-        }
+        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else { return Ok(None) };
+        let text = as_text(&value).ok_or_else(|| invalid(format!("{name} must be a string")))?;
+        Ok(Some(Cow::Owned(text.to_owned())))
     }
 
     /// A text; an error if it is missing.

@@ -70,8 +70,7 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         return Ok(());
     }
     match value.kind() {
-        ValueKind::None => out.push_str("null"),
-        ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
+        ValueKind::None | ValueKind::Bool => out.push_str(&key_text(value)),
         ValueKind::Number => match float(value) {
             Some(number) if number.is_nan() => out.push_str("NaN"),
             Some(number) if number.is_infinite() => out.push_str(if number > 0.0 { "Infinity" } else { "-Infinity" }),

@@ -1,6 +1,5 @@
 //! What trials show of a template. Each is found when it is first asked for, and kept; all of them can be stored.
 
-use std::ops::Deref;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -24,17 +23,9 @@ impl<T> Default for Found<T> {
     }
 }
 
-impl<T> Deref for Found<T> {
-    type Target = OnceLock<T>;
-
-    fn deref(&self) -> &OnceLock<T> {
-        &self.0
-    }
-}
-
 impl<T: Serialize> Serialize for Found<T> {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        self.get().serialize(to)
+        self.0.get().serialize(to)
     }
 }
 
@@ -64,6 +55,10 @@ pub struct Findings {
     names_results: Found<bool>,
 }
 
+fn index_of(role: &str) -> Option<usize> {
+    ROLES.iter().position(|known| *known == role)
+}
+
 impl Template {
     /// The engine of the trials for one finding: what others take does not matter.
     fn trials(&self) -> Engine {
@@ -72,12 +67,12 @@ impl Template {
 
     /// The template's capabilities. The first call determines them, with a few renders.
     pub fn caps(&self) -> &Caps {
-        self.findings.caps.get_or_init(|| caps::find(&self.trials(), self.source()))
+        self.findings.caps.0.get_or_init(|| caps::find(&self.trials(), self.source()))
     }
 
     /// Whether arguments of calls that are not JSON are rendered.
     pub(crate) fn shows_any_arguments(&self) -> bool {
-        *self.findings.any_arguments.get_or_init(|| caps::shows_any_arguments(&self.trials(), self.caps()))
+        *self.findings.any_arguments.0.get_or_init(|| caps::shows_any_arguments(&self.trials(), self.caps()))
     }
 
     /// The id of a call of our own, of the form that the model's have. Where a template writes a call's id and not its name, the
@@ -87,18 +82,18 @@ impl Template {
     }
 
     fn is_named_by_id(&self) -> bool {
-        *self.findings.named_by_id.get_or_init(|| caps::named_by_id(&self.trials(), self.caps()))
+        *self.findings.named_by_id.0.get_or_init(|| caps::named_by_id(&self.trials(), self.caps()))
     }
 
     /// The texts that the template writes for media of this role.
     pub(crate) fn media(&self, role: &str) -> Option<&media::Shown> {
-        let (_, found) = ROLES.iter().zip(&self.findings.media).find(|(known, _)| **known == role)?;
-        Some(found.get_or_init(|| media::shown(&self.trials(), self.source(), role, self.caps())))
+        let found = &self.findings.media[index_of(role)?];
+        Some(found.0.get_or_init(|| media::shown(&self.trials(), self.source(), role, self.caps())))
     }
 
     /// The namespace in which the template writes the names of calls, or nothing, and what it writes between another one and a name.
     pub(crate) fn namespaces(&self) -> &[String; 2] {
-        self.findings.namespaces.get_or_init(|| {
+        self.findings.namespaces.0.get_or_init(|| {
             let trials = self.trials();
             let prompt = |message: &Value| caps::prompt_with(&trials, message);
             offered::namespaces(self.source(), self.caps(), prompt)
@@ -107,28 +102,28 @@ impl Template {
 
     /// What the template does with each level of effort.
     pub(crate) fn levels(&self) -> &[Level; LADDER.len()] {
-        self.findings.levels.get_or_init(|| caps::levels(&self.trials()))
+        self.findings.levels.0.get_or_init(|| caps::levels(&self.trials()))
     }
 
     /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
     pub(crate) fn has_other_switch(&self) -> bool {
         let names = || self.has_word(OTHER_SWITCH) && !self.has_word(THINKS);
-        *self.findings.other_switch.get_or_init(|| names() && caps::has_other_switch(&self.trials()))
+        *self.findings.other_switch.0.get_or_init(|| names() && caps::has_other_switch(&self.trials()))
     }
 
     /// Whether the name of a result is rendered.
     pub(crate) fn names_results(&self) -> bool {
-        *self.findings.names_results.get_or_init(|| caps::names_results(&self.trials(), self.caps()))
+        *self.findings.names_results.0.get_or_init(|| caps::names_results(&self.trials(), self.caps()))
     }
 
     /// Whether a conversation without tools and documents renders if both are none.
     pub(crate) fn takes_none(&self) -> bool {
-        *self.findings.takes_none.get_or_init(|| caps::takes_none(&self.trials()))
+        *self.findings.takes_none.0.get_or_init(|| caps::takes_none(&self.trials()))
     }
 
     /// Where the template reads reasoning.
     pub fn reasoning_in(&self) -> &ReasoningIn {
-        self.findings.reasoning_in.get_or_init(|| {
+        self.findings.reasoning_in.0.get_or_init(|| {
             let trials = self.trials();
             ReasoningIn::of(self.source(), |message: &Value| caps::prompt_with(&trials, message))
         })
@@ -136,8 +131,8 @@ impl Template {
 
     /// How the content of this role may be given.
     pub(crate) fn form(&self, role: &str) -> Form {
-        let known = ROLES.iter().zip(&self.findings.forms).find(|(known, _)| **known == role);
-        known.map_or(Form::Unknown, |(_, form)| *form.get_or_init(|| Form::of(&self.trials(), role, self.caps())))
+        let Some(index) = index_of(role) else { return Form::Unknown };
+        *self.findings.forms[index].0.get_or_init(|| Form::of(&self.trials(), role, self.caps()))
     }
 
     /// What trials show of it, all of it, as [`Template::stored`] takes it.

@@ -17,7 +17,7 @@ use minijinja::value::Object;
 const DIGITS: usize = 5;
 /// The base of the number.
 const BASE: usize = 16;
-/// The number of letters: digits, and the variants of [`Letter`].
+/// The number of letters: digits, and the variants of [`Edge`] in their order.
 const LETTERS: usize = BASE + 6;
 
 /// The maximum number of values.
@@ -29,13 +29,6 @@ const LEAD: u8 = 0xea;
 /// The letters of the labels of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Labels([char; LETTERS]);
-
-/// The meaning of a letter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Letter {
-    Digit(usize),
-    Edge(Edge),
-}
 
 /// The kind of a label. Those of values have a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +80,7 @@ impl Labels {
     }
 
     fn edge(&self, edge: Edge) -> char {
-        let index = EDGES.iter().position(|known| *known == edge).expect("all edges are listed");
-        self.0[BASE + index]
+        self.0[BASE + edge as usize]
     }
 
     fn write(&self, edge: Edge, value: usize, out: &mut String) {
@@ -172,8 +164,8 @@ impl Labels {
         char::from_u32(code).filter(|letter| self.0.contains(letter))
     }
 
-    /// The letter at the start of `text`, and its length.
-    fn letter(&self, text: &str) -> Option<(Letter, usize)> {
+    /// The index of the letter at the start of `text`, and its length.
+    fn letter(&self, text: &str) -> Option<(usize, usize)> {
         let (letter, length) = match text.chars().next()? {
             '\\' => {
                 let slashes = if text.starts_with("\\\\") { 2 } else { 1 };
@@ -181,18 +173,17 @@ impl Labels {
             }
             letter => (letter, letter.len_utf8()),
         };
-        let index = self.0.iter().position(|known| *known == letter)?;
-        let letter = if index < BASE { Letter::Digit(index) } else { Letter::Edge(EDGES[index - BASE]) };
-        Some((letter, length))
+        Some((self.0.iter().position(|known| *known == letter)?, length))
     }
 
     /// The label at the start of `text`: its kind, its number and its length.
     fn read(&self, text: &str) -> Option<(Edge, usize, usize)> {
-        let (Letter::Edge(edge), mut length) = self.letter(text)? else { return None };
+        let (letter, mut length) = self.letter(text)?;
+        let edge = EDGES[letter.checked_sub(BASE)?];
         let mut value = 0;
         if !matches!(edge, Edge::OpenBlock | Edge::CloseBlock) {
             for _ in 0..DIGITS {
-                let (Letter::Digit(digit), more) = self.letter(&text[length..])? else { return None };
+                let (digit, more) = self.letter(&text[length..]).filter(|(digit, _)| *digit < BASE)?;
                 value = value * BASE + digit;
                 length += more;
             }

@@ -19,11 +19,10 @@ const NESTED: usize = 100;
 
 /// `text % values`: the items of a tuple in order, the values of a map by name, or a single value.
 pub fn format(text: &str, values: &Value) -> Result<String> {
-    let list = as_list(values);
-    let tuple = list.filter(|list| list.form.is_tuple()).map(List::items).transpose()?;
-    let many = tuple.is_some() || list.is_some() || as_dict(values).is_some();
+    let tuple = as_list(values).filter(|list| list.form.is_tuple()).map(List::items).transpose()?;
+    // Not all of a list or a map need be used.
+    let needs_all = tuple.is_some() || as_list(values).is_none() && as_dict(values).is_none();
     let mut next = Values { given: tuple.unwrap_or_else(|| vec![values.clone()]), used: 0, work: Work::default() };
-    let is_tuple = list.is_some_and(|list| list.form.is_tuple());
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('%') {
@@ -32,7 +31,7 @@ pub fn format(text: &str, values: &Value) -> Result<String> {
         check_text(out.len())?;
     }
     out.push_str(rest);
-    if next.used < next.given.len() && (is_tuple || !many) {
+    if next.used < next.given.len() && needs_all {
         return Err(wrong("there are more values than places for them"));
     }
     Ok(out)

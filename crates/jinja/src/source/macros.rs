@@ -219,13 +219,7 @@ fn reads_variable(text: &str, name: &str) -> bool {
         pos = at + 2;
         let end = if text[at..].starts_with("{{") { "}}" } else { "%}" };
         let mut before = Token::None;
-        let reads = |token: Token<'_>| {
-            let attribute = std::mem::replace(&mut before, Token::None) == Token::Sign(".");
-            if token == Token::Sign(".") {
-                before = Token::Sign(".");
-            }
-            token == Token::Name(name) && !attribute
-        };
+        let reads = |token| std::mem::replace(&mut before, token) != Token::Sign(".") && token == Token::Name(name);
         let start = pos + usize::from(text[pos..].starts_with(['-', '+']));
         if !text[at..].starts_with("{#") && tokens(text, start, end).any(reads) {
             return true;
