@@ -60,7 +60,8 @@ pub use request::prepare::{Prepared, ReasoningIn, blocks, prepare, resolve};
 pub use request::roles::{Arranged, Fit};
 pub use request::said::{Said, is_system, lost};
 pub use request::tools::Tools;
-pub use source::texts::{SourceParts, SourceText, place};
+pub use source::rewrite::place;
+pub use source::texts::{SourceParts, SourceText};
 use source::{macros, rewrite};
 
 /// The capabilities of a template, found by trial renders.

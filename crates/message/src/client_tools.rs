@@ -47,13 +47,10 @@ impl ClientTool {
 
     /// The tool whose calls are such items of Responses, and whether the item is the call's output.
     pub fn of_item(kind: &str) -> Option<(&'static ClientTool, bool)> {
-        let (call, is_output) = match kind.strip_suffix("_output") {
-            Some(call) => {
-                (call.strip_suffix("_call").map_or_else(|| format!("{call}_call"), |_| call.to_owned()), true)
-            }
-            None => (kind.to_owned(), false),
-        };
-        let tool = CLIENT_TOOLS.iter().find(|tool| tool.item.is_some_and(|(item, _)| item == call))?;
+        let (call, is_output) = kind.strip_suffix("_output").map_or((kind, false), |call| (call, true));
+        // An output may have the name of its call without the end.
+        let is_item = |item: &str| item == call || is_output && item.strip_suffix("_call") == Some(call);
+        let tool = CLIENT_TOOLS.iter().find(|tool| tool.item.is_some_and(|(item, _)| is_item(item)))?;
         Some((tool, is_output))
     }
 

@@ -3,9 +3,9 @@
 use minijinja::State;
 use minijinja::value::Value;
 
+use super::args::{Args, Call};
+use super::json;
 use crate::budget::{check_text, work};
-use crate::builtins::args::{Args, Call};
-use crate::builtins::json;
 use crate::fault::{Result, invalid};
 use crate::python::memo::Layout;
 use crate::python::numbers::{self, integer, real, signed, truncate, whole};

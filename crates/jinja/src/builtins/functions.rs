@@ -3,8 +3,8 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
+use super::args::{Args, Call};
 use crate::budget::charge_items;
-use crate::builtins::args::{Args, Call};
 use crate::fault::{Result, invalid};
 use crate::python::namespace::Namespace;
 use crate::python::pyobject::{Dict, Form, List, items, own, pairs};

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
+use super::args::{Args, Call};
+use super::filters::{self, pair_list, tuples};
 use crate::budget::{self, charge, charge_container, charge_items, check_text};
-use crate::builtins::args::{Args, Call};
-use crate::builtins::filters::{self, pair_list, tuples};
 use crate::fault::{Result, invalid};
 use crate::probe::labels::Labels;
 use crate::python::numbers;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
+use super::args::{Args, exactly};
+use super::filters::pair_list;
 use crate::budget::{self, charge_items};
-use crate::builtins::args::{Args, exactly};
-use crate::builtins::filters::pair_list;
 use crate::fault::{Result, invalid};
 use crate::python::numbers::{self, integer};
 use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, own, pairs};

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State};
 
+use super::list_filters::is_filter;
 use crate::budget;
-use crate::builtins::list_filters::is_filter;
 use crate::fault::Result;
 use crate::python::numbers::{self, compare, real, remainder};
 use crate::python::pyobject::{List, Text, as_text};

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::trace::{Trace, Usage, Use};
 use crate::Caps;
 use crate::env::Engine;
-use crate::probe::trace::{Trace, Usage, Use};
 use crate::python::from_json::traced;
 use crate::request::context::{EFFORT, NOW, OTHER_SWITCH, THINKS, preserve_reasoning};
 use crate::request::effort::{LADDER, Level};

@@ -7,13 +7,13 @@ use minijinja::ErrorKind;
 use minijinja::value::Value;
 use serde_json::Value as Json;
 
+use super::memo::{Part, ToolMemo};
+use super::numbers::whole;
+use super::pyobject::{Source, Text, nested_dict, nested_list, unread_dict};
+use super::scalar::Scalar;
 use crate::fault::Result;
 use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
-use crate::python::memo::{Part, ToolMemo};
-use crate::python::numbers::whole;
-use crate::python::pyobject::{Source, Text, nested_dict, nested_list, unread_dict};
-use crate::python::scalar::Scalar;
 use chatparse_base::number;
 
 /// Converts JSON. Integers stay integers.

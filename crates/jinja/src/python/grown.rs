@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use minijinja::value::{Object, ObjectRepr, Value};
 use minijinja::{Error, ErrorKind, State};
 
+use super::ops;
+use super::pyobject::as_text;
+use super::pyrepr::text;
+use super::scalar::without_labels;
 use crate::budget::{self, LARGE, charge_output, check_text};
 use crate::fault::{Result, lock};
-use crate::python::ops;
-use crate::python::pyobject::as_text;
-use crate::python::pyrepr::text;
-use crate::python::scalar::without_labels;
 
 /// The beginning of a text that others go on with. Only a namespace holds one: what reads it gets a text.
 #[derive(Debug)]

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{ErrorKind, State};
 
+use super::grown;
+use super::pydict::Map;
+use super::pyobject::{Dict, as_dict, own};
+use super::pyrepr;
 use crate::budget::{charge_container, note_items};
 use crate::builtins::args::exactly;
 use crate::fault::{Result, invalid, lock};
-use crate::python::grown;
-use crate::python::pydict::Map;
-use crate::python::pyobject::{Dict, as_dict, own};
-use crate::python::pyrepr;
 
 /// Names and their values. The values are data, so they cannot refer to the namespace.
 #[derive(Debug)]

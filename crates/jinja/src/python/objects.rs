@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value};
 
+use super::pyobject::{Dict, Form, List};
+use super::pyrepr;
 use crate::budget::note_items;
-use crate::python::pyobject::{Dict, Form, List};
-use crate::python::pyrepr;
 
 impl Object for List {
     fn repr(self: &Arc<Self>) -> ObjectRepr {

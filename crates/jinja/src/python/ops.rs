@@ -6,14 +6,14 @@ use std::cmp::Ordering;
 use minijinja::State;
 use minijinja::value::{Value, ValueKind};
 
+use super::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
+use super::printf;
+use super::pyobject::{Dict, List, as_dict, as_list, as_text, items, pairs};
+use super::pyrepr::text;
 use crate::budget::{self, charge, charge_items, check_text};
 use crate::builtins::args::exactly;
 use crate::builtins::filters::escaped;
 use crate::fault::{Result, invalid};
-use crate::python::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
-use crate::python::printf;
-use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, pairs};
-use crate::python::pyrepr::text;
 use crate::reading;
 
 /// `a ~ b ~ c`: concatenates the texts.

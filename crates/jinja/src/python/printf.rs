@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use minijinja::formatting::FormatStyle;
 use minijinja::value::{Value, ValueKind};
 
+use super::numbers::{self, integer};
+use super::pyobject::{List, as_dict, as_list, as_text};
+use super::pyrepr::{self, repr, text};
+use super::scalar::without_labels;
+use super::spec::{self, leading_number, wrong};
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
 use crate::fault::Result;
-use crate::python::numbers::{self, integer};
-use crate::python::pyobject::{List, as_dict, as_list, as_text};
-use crate::python::pyrepr::{self, repr, text};
-use crate::python::scalar::without_labels;
-use crate::python::spec::{self, leading_number, wrong};
 
 /// The maximum length of nested braces, and of the text that replaces them.
 const NESTED: usize = 100;

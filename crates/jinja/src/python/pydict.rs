@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use minijinja::value::Value;
 
+use super::numbers::{integer, real, truncate};
 use crate::budget::charge_items;
 use crate::fault::Result;
-use crate::python::numbers::{integer, real, truncate};
 
 /// The maximum number of pairs for linear search, which is faster than an index for few pairs.
 const SHORT: usize = 16;

@@ -13,12 +13,12 @@ use minijinja::Error;
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
 use serde_json::Value as Json;
 
+use super::memo::{Part, ToolMemo};
+use super::pydict::Map;
+use super::scalar::Scalar;
 use crate::budget::{self, charge_container, charge_items, charge_piece};
 use crate::fault::{Result, invalid, lock};
 use crate::probe::trace::Trace;
-use crate::python::memo::{Part, ToolMemo};
-use crate::python::pydict::Map;
-use crate::python::scalar::Scalar;
 use chatparse_base::limits::VALUE_DEPTH;
 use chatparse_message::Tool;
 

@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use minijinja::value::Value;
 
+use super::chars;
+use super::numbers::float;
+use super::pyobject::{Form, as_dict, as_list, as_text};
+use super::scalar::Scalar;
 use crate::budget::{PRINTED, check_text, note};
-use crate::python::chars;
-use crate::python::numbers::float;
-use crate::python::pyobject::{Form, as_dict, as_list, as_text};
-use crate::python::scalar::Scalar;
 
 /// `str(value)`, as `{{ value }}` writes it. Undefined is empty.
 pub fn text(value: &Value) -> Cow<'_, str> {

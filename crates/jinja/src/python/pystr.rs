@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use minijinja::Error;
 
+use super::chars;
 use crate::budget::{ITEM, charge_items, charge_piece, check_text, note, work};
 use crate::fault::{Result, invalid};
-use crate::python::chars;
 
 /// The ends of a text to strip.
 #[derive(Clone, Copy)]

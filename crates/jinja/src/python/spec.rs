@@ -5,9 +5,9 @@ use minijinja::Error;
 use minijinja::formatting::{FormatStyle, format};
 use minijinja::value::Value;
 
+use super::numbers::{integer, real, whole};
 use crate::budget::check_text;
 use crate::fault::{Result, invalid};
-use crate::python::numbers::{integer, real, whole};
 
 /// The maximum precision: more than any number has.
 const PRECISION: usize = 2_000;

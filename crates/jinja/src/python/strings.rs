@@ -3,15 +3,15 @@
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 
+use super::chars;
+use super::numbers::integer;
+use super::printf;
+use super::pyobject::{List, as_dict, as_text, items};
+use super::pyrepr;
+use super::pystr::{self, Ends};
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
 use crate::fault::{Result, invalid};
-use crate::python::chars;
-use crate::python::numbers::integer;
-use crate::python::printf;
-use crate::python::pyobject::{List, as_dict, as_text, items};
-use crate::python::pyrepr;
-use crate::python::pystr::{self, Ends};
 use crate::reading::Reads;
 
 /// What a method of a text, or of another value, reads of texts.

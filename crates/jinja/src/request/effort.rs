@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::context::{EFFORT, OTHER_SWITCH, THINKS};
 use crate::Template;
-use crate::request::context::{EFFORT, OTHER_SWITCH, THINKS};
 use chatparse_message::{Compat, Effort, Request};
 
 /// The levels that clients send, from the lowest: no thinking.

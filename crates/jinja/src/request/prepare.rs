@@ -7,10 +7,10 @@ use minijinja::value::Value as Engine;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::media;
+use super::messages::{Messages, Shown};
+use super::tools::Tools;
 use crate::probe::caps::{Form, UNKNOWN, reads_field};
-use crate::request::media;
-use crate::request::messages::{Messages, Shown};
-use crate::request::tools::Tools;
 use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{

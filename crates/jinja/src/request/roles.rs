@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::said::{Said, is_system};
 use crate::Template;
-use crate::request::said::{Said, is_system};
 use chatparse_message::{Continuation, Message, Part, Request, ToolCall};
 
 /// A change of a conversation.

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use minijinja::State;
 use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
 
+use super::rewrite::expr::{Rewriter, Stop};
+use super::rewrite::token::{Token, find_tag, tokens};
 use crate::builtins::args::Args;
 use crate::fault::Result;
 use crate::python::pyobject::{Dict, List};
-use crate::source::rewrite::expr::{Rewriter, Stop};
-use crate::source::rewrite::token::{Token, find_tag, tokens};
 
 /// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
 #[derive(Default)]

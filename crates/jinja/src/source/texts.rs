@@ -3,8 +3,6 @@
 use std::ops::Range;
 
 use super::rewrite::token::{self, Token, find_tag};
-use super::rewrite::{excerpt, line_and_column};
-use chatparse_base::Place;
 
 /// A text of a source as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,14 +101,9 @@ fn quoted(source: &str, bytes: Range<usize>) -> Option<SourceText> {
     Some(SourceText { text, is_quoted: true, places })
 }
 
-/// The place of a byte of a source.
-pub fn place(source: &str, at: usize) -> Place {
-    let (line, column) = line_and_column(source, at);
-    Place { line, column: Some(column), excerpt: excerpt(&source[at..]) }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::rewrite::place;
     use super::*;
 
     #[test]

@@ -85,6 +85,12 @@ pub fn shortened(text: &str, chars: usize) -> String {
     }
 }
 
+/// The place of a byte of a source.
+pub fn place(source: &str, at: usize) -> Place {
+    let (line, column) = line_and_column(source, at);
+    Place { line, column: Some(column), excerpt: excerpt(&source[at..]) }
+}
+
 /// Rewrites the source. `callers`: the variables that macros may read of their callers.
 pub fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
     let mut pass = Pass { source, callers, out: String::with_capacity(source.len() * 2), ..Pass::default() };
@@ -213,9 +219,7 @@ impl<'s> Pass<'s> {
     }
 
     fn failure(&self, at: usize, kind: ErrorKind, what: &str) -> Error {
-        let (line, column) = line_and_column(self.source, at);
-        let place = Place { line, column: Some(column), excerpt: excerpt(&self.source[at..]) };
-        Error::in_template(kind, place, what, "")
+        Error::in_template(kind, place(self.source, at), what, "")
     }
 
     fn raw(&mut self, from: usize) -> usize {
