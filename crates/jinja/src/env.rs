@@ -11,19 +11,14 @@ use minijinja::{Environment, ErrorKind as EngineErrorKind, Output, State, Undefi
 
 use crate::budget::{self, Meter};
 use crate::builtins::args::{Args, Call};
-use crate::builtins::filters;
 use crate::builtins::functions::{FUNCTIONS, RAISED};
-use crate::builtins::list_filters;
-use crate::builtins::methods;
 use crate::builtins::tests::TESTS;
+use crate::builtins::{filters, list_filters, methods};
 use crate::probe::labels::Labels;
-use crate::python::grown;
 use crate::python::memo::Memo;
-use crate::python::namespace;
-use crate::python::ops;
 use crate::python::pyobject::as_text;
-use crate::python::pyrepr;
 use crate::python::scalar::{LABELS, labels, without_labels};
+use crate::python::{grown, namespace, ops, pyrepr};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::Watch;
 use crate::source::macros;

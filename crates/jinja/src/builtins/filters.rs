@@ -9,11 +9,10 @@ use crate::budget::{check_text, work};
 use crate::fault::{Result, invalid};
 use crate::python::memo::Layout;
 use crate::python::numbers::{self, integer, real, signed, truncate, whole};
-use crate::python::printf;
 use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, pairs};
-use crate::python::pyrepr;
 use crate::python::pystr::{self, Ends};
 use crate::python::scalar::labels;
+use crate::python::{printf, pyrepr};
 use crate::reading;
 
 /// Name and code of each filter.

@@ -8,8 +8,7 @@ use crate::budget::charge_items;
 use crate::fault::{Result, invalid};
 use crate::python::namespace::Namespace;
 use crate::python::pyobject::{Dict, Form, List, items, own, pairs};
-use crate::python::pyrepr;
-use crate::python::strftime;
+use crate::python::{pyrepr, strftime};
 use crate::request::context::NOW;
 
 /// Name and code of each function.

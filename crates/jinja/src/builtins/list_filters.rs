@@ -11,12 +11,10 @@ use super::filters::{self, pair_list, tuples};
 use crate::budget::{self, charge, charge_container, charge_items, check_text};
 use crate::fault::{Result, invalid};
 use crate::probe::labels::Labels;
-use crate::python::numbers;
-use crate::python::ops;
 use crate::python::pyobject::{Form, List, as_list, as_text, end_item, items, own, pairs};
-use crate::python::pyrepr;
 use crate::python::scalar::{bare, labels};
 use crate::python::strings::joined;
+use crate::python::{numbers, ops, pyrepr};
 use crate::reading;
 use crate::request::context::NOW;
 

@@ -12,8 +12,7 @@ use crate::budget::{self, charge_items};
 use crate::fault::{Result, invalid};
 use crate::python::numbers::{self, integer};
 use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, own, pairs};
-use crate::python::pyrepr;
-use crate::python::strings;
+use crate::python::{pyrepr, strings};
 use crate::reading::{self, charge_value};
 
 /// Methods that templates may access without calling them. They take precedence over keys of a map.

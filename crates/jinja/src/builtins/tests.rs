@@ -10,8 +10,7 @@ use crate::budget;
 use crate::fault::Result;
 use crate::python::numbers::{self, compare, real, remainder};
 use crate::python::pyobject::{List, Text, as_text};
-use crate::python::pyrepr;
-use crate::python::pystr;
+use crate::python::{pyrepr, pystr};
 use crate::reading;
 
 type Test = fn(&State, &[Value]) -> Result<bool>;

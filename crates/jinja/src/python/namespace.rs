@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 use minijinja::value::{Enumerator, Object, Value};
 use minijinja::{ErrorKind, State};
 
-use super::grown;
 use super::pydict::Map;
 use super::pyobject::{Dict, as_dict, own};
-use super::pyrepr;
+use super::{grown, pyrepr};
 use crate::budget::{charge_container, note_items};
 use crate::builtins::args::exactly;
 use crate::fault::{Result, invalid, lock};

@@ -3,12 +3,10 @@
 use minijinja::value::Value;
 use minijinja::{Error, ErrorKind};
 
-use super::chars;
 use super::numbers::integer;
-use super::printf;
 use super::pyobject::{List, as_dict, as_text, items};
-use super::pyrepr;
 use super::pystr::{self, Ends};
+use super::{chars, printf, pyrepr};
 use crate::budget::{self, check_text};
 use crate::builtins::args::Args;
 use crate::fault::{Result, invalid};
