@@ -65,7 +65,7 @@ pub use source::texts::{SourceParts, SourceText};
 use source::{macros, rewrite};
 
 /// The capabilities of a template, found by trial renders.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Caps {
     /// A message's content may be a string.
@@ -196,29 +196,27 @@ pub struct Template {
 /// A text, and what renders it: compiled on first use.
 struct Source {
     text: String,
-    /// The variables that macros may read of their callers.
-    callers: Vec<String>,
+    /// Whether macros may read variables of their callers.
+    sees_callers: bool,
     engine: OnceLock<Engine>,
 }
 
 impl Source {
-    fn new(text: String, callers: &[&str]) -> Arc<Source> {
-        Arc::new(Source {
-            text,
-            callers: callers.iter().map(|&name| name.to_owned()).collect(),
-            engine: OnceLock::new(),
-        })
+    fn new(text: String, sees_callers: bool) -> Arc<Source> {
+        Arc::new(Source { text, sees_callers, engine: OnceLock::new() })
     }
 
     /// The same, rendered by another engine.
     fn by(&self, engine: Engine) -> Arc<Source> {
-        Arc::new(Source { text: self.text.clone(), callers: Vec::new(), engine: engine.into() })
+        Arc::new(Source { text: self.text.clone(), sees_callers: false, engine: engine.into() })
     }
 
     /// Recurses as deeply as the text nests.
     fn engine(&self) -> &Engine {
-        let callers = || self.callers.iter().map(String::as_str).collect::<Vec<_>>();
-        let compile = || env::compile(rewrite::rewrite(&self.text, &callers())?, &self.text);
+        let compile = || {
+            let callers = if self.sees_callers { macros::callers(&self.text) } else { Vec::new() };
+            env::compile(rewrite::rewrite(&self.text, &callers)?, &self.text)
+        };
         self.engine.get_or_init(|| stack::deep(compile).unwrap_or_else(Engine::failing))
     }
 }
@@ -253,10 +251,9 @@ impl Template {
         }
         let whole = rewrite::normalize(source);
         let patched = rewrite::patched(&whole);
-        let callers = macros::callers(&whole);
-        let differs = patched.is_some() || !callers.is_empty();
-        let unpatched = differs.then(|| Source::new(whole.clone(), &[]));
-        let own = Source::new(patched.unwrap_or_else(|| whole.clone()), &callers);
+        let sees_callers = !macros::callers(&whole).is_empty();
+        let unpatched = (patched.is_some() || sees_callers).then(|| Source::new(whole.clone(), false));
+        let own = Source::new(patched.unwrap_or(whole), sees_callers);
         Ok(Template {
             ways: prepare::Ways::of(&own.text),
             own,

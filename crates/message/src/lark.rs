@@ -18,28 +18,8 @@ const DEPTH: usize = 64;
 /// The maximum length of all expressions that are written, including those of rules inside of others.
 const WRITTEN: usize = 8 * limits::PATTERN_SOURCE_BYTES;
 
-/// Terminals that a grammar can import from `common`.
-const COMMON: &[(&str, &str)] = &[
-    ("DIGIT", "[0-9]"),
-    ("HEXDIGIT", "[0-9a-fA-F]"),
-    ("INT", "[0-9]+"),
-    ("SIGNED_INT", "[+-]?[0-9]+"),
-    ("DECIMAL", "(?:[0-9]+\\.[0-9]*|\\.[0-9]+)"),
-    ("FLOAT", "(?:[0-9]+[eE][+-]?[0-9]+|(?:[0-9]+\\.[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"),
-    ("NUMBER", "(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?"),
-    ("SIGNED_NUMBER", "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?"),
-    ("ESCAPED_STRING", "\"(?:[^\"\\\\\\n]|\\\\.)*\""),
-    ("LCASE_LETTER", "[a-z]"),
-    ("UCASE_LETTER", "[A-Z]"),
-    ("LETTER", "[a-zA-Z]"),
-    ("WORD", "[a-zA-Z]+"),
-    ("CNAME", "[_a-zA-Z][_a-zA-Z0-9]*"),
-    ("WS_INLINE", "[ \\t]+"),
-    ("WS", "[ \\t\\f\\r\\n]+"),
-    ("CR", "\\r"),
-    ("LF", "\\n"),
-    ("NEWLINE", "(?:\\r?\\n)+"),
-];
+/// Terminals that a grammar can import from `common`: a line has a name and its expression.
+const COMMON: &str = include_str!("lark_common.txt");
 
 /// The texts of the rule `start`, as an ECMAScript expression without anchors.
 pub(super) fn pattern(grammar: &str) -> Read<String> {
@@ -198,9 +178,9 @@ impl Reader {
                 }
                 let other = if self.skip("->") { Some(self.name()?) } else { None };
                 for name in imported {
-                    let known = COMMON.iter().find(|(known, _)| *known == name);
-                    let (_, text) = known.ok_or_else(|| self.error(&format!("common has no {name} here")))?;
-                    into.rules.insert(other.clone().unwrap_or(name), Node::Token((*text).to_owned()));
+                    let known = COMMON.lines().find_map(|line| line.strip_prefix(&*name)?.strip_prefix(' '));
+                    let text = known.ok_or_else(|| self.error(&format!("common has no {name} here")))?;
+                    into.rules.insert(other.clone().unwrap_or(name), Node::Token(text.to_owned()));
                 }
             }
             _ => return Err(self.error("only %ignore and %import can be had")),

@@ -78,15 +78,10 @@ pub fn find(engine: &Engine, source: &str) -> Caps {
     let mut caps = Caps {
         string_content,
         typed_content,
-        tools: false,
-        tool_calls: false,
-        parallel_tool_calls: false,
         system_role: system.read(CONTENT),
-        preserve_reasoning: false,
         reasoning_effort,
         reasoning_effort_levels: if reasoning_effort { effort_levels(engine) } else { Vec::new() },
-        object_arguments: false,
-        demanded_reasoning: None,
+        ..Caps::default()
     };
     if !renders_tools(engine, &mut caps)
         && let Some(field) = demanded_reasoning(engine, source, &caps)
