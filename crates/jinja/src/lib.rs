@@ -238,8 +238,10 @@ impl Template {
     /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::InvalidArgument`] where `findings` are not those of
     /// [`Template::findings`].
     pub fn stored(source: &str, bos: &str, eos: &str, findings: &Value) -> Result<Template> {
-        let wrong = |error| Error::invalid(format!("template: what is stored of its trials cannot be read: {error}"));
-        Template::uncompiled(source, bos, eos, Findings::deserialize(findings).map_err(wrong)?)
+        let findings = Findings::deserialize(findings).map_err(|error| {
+            Error::invalid(format!("template: what is stored of its trials cannot be read: {error}"))
+        })?;
+        Template::uncompiled(source, bos, eos, findings)
     }
 
     fn uncompiled(source: &str, bos: &str, eos: &str, findings: Findings) -> Result<Template> {

@@ -30,9 +30,10 @@ impl ClientTool {
     /// The tool that a request gives by its type; `None` if a server must run it.
     pub fn of(tool: &Fields) -> Result<Option<&'static ClientTool>> {
         let kind = tool.required_text("type")?;
-        let is_dated = |known: &str| kind.strip_prefix(known).is_some_and(|date| date.parse::<u32>().is_ok());
-        let found =
-            CLIENT_TOOLS.iter().find(|known| kind == known.kind || known.kind.ends_with('_') && is_dated(known.kind));
+        let found = CLIENT_TOOLS.iter().find(|known| match kind.strip_prefix(known.kind) {
+            Some(date) if known.kind.ends_with('_') => date.is_empty() || date.parse::<u32>().is_ok(),
+            rest => rest == Some(""),
+        });
         // A search for tools is the server's unless the request says otherwise.
         let is_clients = match tool.text("execution")? {
             None => kind != "tool_search",

@@ -76,8 +76,8 @@ impl Table {
 
     /// The row for an object at a field of a row.
     pub fn row(&self, parent: &str, field: &str, object: &Fields) -> Option<&Row> {
-        let joined = |row: &&Row, first: &str, last: &str| {
-            row.name.strip_prefix(first).and_then(|rest| rest.strip_prefix('.')) == Some(last)
+        let joined = |first: &str, last: &str| {
+            self.0.iter().find(|row| row.name.strip_prefix(first).and_then(|rest| rest.strip_prefix('.')) == Some(last))
         };
         let mut kind = object.map.get("type").and_then(Value::as_str).unwrap_or_default();
         while let Some((undated, number)) = kind.rsplit_once('_')
@@ -85,9 +85,7 @@ impl Table {
         {
             kind = undated;
         }
-        let mut rows = self.0.iter();
-        let found = self.0.iter().find(|row| joined(row, field, kind)).or_else(|| rows.find(|row| row.name == kind));
-        found.or_else(|| self.0.iter().find(|row| joined(row, parent, field)))
+        joined(field, kind).or_else(|| self.0.iter().find(|row| row.name == kind)).or_else(|| joined(parent, field))
     }
 
     /// Checks an object at a field of a row, and all in it.

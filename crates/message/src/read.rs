@@ -49,8 +49,8 @@ pub(super) fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Messag
 /// The fields of a message that are not read.
 fn further(fields: &Fields) -> Map<String, Value> {
     let row = CHAT.row("request", "messages", fields);
-    let is_read = |name: &str| row.is_some_and(|row| row.field(name).is_some());
-    let given = fields.map.iter().filter(|(name, value)| !is_read(name) && !value.is_null());
+    let given = fields.map.iter();
+    let given = given.filter(|(name, value)| row.is_none_or(|row| row.field(name).is_none()) && !value.is_null());
     given.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -261,9 +261,8 @@ fn more(function: &Map<String, Value>) -> Map<String, Value> {
 fn custom_parameters(custom: &Fields) -> Result<Value> {
     let mut input = json!({"type": "string"});
     let format = custom.object("format")?;
-    let has_grammar = |format: &Fields| is_second(format, "type", ["text", "grammar"]);
     if let Some(format) = &format
-        && has_grammar(format)?
+        && is_second(format, "type", ["text", "grammar"])?
     {
         let grammar = format.required_object("grammar")?;
         let definition = grammar.required_text("definition")?;

@@ -39,8 +39,7 @@ const RANGE: i128 = 1_000_000;
 
 fn range(_: &mut State, args: &Args) -> Result<Value> {
     let bound = |index: usize| args.integer(index, "range");
-    let missing = || Error::new(ErrorKind::MissingArgument, "range needs a bound");
-    let first = bound(0)?.ok_or_else(missing)?;
+    let first = bound(0)?.ok_or_else(|| Error::new(ErrorKind::MissingArgument, "range needs a bound"))?;
     let (start, stop) = bound(1)?.map_or((0, first), |stop| (first, stop));
     let step = bound(2)?.unwrap_or(1);
     if step == 0 {

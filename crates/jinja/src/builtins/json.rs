@@ -65,8 +65,7 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         return dict.look(|pairs| write_pairs(out, pairs, layout, level));
     }
     if let Some(scalar) = value.downcast_object_ref::<Scalar>() {
-        let json = |value: &Value| dumps(value, layout).unwrap_or_default();
-        out.push_str(&scalar.labelled(json));
+        out.push_str(&scalar.labelled(|value| dumps(value, layout).unwrap_or_default()));
         return Ok(());
     }
     match value.kind() {

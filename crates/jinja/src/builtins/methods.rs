@@ -132,11 +132,15 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
             if let (Some(trace), Some(name)) = (&dict.trace, key().as_str()) {
                 trace.read_child(name);
             }
-            let other = || args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
-            Ok(dict.get(&key()).unwrap_or_else(other))
+            Ok(dict.get(&key()).unwrap_or_else(|| second(args)))
         }
         _ => native_map(value, name, args),
     }
+}
+
+/// The second argument, or none.
+fn second(args: &Args) -> Value {
+    args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()))
 }
 
 /// The methods of every map, including namespaces.
@@ -144,16 +148,14 @@ fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value> {
     match name {
         "get" => {
             let found = value.get_item(&args.get(0, "key")).unwrap_or_default();
-            let other = || args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
-            Ok(if found.is_undefined() { other() } else { found })
+            Ok(if found.is_undefined() { second(args) } else { found })
         }
         "items" => pair_list(value),
         "keys" => List::of(pairs(value)?.into_iter().map(|(key, _)| key).collect()),
         "values" => List::of(pairs(value)?.into_iter().map(|(_, item)| item).collect()),
         "copy" => Dict::of(pairs(value)?),
         "fromkeys" => {
-            let item = args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()));
-            let item = own(item)?;
+            let item = own(second(args))?;
             let keys = items(&args.get(0, "iterable"))?;
             charge_items(2 * keys.len())?;
             Dict::of(keys.into_iter().map(|key| (key, item.clone())).collect())

@@ -142,8 +142,9 @@ impl Form {
         let (mut texts, mut parts) = (shown(json!(MARKERS[0])), shown(MARKERS.map(text_part).into_iter().collect()));
         let tried = [0, 1].map(|index| [texts[index].take(), parts[index].take()]);
         let alike = |[text, parts]: &[Option<String>; 2]| {
-            let joined = |between| text.as_ref().map(|text| text.replace(MARKERS[0], &MARKERS.join(between)));
-            ["", " ", "\n", "\n\n"].into_iter().any(|between| joined(between) == *parts)
+            ["", " ", "\n", "\n\n"]
+                .into_iter()
+                .any(|between| text.as_ref().map(|text| text.replace(MARKERS[0], &MARKERS.join(between))) == *parts)
         };
         match tried.iter().find(|[text, parts]| text.is_some() || parts.is_some()) {
             None => Form::Unknown,

@@ -95,8 +95,7 @@ impl Template {
     pub(crate) fn namespaces(&self) -> &[String; 2] {
         self.findings.namespaces.0.get_or_init(|| {
             let trials = self.trials();
-            let prompt = |message: &Value| caps::prompt_with(&trials, message);
-            offered::namespaces(self.source(), self.caps(), prompt)
+            offered::namespaces(self.source(), self.caps(), |message| caps::prompt_with(&trials, message))
         })
     }
 
@@ -107,8 +106,9 @@ impl Template {
 
     /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
     pub(crate) fn has_other_switch(&self) -> bool {
-        let names = || self.has_word(OTHER_SWITCH) && !self.has_word(THINKS);
-        *self.findings.other_switch.0.get_or_init(|| names() && caps::has_other_switch(&self.trials()))
+        *self.findings.other_switch.0.get_or_init(|| {
+            self.has_word(OTHER_SWITCH) && !self.has_word(THINKS) && caps::has_other_switch(&self.trials())
+        })
     }
 
     /// Whether the name of a result is rendered.

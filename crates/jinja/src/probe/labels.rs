@@ -69,8 +69,8 @@ impl Labels {
         let with_letters = holding(&|text| text.as_bytes().contains(&LEAD));
         let with_escapes = holding(&|text| text.contains("\\u"));
         let mut unused = pool.filter(|letter| {
-            let is_escaped = |text: &&str| text.contains(&escape(*letter));
-            !with_letters.iter().any(|text| text.contains(*letter)) && !with_escapes.iter().any(is_escaped)
+            !with_letters.iter().any(|text| text.contains(*letter))
+                && !with_escapes.iter().any(|text| text.contains(&escape(*letter)))
         });
         let mut letters = ['\0'; LETTERS];
         for letter in &mut letters {

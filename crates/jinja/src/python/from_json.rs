@@ -69,8 +69,8 @@ pub fn depth(json: &Json) -> usize {
 
 /// The pairs of a map that [`unread_json`] has not converted. Only labels and depth, which it looks at, can fail.
 fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
-    let pair = |(key, item): (&String, &Json)| Some((Value::from(key.as_str()), of_json(item, None).ok()?.0));
-    json.as_object().into_iter().flatten().filter_map(pair).collect()
+    let pairs = json.as_object().into_iter().flatten();
+    pairs.filter_map(|(key, item)| Some((Value::from(key.as_str()), of_json(item, None).ok()?.0))).collect()
 }
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.

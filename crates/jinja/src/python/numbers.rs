@@ -44,8 +44,7 @@ pub fn arithmetic(
     rough: impl Fn(f64, f64) -> f64,
 ) -> Result<Value> {
     if let (Some(a), Some(b)) = (integer(left), integer(right)) {
-        let too_large = || invalid("a number of more than 128 bits");
-        return exact(a, b).map(whole).ok_or_else(too_large);
+        return exact(a, b).map(whole).ok_or_else(|| invalid("a number of more than 128 bits"));
     }
     match (real(left), real(right)) {
         (Some(a), Some(b)) => Ok(Value::from(rough(a, b))),

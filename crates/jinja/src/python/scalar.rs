@@ -50,18 +50,22 @@ pub fn labels(state: &State) -> Option<Labels> {
     state.lookup(LABELS)?.downcast_object_ref().copied()
 }
 
+fn plain(value: &Value) -> Option<&Value> {
+    value.downcast_object_ref::<Scalar>().map(|scalar| &scalar.value)
+}
+
 /// The value without its labels.
 pub fn bare(value: &Value, labels: &Labels) -> Value {
-    let text = || Some(labels.take(value.as_str()?)?.0);
-    let scalar = || Some(value.downcast_object_ref::<Scalar>()?.value.clone());
-    text().map(Value::from).or_else(scalar).unwrap_or_else(|| value.clone())
+    match value.as_str().and_then(|text| labels.take(text)) {
+        Some((text, _)) => Value::from(text),
+        None => plain(value).unwrap_or(value).clone(),
+    }
 }
 
 /// The arguments with plain values instead of labelled ones.
 pub fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
-    let scalar = |value: &Value| value.downcast_object_ref::<Scalar>().map(|scalar| scalar.value.clone());
-    match args.iter().any(|value| scalar(value).is_some()) {
-        true => args.iter().map(|value| scalar(value).unwrap_or_else(|| value.clone())).collect(),
+    match args.iter().any(|value| plain(value).is_some()) {
+        true => args.iter().map(|value| plain(value).unwrap_or(value).clone()).collect(),
         false => Cow::Borrowed(args),
     }
 }

@@ -51,8 +51,8 @@ fn written(
     });
     let mut found = marked.iter().zip(one.iter().zip(&two)).filter_map(|(marked, (one, two))| {
         let marked = marked.as_ref().filter(|marked| marked.contains(MARK))?;
-        let is_whole = |one: &&String| before.iter().chain(behind).all(|text| one.contains(text));
-        let one = one.as_ref().filter(is_whole).filter(|one| !one.contains(UNKNOWN));
+        let one = one.as_ref().filter(|one| before.iter().chain(behind).all(|text| one.contains(text)));
+        let one = one.filter(|one| !one.contains(UNKNOWN));
         Some(one.zip(two.as_ref()).and_then(|(one, two)| text(marked, one, two, texts)).map(str::to_owned))
     });
     let first = found.next()??;
@@ -70,10 +70,9 @@ fn text<'t>(marked: &str, one: &'t str, two: &str, texts: &'t [String]) -> Optio
     let exact = one.strip_prefix(before.trim_end()).and_then(|rest| rest.strip_suffix(behind.trim_start()));
     let exact = exact.map(str::trim);
     // It may have a number, or other texts around it than texts have: then a text of the source shows it.
-    let is_new = |text: &&str| one.contains(text) && !marked.contains(text);
     let is_written = exact != Some("") && one.len().max(marked.len()) <= SEARCHED;
-    let texts = texts.iter().filter(|_| is_written).map(String::as_str);
-    exact.filter(is_it).or_else(|| texts.filter(is_new).max_by_key(|text| text.len()).filter(is_it))
+    let texts = texts.iter().filter(|text| is_written && one.contains(*text) && !marked.contains(*text));
+    exact.filter(is_it).or_else(|| texts.map(String::as_str).max_by_key(|text| text.len()).filter(is_it))
 }
 
 /// Replaces media in a message by the template's text or the host's marker, and appends them to `found` in order. `native`: whether

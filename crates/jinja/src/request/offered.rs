@@ -30,8 +30,7 @@ pub fn namespaces(source: &str, caps: &Caps, prompt: impl Fn(&Value) -> Option<S
     let between =
         between.filter(|between| !between.is_empty() && !between.contains('\n') && reads_field(source, "namespace"));
     let own = before.strip_suffix(BETWEEN).filter(|_| between.is_none()).map_or("", |before| {
-        let is_other = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-');
-        before.rsplit(is_other).next().unwrap_or_default()
+        before.rsplit(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).next().unwrap_or_default()
     });
     [own.to_owned(), between.unwrap_or(BETWEEN).to_owned()]
 }
@@ -43,12 +42,11 @@ pub fn namespaces(source: &str, caps: &Caps, prompt: impl Fn(&Value) -> Option<S
 /// [`crate::ErrorKind::InvalidArgument`] where a message reveals a tool that is not there, where two tools have one name, and
 /// where a tool must be called that is not revealed.
 pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, Request>> {
-    let is_special = |tool: &Tool| tool.deferred || !tool.namespace.is_empty();
-    let calls = || request.messages.iter().flat_map(|message| &message.tool_calls);
-    let parts = || request.messages.iter().flat_map(|message| &message.parts);
-    let as_it_is = !request.tools.iter().any(is_special)
-        && calls().all(|call| call.namespace.is_empty())
-        && parts().all(|part| part.kind != TOOL_REFERENCE);
+    let as_it_is = request.tools.iter().all(|tool| !tool.deferred && tool.namespace.is_empty())
+        && request.messages.iter().all(|message| {
+            message.tool_calls.iter().all(|call| call.namespace.is_empty())
+                && message.parts.iter().all(|part| part.kind != TOOL_REFERENCE)
+        });
     if as_it_is || request.plain.is_some() {
         return Ok(Cow::Borrowed(request));
     }

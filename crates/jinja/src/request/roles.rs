@@ -362,8 +362,7 @@ impl Fit {
             }
             for (call_index, call) in message.tool_calls.iter_mut().enumerate() {
                 let was_missing = call.id.is_empty();
-                let place = || format!("messages[{index}].tool_calls[{call_index}].id");
-                change(&mut call.id, &call.name, &place);
+                change(&mut call.id, &call.name, &|| format!("messages[{index}].tool_calls[{call_index}].id"));
                 if was_missing {
                     waiting.push_back(call.id.clone());
                 }
@@ -372,8 +371,7 @@ impl Fit {
                 match waiting.pop_front().filter(|_| message.tool_call_id.is_empty()) {
                     Some(id) => message.tool_call_id = id,
                     None => {
-                        let place = || format!("messages[{index}].tool_call_id");
-                        change(&mut message.tool_call_id, &message.name, &place);
+                        change(&mut message.tool_call_id, &message.name, &|| format!("messages[{index}].tool_call_id"))
                     }
                 }
             }

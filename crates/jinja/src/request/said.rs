@@ -99,8 +99,8 @@ pub fn lost(
     if !suspects.is_empty()
         && let Some(marked) = render(&marked(request, &suspects))
     {
-        let is_lost = |(index, _): &(usize, &Said)| !marked.contains(&mark(*index));
-        lost.extend(suspects.iter().enumerate().filter(is_lost).map(|(_, said)| *said));
+        let suspects = suspects.into_iter().enumerate();
+        lost.extend(suspects.filter(|(index, _)| !marked.contains(&mark(*index))).map(|(_, said)| said));
     }
     lost.sort_unstable();
     lost

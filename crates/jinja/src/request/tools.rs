@@ -64,8 +64,8 @@ fn known_of(tools: &Arc<[Tool]>, index: usize, memo: &Memo) -> Result<(Value, us
     let memo = memo.of(tool, depth);
     // Only depth can fail, and that is looked at here: the function and the tool are above the parameters.
     let below = memo.levels + 1;
-    let pairs = |tool: &Tool, memo: &Arc<ToolMemo>| pairs_of(tool, memo).ok();
-    unread_dict(Source::Tool(Arc::clone(tools), index, pairs), below, Some((memo, Part::Tool)))
+    let source = Source::Tool(Arc::clone(tools), index, |tool, memo| pairs_of(tool, memo).ok());
+    unread_dict(source, below, Some((memo, Part::Tool)))
 }
 
 fn pairs_of(tool: &Tool, memo: &Arc<ToolMemo>) -> Result<Vec<(Value, Value)>> {

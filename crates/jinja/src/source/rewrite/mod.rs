@@ -260,9 +260,8 @@ impl<'s> Pass<'s> {
 
     /// Looks whether a statement opens or closes the block of [`Rewritten::opens_last`].
     fn look_for_opening(&mut self, kind: &Kind, inside: usize, end: usize) {
-        let names = |text: &str| memmem::find(text.as_bytes(), ASKS.as_bytes()).is_some();
         let only_reads = matches!(kind, Kind::If | Kind::Elif);
-        self.hides |= matches!(kind, Kind::Include) || !only_reads && names(&self.source[inside..end]);
+        self.hides |= matches!(kind, Kind::Include) || !only_reads && self.source[inside..end].contains(ASKS);
         if !self.blocks.is_empty() || self.scopes > 0 {
             return;
         }
