@@ -46,15 +46,15 @@ const OPERATORS: &[(&str, Operator)] = &[
     ("op.dict", ops::dict),
     ("op.each", ops::each),
     ("op.generation", generation),
-    ("op.ge", |_, args| ops::compares(args, Ordering::is_ge)),
+    ("op.ge", |_, args| ops::compares(args, Ordering::is_ge).map(Value::from)),
     ("op.grow", grown::grow),
-    ("op.gt", |_, args| ops::compares(args, Ordering::is_gt)),
+    ("op.gt", |_, args| ops::compares(args, Ordering::is_gt).map(Value::from)),
     ("op.held", namespace::held),
     ("op.in", ops::contains),
     ("op.item", ops::item),
-    ("op.le", |_, args| ops::compares(args, Ordering::is_le)),
+    ("op.le", |_, args| ops::compares(args, Ordering::is_le).map(Value::from)),
     ("op.list", ops::list),
-    ("op.lt", |_, args| ops::compares(args, Ordering::is_lt)),
+    ("op.lt", |_, args| ops::compares(args, Ordering::is_lt).map(Value::from)),
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
@@ -322,7 +322,7 @@ fn empty() -> Environment<'static> {
         });
     }
     for (&name, code) in TESTS.iter().flat_map(|(names, code)| names.iter().map(move |name| (name, code))) {
-        env.add_test(name, move |state: &State, args: &[Value]| code(state, &without_labels(args)));
+        env.add_test(name, move |_: &State, args: &[Value]| code(&without_labels(args)));
     }
     for &(name, code) in FUNCTIONS {
         env.add_global(name, Value::from_object(Function(name, code)));

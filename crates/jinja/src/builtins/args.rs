@@ -47,7 +47,12 @@ impl<'a> Args<'a> {
         self.positional
     }
 
-    /// The names of the named arguments.
+    /// The named arguments.
+    pub fn pairs(&self) -> impl Iterator<Item = (Value, Value)> {
+        self.names().map(|name| (Value::from(name), self.named(name)))
+    }
+
+    /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().flat_map(Kwargs::args)
     }

@@ -105,7 +105,7 @@ fn round(_: &mut State, args: &Args) -> Result<Value> {
 
 /// `%` formatting, with values as arguments.
 fn format(_: &mut State, args: &Args) -> Result<Value> {
-    let named: Vec<_> = args.names().map(|name| (Value::from(name), args.named(name))).collect();
+    let named: Vec<_> = args.pairs().collect();
     let positional = args.positional().get(1..).unwrap_or_default().to_vec();
     let values = match named.is_empty() {
         true => List::tuple(positional)?,

@@ -28,10 +28,14 @@ fn raise(_: &mut State, args: &Args) -> Result<Value> {
     Err(invalid(format!("{RAISED}{}", pyrepr::text(&message))))
 }
 
+/// The render's clock.
+pub fn now(state: &State) -> Option<i64> {
+    state.lookup(NOW)?.as_i64()
+}
+
 fn strftime_now(state: &mut State, args: &Args) -> Result<Value> {
     let format = args.required_text(0, "format")?;
-    let now = state.lookup(NOW).and_then(|now| now.as_i64()).ok_or_else(|| strftime::missing("strftime_now"))?;
-    strftime::format(now, &format).map(Value::from)
+    strftime::format(now(state).ok_or_else(|| strftime::missing("strftime_now"))?, &format).map(Value::from)
 }
 
 /// The maximum length of a `range`.
@@ -71,8 +75,6 @@ fn entries(args: &Args) -> Result<Vec<(Value, Value)>> {
             }
         }
     }
-    for name in args.names() {
-        entries.push((Value::from(name), args.named(name)));
-    }
+    entries.extend(args.pairs());
     entries.into_iter().map(|(key, value)| Ok((key, own(value)?))).collect()
 }

@@ -8,6 +8,7 @@ use minijinja::{Error, ErrorKind, State};
 
 use super::args::{Args, Call};
 use super::filters::{self, pair_list, tuples};
+use super::functions::now;
 use crate::budget::{self, charge, charge_container, charge_items, check_text};
 use crate::fault::{Result, invalid};
 use crate::probe::labels::Labels;
@@ -16,7 +17,6 @@ use crate::python::scalar::{bare, labels};
 use crate::python::strings::joined;
 use crate::python::{numbers, ops, pyrepr};
 use crate::reading;
-use crate::request::context::NOW;
 
 /// Name and code of each filter.
 pub const FILTERS: &[(&str, Call)] = &[
@@ -295,8 +295,7 @@ fn group_by(state: &mut State, args: &Args) -> Result<Value> {
 /// A random item. It depends on the render's clock only, so that prompts are reproducible.
 fn random(state: &mut State, args: &Args) -> Result<Value> {
     let all = items(&args.subject())?;
-    let now = state.lookup(NOW).and_then(|now| now.as_i64()).unwrap_or_default();
-    let at = now.checked_rem_euclid(all.len() as i64).unwrap_or(0);
+    let at = now(state).unwrap_or_default().checked_rem_euclid(all.len() as i64).unwrap_or(0);
     Ok(all.get(at as usize).cloned().unwrap_or_default())
 }
 

@@ -122,7 +122,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
                 Some(other) => pairs(other)?,
                 None => Vec::new(),
             };
-            added.extend(args.names().map(|name| (Value::from(name), args.named(name))));
+            added.extend(args.pairs());
             let added = added.into_iter().map(|(key, value)| Ok((key, keep(value)?))).collect::<Result<Vec<_>>>()?;
             dict.change(&added, |pairs| pairs.extend(added.iter().cloned()))?;
             Ok(Value::from(()))

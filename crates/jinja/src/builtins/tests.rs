@@ -3,65 +3,63 @@
 use std::cmp::Ordering;
 
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, State};
+use minijinja::{Error, ErrorKind};
 
 use super::list_filters::is_filter;
 use crate::budget;
 use crate::fault::Result;
-use crate::python::numbers::{self, compare, real, remainder};
+use crate::python::numbers::{self, real, remainder};
 use crate::python::pyobject::{List, Text, as_text};
-use crate::python::{pyrepr, pystr};
+use crate::python::{ops, pyrepr, pystr};
 use crate::reading;
 
-type Test = fn(&State, &[Value]) -> Result<bool>;
+type Test = fn(&[Value]) -> Result<bool>;
 
 /// Names and code of each test.
 pub const TESTS: &[(&[&str], Test)] = &[
-    (&["boolean"], |_, args| Ok(kind(args) == ValueKind::Bool)),
-    (&["callable"], |_, args| Ok(callable(&subject(args)))),
-    (&["defined"], |_, args| Ok(kind(args) != ValueKind::Undefined)),
-    (&["divisibleby"], |_, args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
-    (&["eq", "equalto", "=="], |_, args| equal(args)),
-    (&["escaped"], |_, args| Ok(subject(args).is_safe())),
-    (&["even"], |_, args| Ok(half(args)? == Some(0.0))),
-    (&["false"], |_, args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
-    (&["filter"], |state, args| Ok(known(state.env(), args, is_filter))),
-    (&["float"], |_, args| Ok(numbers::float(&subject(args)).is_some())),
-    (&["ge", ">="], |_, args| compares(args, Ordering::is_ge)),
-    (&["gt", "greaterthan", ">"], |_, args| compares(args, Ordering::is_gt)),
-    (&["in"], |_, args| crate::python::ops::is_in(other(args)?, &subject(args))),
-    (&["integer"], |_, args| Ok(kind(args) == ValueKind::Number && subject(args).is_integer())),
-    (&["iterable"], |_, args| {
+    (&["boolean"], |args| Ok(kind(args) == ValueKind::Bool)),
+    (&["callable"], |args| Ok(callable(&subject(args)))),
+    (&["defined"], |args| Ok(kind(args) != ValueKind::Undefined)),
+    (&["divisibleby"], |args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
+    (&["eq", "equalto", "=="], |args| equal(args)),
+    (&["escaped"], |args| Ok(subject(args).is_safe())),
+    (&["even"], |args| Ok(half(args)? == Some(0.0))),
+    (&["false"], |args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
+    (&["filter"], |args| Ok(known(args, is_filter))),
+    (&["float"], |args| Ok(numbers::float(&subject(args)).is_some())),
+    (&["ge", ">="], |args| compares(args, Ordering::is_ge)),
+    (&["gt", "greaterthan", ">"], |args| compares(args, Ordering::is_gt)),
+    (&["in"], |args| ops::is_in(other(args)?, &subject(args))),
+    (&["integer"], |args| Ok(kind(args) == ValueKind::Number && subject(args).is_integer())),
+    (&["iterable"], |args| {
         let value = subject(args);
         Ok(as_text(&value).is_some()
             || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Undefined))
     }),
-    (&["le", "<="], |_, args| compares(args, Ordering::is_le)),
-    (&["lt", "lessthan", "<"], |_, args| compares(args, Ordering::is_lt)),
-    (&["lower"], |_, args| cased(args, char::is_lowercase, char::is_uppercase)),
-    (&["mapping"], |_, args| Ok(kind(args) == ValueKind::Map)),
-    (&["ne", "!="], |_, args| equal(args).map(|equal| !equal)),
-    (&["none"], |_, args| Ok(kind(args) == ValueKind::None)),
-    (&["number"], |_, args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
-    (&["odd"], |_, args| Ok(half(args)? == Some(1.0))),
-    (&["sameas"], |_, args| same(&subject(args), other(args)?)),
-    (&["sequence"], |_, args| {
+    (&["le", "<="], |args| compares(args, Ordering::is_le)),
+    (&["lt", "lessthan", "<"], |args| compares(args, Ordering::is_lt)),
+    (&["lower"], |args| cased(args, char::is_lowercase, char::is_uppercase)),
+    (&["mapping"], |args| Ok(kind(args) == ValueKind::Map)),
+    (&["ne", "!="], |args| equal(args).map(|equal| !equal)),
+    (&["none"], |args| Ok(kind(args) == ValueKind::None)),
+    (&["number"], |args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
+    (&["odd"], |args| Ok(half(args)? == Some(1.0))),
+    (&["sameas"], |args| same(&subject(args), other(args)?)),
+    (&["sequence"], |args| {
         let value = subject(args);
         Ok(as_text(&value).is_some() || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Undefined))
     }),
-    (&["string"], |_, args| {
+    (&["string"], |args| {
         let value = subject(args);
         if let Some(trace) = value.downcast_object_ref::<Text>().map(|text| &text.trace) {
             trace.tested_for_string();
         }
         Ok(as_text(&value).is_some())
     }),
-    (&["test"], |state, args| {
-        Ok(known(state.env(), args, |name| TESTS.iter().any(|(names, _)| names.contains(&name))))
-    }),
-    (&["true"], |_, args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
-    (&["undefined"], |_, args| Ok(kind(args) == ValueKind::Undefined)),
-    (&["upper"], |_, args| cased(args, char::is_uppercase, char::is_lowercase)),
+    (&["test"], |args| Ok(known(args, |name| TESTS.iter().any(|(names, _)| names.contains(&name))))),
+    (&["true"], |args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
+    (&["undefined"], |args| Ok(kind(args) == ValueKind::Undefined)),
+    (&["upper"], |args| cased(args, char::is_uppercase, char::is_lowercase)),
 ];
 
 /// Whether a value can be called: functions, and undefined, as in Jinja2.
@@ -103,11 +101,11 @@ fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool)
 
 /// `holds` decides by the order of both arguments.
 fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool> {
-    reading::compare(&subject(args), other(args)?)?;
-    Ok(compare(&subject(args), other(args)?).is_some_and(holds))
+    other(args)?;
+    ops::compares(args, holds)
 }
 
-fn known(_: &Environment, args: &[Value], known: impl Fn(&str) -> bool) -> bool {
+fn known(args: &[Value], known: impl Fn(&str) -> bool) -> bool {
     args.first().and_then(Value::as_str).is_some_and(known)
 }
 

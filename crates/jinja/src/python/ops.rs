@@ -111,10 +111,10 @@ pub fn plus(_: &mut State, args: &[Value]) -> Result<Value> {
 }
 
 /// `a < b` and the like: `holds` decides by the order of both.
-pub fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<Value> {
+pub fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool> {
     let [left, right] = exactly(args)?;
     reading::compare(left, right)?;
-    Ok(Value::from(compare(left, right).is_some_and(holds)))
+    Ok(compare(left, right).is_some_and(holds))
 }
 
 /// `b in a`: a substring, an item of a list, a key of a map; false for undefined `a`.

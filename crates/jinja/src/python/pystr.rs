@@ -138,15 +138,6 @@ pub fn expand_tabs(text: &str, width: usize) -> Result<String> {
     Ok(out)
 }
 
-/// Pads the text on both sides to `width`. An odd character goes where Python puts it.
-pub fn center(text: &str, width: usize, fill: char) -> Result<String> {
-    let missing = width.saturating_sub(text.chars().count());
-    check_text(missing.saturating_mul(fill.len_utf8()).saturating_add(text.len()))?;
-    let left = missing / 2 + (missing & width & 1);
-    let run = |count: usize| std::iter::repeat_n(fill, count);
-    Ok(run(left).chain(text.chars()).chain(run(missing - left)).collect())
-}
-
 /// Replaces the first `count` occurrences of `old`, or all.
 pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String> {
     let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);

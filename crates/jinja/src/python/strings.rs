@@ -190,20 +190,17 @@ fn partition(this: &str, separator: &str, right: bool) -> Result<Value> {
 fn pad(this: &str, name: &str, args: &Args) -> Result<Value> {
     let width = args.integer(0, "width")?.and_then(|width| usize::try_from(width).ok()).unwrap_or(0);
     let fill = args.text(1, "fillchar")?.and_then(|fill| fill.chars().next()).unwrap_or(' ');
-    if name == "center" {
-        return pystr::center(this, width, fill).map(Value::from);
-    }
     let missing = width.saturating_sub(this.chars().count());
-    check_text(missing.saturating_mul(fill.len_utf8()))?;
-    let run = |fill: char| String::from(fill).repeat(missing);
-    Ok(Value::from(match name {
-        "zfill" => {
-            let (sign, digits) = this.split_at(usize::from(this.starts_with(['+', '-'])));
-            format!("{sign}{}{digits}", run('0'))
-        }
-        "ljust" => format!("{this}{}", run(fill)),
-        _ => format!("{}{this}", run(fill)),
-    }))
+    check_text(missing.saturating_mul(fill.len_utf8()).saturating_add(this.len()))?;
+    let (sign, text) = this.split_at(usize::from(name == "zfill" && this.starts_with(['+', '-'])));
+    let fill = String::from(if name == "zfill" { '0' } else { fill });
+    let left = match name {
+        "ljust" => 0,
+        // An odd character goes where Python puts it.
+        "center" => missing / 2 + (missing & width & 1),
+        _ => missing,
+    };
+    Ok(Value::from(format!("{sign}{}{text}{}", fill.repeat(left), fill.repeat(missing - left))))
 }
 
 /// The units of work for a character that is looked for in a map or a table.

@@ -241,26 +241,8 @@ impl<'s> Rewriter<'s> {
     fn sum(&mut self) -> Height {
         let start = self.out.len();
         let mut height = self.concatenation()?;
-        // All terms of a sum are arguments of one filter, so that long sums are not nested.
-        let mut open = false;
         loop {
-            if self.next_is("+") {
-                self.skip();
-                if open {
-                    self.out.push_str(", ");
-                } else {
-                    self.wrap(start, "(", ")|op.add(");
-                    height = above(height, 0)?;
-                }
-                height = height.max(above(self.concatenation()?, 0)?);
-                open = true;
-                continue;
-            }
-            if open {
-                self.out.push(')');
-                self.joined = start..self.out.len();
-                open = false;
-            }
+            height = self.terms(start, height, "+", ")|op.add(", Self::concatenation)?;
             if !self.copy_if(Token::Sign("-")) {
                 return Ok(height);
             }
@@ -270,17 +252,22 @@ impl<'s> Rewriter<'s> {
 
     fn concatenation(&mut self) -> Height {
         let start = self.out.len();
-        let mut height = self.product()?;
-        let mut many = false;
-        while self.next_is("~") {
+        let height = self.product()?;
+        self.terms(start, height, "~", ")|op.cat(", Self::product)
+    }
+
+    /// The terms behind the one from `start` on: all are arguments of one filter, so that long sums are not nested.
+    fn terms(&mut self, start: usize, first: usize, sign: &str, filter: &str, term: fn(&mut Self) -> Height) -> Height {
+        let (mut height, mut many) = (first, false);
+        while self.next_is(sign) {
             self.skip();
             if many {
                 self.out.push_str(", ");
             } else {
-                self.wrap(start, "(", ")|op.cat(");
+                self.wrap(start, "(", filter);
                 height = above(height, 0)?;
             }
-            height = height.max(above(self.product()?, 0)?);
+            height = height.max(above(term(self)?, 0)?);
             many = true;
         }
         if many {
