@@ -23,8 +23,8 @@ use crate::reading::{self, Reads, charge_value};
 use crate::request::context::Watch;
 use crate::source::macros;
 use crate::source::rewrite::expr::UNKNOWN;
-use crate::source::rewrite::token::open_block;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
+use crate::source::texts::open_block;
 use chatparse_base::limits::{
     PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, SHALLOW_DEPTH, STEP_WORK,
 };

@@ -12,7 +12,8 @@ use minijinja::State;
 use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
 
 use super::rewrite::expr::{Rewriter, Stop};
-use super::rewrite::token::{Token, find_tag, tokens};
+use super::rewrite::token::{self, Token, tokens};
+use super::texts::SourceParts;
 use crate::builtins::args::Args;
 use crate::fault::Result;
 use crate::python::pyobject::{Dict, List};
@@ -112,7 +113,8 @@ pub fn callers(source: &str) -> Vec<&str> {
     if !source.contains("endmacro") {
         return Vec::new();
     }
-    let scopes = Scopes::of(source);
+    let tags = SourceParts::of(source).tags;
+    let scopes = Scopes::of(source, &tags);
     let mut inner: Vec<&str> = scopes.inner.iter().map(|(name, _)| *name).collect();
     chatparse_base::sort::sort(&mut inner);
     inner.dedup();
@@ -120,7 +122,10 @@ pub fn callers(source: &str) -> Vec<&str> {
     inner.truncate(CANDIDATES);
     inner.retain(|name| {
         scopes.macros.iter().enumerate().any(|(index, body)| {
-            !scopes.inner.contains(&(*name, Some(index))) && reads_variable(&source[body.clone()], name)
+            let from = tags.partition_point(|tag| tag.start < body.start);
+            let mut inside = tags[from..].iter().take_while(|tag| tag.start < body.end);
+            !scopes.inner.contains(&(*name, Some(index)))
+                && inside.any(|tag| reads_variable(&source[tag.clone()], name))
         })
     });
     inner.truncate(CALLERS);
@@ -146,17 +151,12 @@ struct Scopes<'s> {
 }
 
 impl<'s> Scopes<'s> {
-    fn of(source: &'s str) -> Scopes<'s> {
+    fn of(source: &'s str, tags: &[Range<usize>]) -> Scopes<'s> {
         let mut scopes = Scopes::default();
         // The open macro, and the number of open loops and calls.
         let (mut inside, mut depth) = (None, 0_usize);
-        let mut pos = 0;
-        while let Some(at) = find_tag(source, pos) {
-            pos = at + 2;
-            if !source[at..].starts_with("{%") {
-                continue;
-            }
-            let start = pos + usize::from(source[pos..].starts_with(['-', '+']));
+        for tag in tags.iter().filter(|tag| source[tag.start..].starts_with("{%")) {
+            let start = token::inside(source, tag.start);
             let mut tokens = names(source, start);
             match tokens.next() {
                 Some("for") => {
@@ -174,7 +174,7 @@ impl<'s> Scopes<'s> {
                 }
                 Some("endmacro") => {
                     if let Some(body) = inside.take() {
-                        scopes.macros[body].end = at;
+                        scopes.macros[body].end = tag.start;
                     }
                 }
                 Some("set") => {
@@ -212,20 +212,12 @@ fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether an expression in `text` reads the variable `name`.
-fn reads_variable(text: &str, name: &str) -> bool {
-    let mut pos = 0;
-    while let Some(at) = text.contains(name).then(|| find_tag(text, pos)).flatten() {
-        pos = at + 2;
-        let end = if text[at..].starts_with("{{") { "}}" } else { "%}" };
-        let mut before = Token::None;
-        let reads = |token| std::mem::replace(&mut before, token) != Token::Sign(".") && token == Token::Name(name);
-        let start = pos + usize::from(text[pos..].starts_with(['-', '+']));
-        if !text[at..].starts_with("{#") && tokens(text, start, end).any(reads) {
-            return true;
-        }
-    }
-    false
+/// Whether a tag reads the variable `name`.
+fn reads_variable(tag: &str, name: &str) -> bool {
+    let end = if tag.starts_with("{{") { "}}" } else { "%}" };
+    let mut before = Token::None;
+    let reads = |token| std::mem::replace(&mut before, token) != Token::Sign(".") && token == Token::Name(name);
+    tag.contains(name) && tokens(tag, token::inside(tag, 0), end).any(reads)
 }
 
 /// The words in an expression, including those in strings.

@@ -101,6 +101,27 @@ fn quoted(source: &str, bytes: Range<usize>) -> Option<SourceText> {
     Some(SourceText { text, is_quoted: true, places })
 }
 
+/// The name of the innermost block that is open at the end of a source, and its position.
+pub fn open_block(source: &str) -> Option<(&str, usize)> {
+    let mut open = Vec::new();
+    for tag in SourceParts::of(source).tags {
+        let mut tokens = token::tokens(source, token::inside(source, tag.start), "%}");
+        let Some(Token::Name(name)) = tokens.next().filter(|_| source[tag.start..].starts_with("{%")) else { continue };
+        let opens = match name {
+            // Nothing in it is a tag.
+            "raw" => return None,
+            "set" => tokens.find(|token| matches!(token, Token::Sign("=" | "|"))) != Some(Token::Sign("=")),
+            _ => ["if", "for", "macro", "call", "filter", "with", "generation"].contains(&name),
+        };
+        if opens {
+            open.push((name, tag.start));
+        } else if name.starts_with("end") {
+            open.pop();
+        }
+    }
+    open.pop()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::rewrite::place;

@@ -161,8 +161,7 @@ impl<'s> Pass<'s> {
 
     /// Rewrites the tag at `start`. Returns its end.
     fn tag(&mut self, start: usize, end: &'static str) -> Result<usize> {
-        let marked = usize::from(self.source[start + 2..].starts_with(['-', '+']));
-        let inside = start + 2 + marked;
+        let inside = token::inside(self.source, start);
         self.tags.push((self.out.len(), start));
         self.out.push_str(&self.source[start..inside]);
         let written = self.out.len();

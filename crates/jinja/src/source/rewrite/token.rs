@@ -19,6 +19,11 @@ pub fn find_tag(source: &str, from: usize) -> Option<usize> {
     open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
+/// Where the inside of a tag begins, behind its white-space control.
+pub fn inside(source: &str, tag: usize) -> usize {
+    tag + 2 + usize::from(source[tag + 2..].starts_with(['-', '+']))
+}
+
 /// The next token of `source` at or after `pos`, and its range. `end` closes the tag, unless a bracket is open.
 pub fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (Token<'s>, usize, usize) {
     let start = pos + count(&source[pos..], |b| matches!(b, b'\t'..=b'\r' | b' '), char::is_whitespace);
@@ -63,52 +68,6 @@ pub fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Itera
         pos = behind;
         (!matches!(token, Token::End(_) | Token::None)).then_some(token)
     })
-}
-
-/// The name of the innermost block that is open at the end of a source, and its position.
-pub fn open_block(source: &str) -> Option<(&str, usize)> {
-    let (mut open, mut pos) = (Vec::new(), 0);
-    while let Some(start) = find_tag(source, pos) {
-        let inside = start + 2 + usize::from(source[start + 2..].starts_with(['-', '+']));
-        match source.as_bytes()[start + 1] {
-            b'#' => pos = start + source[start..].find("#}")? + 2,
-            b'{' => pos = tag_end(source, inside, "}}")?,
-            _ => {
-                pos = tag_end(source, inside, "%}")?;
-                let mut tokens = tokens(source, inside, "%}");
-                let Some(Token::Name(name)) = tokens.next() else { continue };
-                let opens = match name {
-                    // Nothing in it is a tag.
-                    "raw" => return None,
-                    "set" => tokens.find(|token| matches!(token, Token::Sign("=" | "|"))) != Some(Token::Sign("=")),
-                    _ => ["if", "for", "macro", "call", "filter", "with", "generation"].contains(&name),
-                };
-                match name.strip_prefix("end") {
-                    Some(_) => drop(open.pop()),
-                    None if opens => open.push((name, start)),
-                    None => {}
-                }
-            }
-        }
-    }
-    open.pop()
-}
-
-/// The end of the tag around `pos`, which `end` closes outside of strings and brackets.
-pub fn tag_end(source: &str, pos: usize, end: &str) -> Option<usize> {
-    let bytes = source.as_bytes();
-    let (mut open, mut at) = (0_usize, pos);
-    loop {
-        let byte = *bytes.get(at)?;
-        match byte {
-            b'"' | b'\'' => at += text_len(&bytes[at..])? - 1,
-            b'%' | b'}' if open == 0 && bytes[at..].starts_with(end.as_bytes()) => return Some(at + end.len()),
-            b'(' | b'[' | b'{' => open += 1,
-            b')' | b']' | b'}' => open = open.checked_sub(1)?,
-            _ => {}
-        }
-        at += 1;
-    }
 }
 
 /// The length of the prefix of `text` whose ASCII bytes are `plain` and whose other characters are `wide`.
