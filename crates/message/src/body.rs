@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use chatparse_base::Error;
 
 /// A body.
-pub(super) struct Body {
+pub struct Body {
     /// An object.
     fields: Value,
     /// A name that several fields have.

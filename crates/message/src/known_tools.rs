@@ -44,7 +44,7 @@ impl Default for KnownTools {
 }
 
 /// A tool of a body: one that is known, or what is to be read.
-pub(super) enum Given {
+pub enum Given {
     Known(Tool),
     New(Value),
 }

@@ -22,7 +22,7 @@ const WRITTEN: usize = 8 * limits::PATTERN_SOURCE_BYTES;
 const COMMON: &str = include_str!("lark_common.txt");
 
 /// The texts of the rule `start`, as an ECMAScript expression without anchors.
-pub(super) fn pattern(grammar: &str) -> Read<String> {
+pub fn pattern(grammar: &str) -> Read<String> {
     let mut reader = Reader { tokens: tokens(grammar)?, at: 0, rule: String::new(), depth: 0 };
     let mut writer = Writer::default();
     reader.grammar(&mut writer)?;

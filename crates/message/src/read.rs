@@ -11,7 +11,7 @@ use super::known_tools::Given;
 use super::{Message, Part, PlainConversation, REASONING, THINKING, TOOL_REFERENCE, Tool, ToolCall, ToolChoice, lark};
 use chatparse_base::{Error, Result, number};
 
-pub(super) fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Message> {
+pub fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Message> {
     CHAT.check("request", "messages", fields, notes)?;
     let refusal = fields.text("refusal")?;
     let role = fields.required_text("role")?;
@@ -135,7 +135,7 @@ const MORE: [&str; 2] = ["strict", "return"];
 
 /// The tools of a request.
 #[derive(Default)]
-pub(super) struct Tools {
+pub struct Tools {
     pub offered: Vec<Tool>,
     /// Those that a server must run, as they are.
     pub hosted: Vec<Value>,
@@ -144,7 +144,7 @@ pub(super) struct Tools {
 }
 
 /// Reads the tools, `given` or those of the body; `keeps_hosted`: whether there may be some that a server must run.
-pub(super) fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> Result<Tools> {
+pub fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> Result<Tools> {
     let mut tools = Tools::default();
     let Some(given) = given else {
         body.items("tools")?.iter().try_for_each(|given| tools.read_any(given, keeps_hosted))?;
@@ -277,7 +277,7 @@ fn custom_parameters(custom: &Fields) -> Result<Value> {
 }
 
 /// The choice of tools, which may name some of those that are offered.
-pub(super) fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
+pub fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
     if !body.get("tool_choice").is_some_and(Value::is_object) {
         let name = body.text("tool_choice")?;
         return choice(body, "tool_choice", ToolChoice::Auto).map(|choice| (choice, None)).map_err(|_| {
@@ -306,7 +306,7 @@ fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
 }
 
 /// The schema of the answer in `response_format`; `Null` for any text.
-pub(super) fn response_format(body: &Fields) -> Result<Value> {
+pub fn response_format(body: &Fields) -> Result<Value> {
     let Some(format) = body.object("response_format")? else { return Ok(Value::Null) };
     match format.required_text("type")? {
         "text" => Ok(Value::Null),
@@ -320,7 +320,7 @@ pub(super) fn response_format(body: &Fields) -> Result<Value> {
 }
 
 /// A conversation for the template, unchanged: each message must be an object, of any form.
-pub(super) fn plain(body: &Fields) -> Result<PlainConversation> {
+pub fn plain(body: &Fields) -> Result<PlainConversation> {
     let given = |name: &str| {
         body.items(name)?;
         Ok(Arc::new(body.get(name).cloned().unwrap_or_default()))
@@ -329,7 +329,7 @@ pub(super) fn plain(body: &Fields) -> Result<PlainConversation> {
 }
 
 /// The tools of a plain request that the parser can use: those with a name, inside a `function` or directly.
-pub(super) fn known_tools(tools: &Value) -> Vec<Tool> {
+pub fn known_tools(tools: &Value) -> Vec<Tool> {
     let known = |given: &Value| {
         let function = given.get("function").and_then(Value::as_object).or_else(|| given.as_object())?;
         Some(Tool {

@@ -193,7 +193,7 @@ impl Labels {
 }
 
 /// The letter as a JSON escape.
-fn escape(letter: char) -> String {
+pub fn escape(letter: char) -> String {
     format!("\\u{:04x}", u32::from(letter))
 }
 

@@ -10,6 +10,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::labels::escape;
+
 /// The two characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
@@ -51,7 +53,7 @@ impl Marks {
     /// Replaces JSON escapes of marks by the letters.
     pub fn unescaped<'t>(&self, render: &'t str) -> Cow<'t, str> {
         [self.open, self.close].into_iter().fold(Cow::Borrowed(render), |text, letter| {
-            let escape = format!("\\u{:04x}", u32::from(letter));
+            let escape = escape(letter);
             match text.contains(&escape) {
                 true => text.replace(&escape, letter.encode_utf8(&mut [0; 4])).into(),
                 false => text,

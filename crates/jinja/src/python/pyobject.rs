@@ -473,14 +473,10 @@ fn own_at(value: Value, depth: usize) -> Result<Value> {
 
 /// A copy of a value with all that is in it, and its exact depth.
 fn copied(value: &Value) -> Result<(Value, usize)> {
-    let mut below = 0;
     if let Some(list) = as_list(value) {
         let mut items = list.items()?;
         charge_container(0)?;
-        for item in &mut items {
-            let (copy, levels) = copied(item)?;
-            (*item, below) = (copy, below.max(levels));
-        }
+        let below = copy_each(items.iter_mut())?;
         let height = Height::known(below + 1, true)?;
         let copy = List { items: Mutex::new(items), height, form: list.form, trace: None };
         return Ok((Value::from_object(copy), below + 1));
@@ -488,14 +484,21 @@ fn copied(value: &Value) -> Result<(Value, usize)> {
     if let Some(dict) = as_dict(value) {
         let mut pairs = dict.pairs()?;
         charge_container(2 * pairs.len())?;
-        for (_, item) in &mut pairs {
-            let (copy, levels) = copied(item)?;
-            (*item, below) = (copy, below.max(levels));
-        }
+        let below = copy_each(pairs.iter_mut().map(|(_, item)| item))?;
         let height = Height::known(below + 1, true)?;
         return Ok((Value::from_object(Dict::new(Map::of(pairs), height)), below + 1));
     }
     Ok((value.clone(), 0))
+}
+
+/// Replaces values by copies, and returns the greatest of their depths.
+fn copy_each<'v>(items: impl Iterator<Item = &'v mut Value>) -> Result<usize> {
+    let mut below = 0;
+    for item in items {
+        let (copy, levels) = copied(item)?;
+        (*item, below) = (copy, below.max(levels));
+    }
+    Ok(below)
 }
 
 /// A list of `items` of the depth `below`, which know that they are inside of a list, and its depth. `inside`: whether the

@@ -238,17 +238,13 @@ pub fn parse_int(text: &str, base: u32) -> Option<i128> {
         let rest = digits.get(..2).filter(|start| start.eq_ignore_ascii_case(long)).map(|_| &digits[2..])?;
         Some(rest.strip_prefix('_').unwrap_or(rest))
     };
-    let (base, digits) = match base {
-        0 => [(16, "0x"), (8, "0o"), (2, "0b")]
-            .into_iter()
-            .find_map(|(base, long)| prefix(long).map(|digits| (base, digits)))
-            .unwrap_or((10, digits)),
-        16 => (16, prefix("0x").unwrap_or(digits)),
-        8 => (8, prefix("0o").unwrap_or(digits)),
-        2 => (2, prefix("0b").unwrap_or(digits)),
-        3..=36 => (base, digits),
-        _ => return None,
-    };
+    // The prefix of a base, or of any of them.
+    let mut prefixes = [(16, "0x"), (8, "0o"), (2, "0b")].into_iter().filter(|(radix, _)| [0, *radix].contains(&base));
+    let prefixed = prefixes.find_map(|(radix, long)| Some((radix, prefix(long)?)));
+    let (base, digits) = prefixed.unwrap_or((if base == 0 { 10 } else { base }, digits));
+    if !(2..=36).contains(&base) {
+        return None;
+    }
     let plain = plain_digits(digits)?;
     if !plain.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;

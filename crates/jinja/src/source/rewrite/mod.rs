@@ -119,8 +119,6 @@ struct Block {
     after: String,
 }
 
-const TOO_DEEP: &str = "an expression is nested too deeply";
-
 /// The width of the placeholder for a number of bytes.
 const DIGITS: usize = 8;
 
@@ -174,6 +172,7 @@ impl<'s> Pass<'s> {
         if rewriter.longest_name > NAME_BYTES {
             return Err(self.failure(start, ErrorKind::Limit, "a name is too long"));
         }
+        let too_deep = |pass: &Self| Err(pass.failure(start, ErrorKind::Limit, "an expression is nested too deeply"));
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
                 rewriter.copy();
@@ -191,8 +190,9 @@ impl<'s> Pass<'s> {
                 }
                 Ok(if raw { self.raw(rewriter.pos()) } else { rewriter.pos() })
             }
+            (Err(Stop::Depth), _) => too_deep(self),
             // Unknown syntax is copied, for the engine to report it.
-            (Ok(_) | Err(Stop::Syntax), _) => {
+            _ => {
                 let mut out = rewriter.out;
                 out.truncate(written);
                 let mut rewriter = Rewriter::new(self.source, inside, end, out);
@@ -210,10 +210,9 @@ impl<'s> Pass<'s> {
                     Err(Stop::Syntax) => {
                         Err(self.failure(start, ErrorKind::Template, "syntax error: the tag has no end"))
                     }
-                    Err(Stop::Depth) => Err(self.failure(start, ErrorKind::Limit, TOO_DEEP)),
+                    Err(Stop::Depth) => too_deep(self),
                 }
             }
-            (Err(Stop::Depth), _) => Err(self.failure(start, ErrorKind::Limit, TOO_DEEP)),
         }
     }
 
