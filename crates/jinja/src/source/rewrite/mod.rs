@@ -27,30 +27,13 @@ pub fn normalize(source: &str) -> String {
 
 /// The source with the patches for known faults, if it has one.
 pub fn patched(source: &str) -> Option<String> {
-    let has = |text: &str| memmem::find(source.as_bytes(), text.as_bytes()).is_some();
-    let mut patches = PATCHES.iter().filter(|patch| has(patch.marker) && has(patch.condition)).peekable();
+    let rows = include_str!("../patches.txt").lines().filter(|line| !line.starts_with('#'));
+    let patches = rows.filter_map(|line| line.split_once(' '));
+    let mut patches =
+        patches.filter(|(text, condition)| source.contains(text) && source.contains(condition)).peekable();
     patches.peek()?;
-    Some(patches.fold(source.to_owned(), |source, patch| source.replace(patch.condition, "{%- if false %}")))
+    Some(patches.fold(source.to_owned(), |source, (_, condition)| source.replace(condition, "{%- if false %}")))
 }
-
-/// A check in a vendor's template that rejects requests which a host must be able to render.
-struct Patch {
-    marker: &'static str,
-    condition: &'static str,
-}
-
-const PATCHES: &[Patch] = &[
-    // gpt-oss rejects content that contains its own markers, such as that of a call without a channel.
-    Patch {
-        marker: "<|channel|>",
-        condition: "{%- if \"<|channel|>analysis<|message|>\" in message.content or \"<|channel|>final<|message|>\" in message.content %}",
-    },
-    // Mistral rejects an assistant message without content and calls, even if it has reasoning.
-    Patch {
-        marker: "[TOOL_CALLS]",
-        condition: "{%- if (message['content'] is none or message['content'] == '' or message['content']|length == 0) and (message['tool_calls'] is not defined or message['tool_calls'] is none or message['tool_calls']|length == 0) %}",
-    },
-];
 
 /// A source in the form that the engine compiles. Line numbers are unchanged.
 pub struct Rewritten {
