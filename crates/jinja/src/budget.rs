@@ -55,40 +55,33 @@ impl From<Excess> for Error {
 }
 
 /// The counts of a render.
+#[derive(Clone, Copy)]
 struct Counts {
-    work: Cell<u64>,
-    max_work: Cell<u64>,
-    bytes: Cell<usize>,
-    excess: Cell<Option<Excess>>,
+    work: u64,
+    max_work: u64,
+    bytes: usize,
+    excess: Option<Excess>,
     /// A list or map that the template was given has changed.
-    given_changed: Cell<bool>,
+    given_changed: bool,
 }
 
 impl Counts {
     const fn new(max_work: u64) -> Counts {
-        Counts {
-            work: Cell::new(0),
-            max_work: Cell::new(max_work),
-            bytes: Cell::new(0),
-            excess: Cell::new(None),
-            given_changed: Cell::new(false),
-        }
+        Counts { work: 0, max_work, bytes: 0, excess: None, given_changed: false }
     }
 
-    fn swap(&self, other: &Counts) {
-        self.work.swap(&other.work);
-        self.max_work.swap(&other.max_work);
-        self.bytes.swap(&other.bytes);
-        self.excess.swap(&other.excess);
-        self.given_changed.swap(&other.given_changed);
+    /// Changes the counts of the render.
+    fn change<R>(change: impl FnOnce(&mut Counts) -> R) -> R {
+        let mut counts = COUNTS.get();
+        let result = change(&mut counts);
+        COUNTS.set(counts);
+        result
     }
 
     /// Notes what was used up first.
     #[cold]
-    fn exceed(&self, excess: Excess) -> Excess {
-        let first = self.excess.get().unwrap_or(excess);
-        self.excess.set(Some(first));
-        first
+    fn exceed(&mut self, excess: Excess) -> Excess {
+        *self.excess.get_or_insert(excess)
     }
 }
 
@@ -108,12 +101,12 @@ struct Texts {
 }
 
 thread_local! {
-    static COUNTS: Counts = const { Counts::new(u64::MAX) };
+    static COUNTS: Cell<Counts> = const { Cell::new(Counts::new(u64::MAX)) };
     static TEXTS: RefCell<Texts> = const { RefCell::new(Texts { all: Vec::new(), full: 0 }) };
 }
 
 fn fail(excess: Excess) -> Result<()> {
-    Err(COUNTS.with(|counts| counts.exceed(excess)).into())
+    Err(Counts::change(|counts| counts.exceed(excess)).into())
 }
 
 /// Counts for one render, from its creation to its end.
@@ -126,33 +119,30 @@ pub struct Meter {
 impl Meter {
     /// `max_work`: the units of work that the render may take.
     pub fn start(max_work: u64) -> Meter {
-        let meter = Meter { around: Counts::new(max_work), texts: TEXTS.take() };
-        COUNTS.with(|counts| counts.swap(&meter.around));
-        meter
+        Meter { around: COUNTS.replace(Counts::new(max_work)), texts: TEXTS.take() }
     }
 
     /// An error if the render noted that something is used up.
     pub fn check(&self) -> Result<()> {
-        COUNTS.with(|counts| counts.excess.get()).map_or(Ok(()), |excess| Err(excess.into()))
+        COUNTS.get().excess.map_or(Ok(()), |excess| Err(excess.into()))
     }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        COUNTS.with(|counts| counts.swap(&self.around));
+        COUNTS.set(self.around);
         TEXTS.set(std::mem::take(&mut self.texts));
     }
 }
 
 /// Counts units of work where nothing can fail. Returns whether the render may go on.
 pub fn note(units: u64) -> bool {
-    COUNTS.with(|counts| {
-        let work = counts.work.get().saturating_add(units);
-        counts.work.set(work);
-        if work > counts.max_work.get() {
+    Counts::change(|counts| {
+        counts.work = counts.work.saturating_add(units);
+        if counts.work > counts.max_work {
             counts.exceed(Excess::Work);
         }
-        counts.excess.get().is_none()
+        counts.excess.is_none()
     })
 }
 
@@ -163,17 +153,17 @@ pub fn note_items(count: usize) -> bool {
 
 /// Notes that the template changes a list or map that it was given.
 pub fn note_given_changed() {
-    COUNTS.with(|counts| counts.given_changed.set(true));
+    Counts::change(|counts| counts.given_changed = true);
 }
 
 /// Whether it did.
 pub fn given_changed() -> bool {
-    COUNTS.with(|counts| counts.given_changed.get())
+    COUNTS.get().given_changed
 }
 
 /// The units of work of the render so far.
 pub fn spent() -> u64 {
-    COUNTS.with(|counts| counts.work.get())
+    COUNTS.get().work
 }
 
 /// Counts units of work.
@@ -194,10 +184,9 @@ pub fn search(bytes: usize) -> Result<()> {
 /// Counts bytes that are built.
 pub fn charge(bytes: usize) -> Result<()> {
     make_room(bytes);
-    let total = COUNTS.with(|counts| {
-        let total = counts.bytes.get().saturating_add(bytes);
-        counts.bytes.set(total);
-        total
+    let total = Counts::change(|counts| {
+        counts.bytes = counts.bytes.saturating_add(bytes);
+        counts.bytes
     });
     if total > RENDER_BYTES { fail(Excess::Bytes) } else { search(bytes) }
 }
@@ -237,7 +226,7 @@ fn make_room(bytes: usize) {
 }
 
 fn has_room(bytes: usize) -> bool {
-    COUNTS.with(|counts| counts.bytes.get()).saturating_add(bytes) <= RENDER_BYTES
+    COUNTS.get().bytes.saturating_add(bytes) <= RENDER_BYTES
 }
 
 impl Texts {
@@ -249,7 +238,7 @@ impl Texts {
             gone += if held { 0 } else { *length };
             held
         });
-        COUNTS.with(|counts| counts.bytes.set(counts.bytes.get().saturating_sub(gone)));
+        Counts::change(|counts| counts.bytes = counts.bytes.saturating_sub(gone));
         self.full = 2 * self.all.len() + 4;
     }
 
