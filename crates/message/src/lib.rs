@@ -70,9 +70,7 @@ impl Message {
 
     /// Whether the message holds nothing but a role.
     pub fn is_empty(&self) -> bool {
-        let texts = [&self.content, &self.reasoning_content, &self.name, &self.tool_call_id];
-        let is_empty = texts.iter().all(|text| text.is_empty()) && self.parts.is_empty() && self.tool_calls.is_empty();
-        is_empty && self.more.is_empty()
+        *self == Message { role: self.role.clone(), ..Message::default() }
     }
 
     /// The message with the reasoning parts moved to [`Message::reasoning_content`], behind its text; each on a separate

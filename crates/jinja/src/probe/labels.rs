@@ -27,7 +27,7 @@ pub const VALUES: usize = BASE.pow(DIGITS as u32);
 const LEAD: u8 = 0xea;
 
 /// The letters of the labels of one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Labels([char; LETTERS]);
 
 /// The kind of a label. Those of values have a number.

@@ -67,8 +67,7 @@ fn is_of(rest: &Tool, parameters: &Weak<Json>, tool: &Tool) -> bool {
 
 impl ToolMemo {
     fn hash(&self, written: &Written) -> u64 {
-        let Written(part, Layout { ascii, indent, item, key, sort, .. }, level) = written;
-        hash_of((self.own.as_ptr().addr(), part, level, (ascii, indent, item, key, sort)))
+        hash_of((self.own.as_ptr().addr(), written))
     }
 
     pub fn text(&self, written: &Written) -> Option<Text> {
@@ -86,7 +85,7 @@ impl ToolMemo {
 type Text = (Arc<str>, usize);
 
 /// What is written: a part of a tool, in a layout, on a level.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Hash)]
 pub struct Written(pub Part, pub Layout, pub usize);
 
 /// A tool, or a map in it.
@@ -98,7 +97,7 @@ pub enum Part {
 }
 
 /// How JSON is written.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Hash)]
 pub struct Layout {
     /// Writes non-ASCII characters as `\u` escapes.
     pub ascii: bool,

@@ -128,6 +128,7 @@ impl Form {
 }
 
 /// A Python list, a tuple or a range.
+#[derive(Debug)]
 pub struct List {
     items: Mutex<Vec<Value>>,
     height: Height,
@@ -187,19 +188,15 @@ impl List {
     }
 }
 
-impl fmt::Debug for List {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(lock(&self.items).iter()).finish()
-    }
-}
-
 /// A map that is still to be made.
+#[derive(Debug)]
 struct Unread {
     from: Source,
     is_unread: AtomicBool,
 }
 
 /// What a map is made of once somebody reads it. Most templates only print a tool's schema.
+#[derive(Debug)]
 pub enum Source {
     Json(Arc<Json>, fn(&Json) -> Pairs),
     Tool(Arc<[Tool]>, usize, fn(&Tool, &Arc<ToolMemo>) -> Option<Pairs>),
@@ -208,6 +205,7 @@ pub enum Source {
 type Pairs = Vec<(Value, Value)>;
 
 /// A Python dict.
+#[derive(Debug)]
 pub struct Dict {
     map: Mutex<Map>,
     height: Height,
@@ -321,12 +319,6 @@ impl Dict {
         let result = change(&mut pairs);
         *self.map() = Map::of(pairs);
         Ok(result)
-    }
-}
-
-impl fmt::Debug for Dict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.look(|pairs| f.debug_map().entries(pairs.iter().map(|(key, value)| (key, value))).finish())
     }
 }
 

@@ -236,17 +236,6 @@ struct Catching {
     names: Vec<String>,
 }
 
-/// Variables of a caller.
-#[derive(Debug)]
-struct Caller(Vec<(String, Value)>);
-
-impl Object for Caller {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        let key = key.as_str()?;
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
-    }
-}
-
 /// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables of callers, and the macro's
 /// parameters.
 pub fn catch(_: &mut State, args: &[Value]) -> Result<Value> {
@@ -297,8 +286,8 @@ impl Object for Catching {
             named.push(("kwargs".to_owned(), Dict::of(others)?));
         }
         if !self.callers.is_empty() {
-            let seen = self.callers.iter().filter_map(|name| Some((name.clone(), state.lookup(name)?)));
-            named.push((CALLER.to_owned(), Value::from_object(Caller(seen.collect()))));
+            let seen = self.callers.iter().filter_map(|name| Some((name.as_str(), state.lookup(name)?)));
+            named.push((CALLER.to_owned(), seen.collect()));
         }
         call.push(Value::from(named.into_iter().collect::<Kwargs>()));
         self.inner.call(state, &call)
