@@ -130,12 +130,6 @@ struct Origin {
     tags: Vec<(usize, usize)>,
 }
 
-impl Object for Origin {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-}
-
 impl Origin {
     /// The start of the tag with the error.
     fn tag(&self, error: &minijinja::Error) -> Option<usize> {
@@ -145,13 +139,11 @@ impl Origin {
     }
 }
 
-/// The global that holds the template's [`Origin`]. The space keeps templates from naming it.
-const ORIGIN: &str = " origin";
-
 /// The template engine with one compiled template.
 #[derive(Clone)]
 pub struct Engine {
     env: Environment<'static>,
+    origin: Arc<Origin>,
     /// As in [`Rewritten`].
     pub opens_last: bool,
     /// What it wrote of tools; `None` for probes, whose tools do not come again.
@@ -172,7 +164,14 @@ pub type Rendered = Result<(String, Option<(usize, bool)>)>;
 impl Engine {
     /// An engine whose renders fail.
     pub fn failing(fault: Error) -> Engine {
-        Engine { env: empty(), opens_last: false, memo: None, learning: None, fault: Some(fault) }
+        Engine {
+            env: empty(),
+            origin: Arc::default(),
+            opens_last: false,
+            memo: None,
+            learning: None,
+            fault: Some(fault),
+        }
     }
 
     /// This engine with the limits for short probes. `work`: what all of them may take.
@@ -230,11 +229,7 @@ impl Engine {
 
     /// Writes the prompt. Returns the number of steps.
     fn run(&self, context: Value, prompt: &mut Prompt, meter: &Meter) -> Result<u64> {
-        let failed = |error| {
-            let origin =
-                self.env.globals().find_map(|(name, value)| value.downcast_object().filter(|_| name == ORIGIN));
-            failure(&error, &origin.unwrap_or_default())
-        };
+        let failed = |error| failure(&error, &self.origin);
         let template = self.env.get_template(NAME).map_err(failed)?;
         let rendered = template.render_captured_to(context, prompt);
         match (meter.check(), rendered) {
@@ -279,8 +274,7 @@ pub fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
     if let Some(error) = unread {
         return Err(error);
     }
-    env.add_global(ORIGIN, Value::from_object(origin));
-    Ok(Engine { env, opens_last, memo: Some(Arc::default()), learning: None, fault: None })
+    Ok(Engine { env, origin: Arc::new(origin), opens_last, memo: Some(Arc::default()), learning: None, fault: None })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.
