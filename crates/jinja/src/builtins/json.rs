@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::budget::{self, check_text};
 use crate::fault::Result;
-use crate::python::from_json::from_json;
+use crate::python::from_json::labelled;
 use crate::python::memo::{Layout, Written};
 use crate::python::numbers::float;
 use crate::python::pyobject::{Dict, as_dict, as_list, as_text, items, pairs};
@@ -93,7 +93,7 @@ fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> R
             budget::work(budget::PRINTED)?;
             write_json(out, json, layout, level + 1)
         }
-        scalar => write(out, &from_json(scalar)?, layout, level + 1),
+        scalar => write(out, &labelled(scalar, None)?, layout, level + 1),
     };
     match json {
         Json::Array(items) => bracket(out, ['[', ']'], layout, level, items.iter(), inner),

@@ -158,13 +158,7 @@ fn any_items(value: &Value) -> Result<Vec<Value>> {
 
 /// Filters items by a test, or by truth without one.
 fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
-    let mut kept = Vec::new();
-    for item in any_items(&args.subject())? {
-        if passes(state, &item, args.after(1))? == keep {
-            kept.push(item);
-        }
-    }
-    List::of(kept)
+    kept(state, any_items(&args.subject())?, Value::clone, args.after(1), keep)
 }
 
 /// Filters items by a test of an attribute, or by its truth without one.
@@ -174,9 +168,20 @@ fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
         trace.index();
     }
     let name = args.get(1, "attribute");
+    kept(state, items(&value)?, |item| attribute(item, &name), args.after(2), keep)
+}
+
+/// The items of which what is tested passes, or those of which it does not.
+fn kept(
+    state: &mut State,
+    all: Vec<Value>,
+    tested: impl Fn(&Value) -> Value,
+    test: &[Value],
+    keep: bool,
+) -> Result<Value> {
     let mut kept = Vec::new();
-    for item in items(&value)? {
-        if passes(state, &attribute(&item, &name), args.after(2))? == keep {
+    for item in all {
+        if passes(state, &tested(&item), test)? == keep {
             kept.push(item);
         }
     }
@@ -241,14 +246,13 @@ impl SortKey {
 fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>> {
     reading::sort(keys.iter().flatten())?;
     charge_items(2 * all.len())?;
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by(|&a, &b| {
-        let order = keys.iter().map(|keys| keys[a].cmp(&keys[b])).find(|order| order.is_ne());
+    let mut all: Vec<(usize, T)> = all.into_iter().enumerate().collect();
+    all.sort_by(|(a, _), (b, _)| {
+        let order = keys.iter().map(|keys| keys[*a].cmp(&keys[*b])).find(|order| order.is_ne());
         let order = order.unwrap_or(Ordering::Equal);
         if reverse { order.reverse() } else { order }
     });
-    let mut all: Vec<Option<T>> = all.into_iter().map(Some).collect();
-    Ok(order.into_iter().filter_map(|at| all[at].take()).collect())
+    Ok(all.into_iter().map(|(_, item)| item).collect())
 }
 
 /// The maximum number of attributes to sort by.

@@ -26,7 +26,7 @@ impl Trial {
         for (name, value) in more.as_object().into_iter().flatten() {
             variables[name] = value.clone();
         }
-        let context = traced(&variables, Some(Trace::root(&usage)));
+        let context = traced(&variables, Trace::root(&usage));
         let output = context.ok().and_then(|context| engine.try_with(context).ok());
         Trial { output, usage }
     }

@@ -16,19 +16,14 @@ use crate::probe::labels::Labels;
 use crate::probe::trace::Trace;
 use chatparse_base::number;
 
-/// Converts JSON. Integers stay integers.
-pub fn from_json(json: &Json) -> Result<Value> {
-    traced(json, None)
-}
-
-/// [`from_json`] for a value whose texts may contain labels.
+/// Converts JSON, whose texts may contain labels. Integers stay integers.
 pub fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value> {
     Ok(build(json, None, labels, false)?.0)
 }
 
-/// [`from_json`] for a value that records accesses in `trace`.
-pub fn traced(json: &Json, trace: Option<Trace>) -> Result<Value> {
-    Ok(build(json, trace, None, false)?.0)
+/// Converts JSON to a value that records accesses in `trace`.
+pub fn traced(json: &Json, trace: Trace) -> Result<Value> {
+    Ok(build(json, Some(trace), None, false)?.0)
 }
 
 /// Values, and the greatest of their depths.
@@ -105,7 +100,7 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
             }
             (_, Some((labels, (json, number)))) => {
                 let json = number::read(json).map_err(|_| ErrorKind::InvalidOperation)?;
-                Value::from_object(Scalar::new(from_json(&json)?, number, *labels))
+                Value::from_object(Scalar::new(labelled(&json, None)?, number, *labels))
             }
             _ => Value::from(text.as_str()),
         },

@@ -29,14 +29,11 @@ pub struct Around {
 pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result<Around, Stop> {
     tag.copy();
     let Token::Name(name) = tag.copy() else { return Err(Stop::Syntax) };
-    if tag.copy() != Token::Sign("(") {
-        return Err(Stop::Syntax);
-    }
+    tag.expect("(")?;
     let (mut names, mut known, mut before) = (Vec::<&'s str>::new(), HashSet::new(), String::new());
     while tag.peek() != Token::Sign(")") {
         let Token::Name(parameter) = tag.copy() else { return Err(Stop::Syntax) };
-        if tag.peek() == Token::Sign("=") {
-            tag.copy();
+        if tag.copy_if(Token::Sign("=")) {
             let start = tag.out.len();
             tag.expression()?;
             // The engine sets the last parameter first, so defaults that name another parameter are set in the body.
@@ -48,10 +45,9 @@ pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result
         }
         names.push(parameter);
         known.insert(parameter);
-        if tag.peek() != Token::Sign(",") {
+        if !tag.copy_if(Token::Sign(",")) {
             break;
         }
-        tag.copy();
     }
     let asked = extras.asked(start);
     let extra = [0, 1].map(|at| asked[at] && !known.contains(EXTRAS[at]));
@@ -63,9 +59,7 @@ pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result
     if !extras.callers.is_empty() {
         tag.out.extend([comma, CALLER, "=0"]);
     }
-    if tag.copy() != Token::Sign(")") {
-        return Err(Stop::Syntax);
-    }
+    tag.expect(")")?;
     let mut after = String::new();
     if extra != [false; 2] || !extras.callers.is_empty() {
         let names: String = names.iter().map(|name| format!(", \"{name}\"")).collect();

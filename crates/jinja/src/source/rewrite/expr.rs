@@ -130,7 +130,7 @@ impl<'s> Rewriter<'s> {
         there
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), Stop> {
+    pub fn expect(&mut self, sign: &str) -> Result<(), Stop> {
         if self.copy_if(Token::Sign(sign)) { Ok(()) } else { Err(Stop::Syntax) }
     }
 

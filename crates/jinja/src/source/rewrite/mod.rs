@@ -333,8 +333,7 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
             tag.condition()?;
             tag.out.insert(start, '(');
             tag.out.push_str(")|op.each");
-            if tag.peek() == Token::Name("if") {
-                tag.copy();
+            if tag.copy_if(Token::Name("if")) {
                 tag.expression()?;
             }
             tag.copy_to_end()?;
@@ -424,9 +423,8 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
     let value = tag.out.len();
     tag.expression()?;
     let mut tuple = false;
-    while tag.peek() == Token::Sign(",") {
+    while tag.copy_if(Token::Sign(",")) {
         tuple = true;
-        tag.copy();
         if !matches!(tag.peek(), Token::End(_)) {
             tag.expression()?;
         }
