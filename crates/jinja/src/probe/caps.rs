@@ -210,8 +210,8 @@ fn renders_tools(engine: &Engine, caps: &mut Caps) -> bool {
     renders || texts.succeeded()
 }
 
-/// A render of two calls, or of one where the template rejects two, and whether it reads the second. The first answers the questions
-/// about one as well.
+/// A render of two calls, which answers the questions about one as well, or of one where the template rejects two; and whether it
+/// reads the second.
 fn calling(engine: &Engine, arguments: &Json, caps: &Caps) -> (bool, Trial) {
     let trial = |calls: usize| Trial::new(engine, exchange(arguments, calls, caps), with_tool(), None);
     let two = trial(2);

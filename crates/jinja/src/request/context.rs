@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use minijinja::value::{Enumerator, Object, Value};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::fault::Result;
 use crate::probe::labels::Labels;
@@ -105,7 +105,13 @@ pub fn conversation(
     // Later variables replace earlier ones of the same name.
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(13 + conversation.extra.len());
     if !is_plain {
-        set.extend(reasoning_aliases(&conversation.extra));
+        // Vendors name the same two switches differently: a value set under our name is set under all names.
+        if let Some(Json::Bool(keep)) = conversation.extra.get("preserve_reasoning") {
+            set.extend(preserve_reasoning(*keep).map(|(name, value)| (name, Value::from(value))));
+        }
+        if let Some(Json::String(effort)) = conversation.extra.get(EFFORT[0]) {
+            set.extend(EFFORT.map(|name| (name, Value::from(effort.as_str()))));
+        }
         set.push((THINKS, Value::from(conversation.enable_thinking)));
     }
     set.push(("messages", conversation.messages.value(labels)?));
@@ -130,18 +136,6 @@ pub fn conversation(
     let set = Pairs::of(set.into_iter().map(|(name, value)| (Value::from(name), value)).collect());
     let dates = if is_plain { &[][..] } else { &DATES };
     Ok(Value::from_object(Root { set, now: conversation.now, dates, watch }))
-}
-
-/// Vendors name the same two switches differently: a value set under our name is set under all names.
-fn reasoning_aliases(extra: &Map<String, Json>) -> Vec<(&'static str, Value)> {
-    let mut set = Vec::new();
-    if let Some(Json::Bool(keep)) = extra.get("preserve_reasoning") {
-        set.extend(preserve_reasoning(*keep).map(|(name, value)| (name, Value::from(value))));
-    }
-    if let Some(Json::String(effort)) = extra.get("reasoning_effort") {
-        set.extend(EFFORT.map(|name| (name, Value::from(effort.as_str()))));
-    }
-    set
 }
 
 /// The switch of thinking, and its name in templates that do not have that one.

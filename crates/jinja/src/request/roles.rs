@@ -340,13 +340,13 @@ impl Fit {
                 return id;
             }
         };
-        let mut change = |id: &mut String, name: &str, place: &dyn Fn() -> String| {
+        let mut change = |id: &mut String, name: &str, place: String| {
             let new = match known.get(&*id) {
                 Some(new) => String::clone(new),
                 None if has_form(id) && has_form(&template.call_id("call00000", name, 0)) => return,
                 None => {
                     let new = new_id(name);
-                    notes.push(format!("{}: {id:?} is {new:?} in the prompt", place()));
+                    notes.push(format!("{place}: {id:?} is {new:?} in the prompt"));
                     if !id.is_empty() {
                         known.insert(id.clone(), new.clone());
                     }
@@ -362,7 +362,7 @@ impl Fit {
             }
             for (call_index, call) in message.tool_calls.iter_mut().enumerate() {
                 let was_missing = call.id.is_empty();
-                change(&mut call.id, &call.name, &|| format!("messages[{index}].tool_calls[{call_index}].id"));
+                change(&mut call.id, &call.name, format!("messages[{index}].tool_calls[{call_index}].id"));
                 if was_missing {
                     waiting.push_back(call.id.clone());
                 }
@@ -370,9 +370,7 @@ impl Fit {
             if message.role == "tool" {
                 match waiting.pop_front().filter(|_| message.tool_call_id.is_empty()) {
                     Some(id) => message.tool_call_id = id,
-                    None => {
-                        change(&mut message.tool_call_id, &message.name, &|| format!("messages[{index}].tool_call_id"))
-                    }
+                    None => change(&mut message.tool_call_id, &message.name, format!("messages[{index}].tool_call_id")),
                 }
             }
         }
