@@ -99,14 +99,15 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
     }
     let flags = &rest[..rest.bytes().take_while(|b| b"-+ #0".contains(b)).count()];
     rest = &rest[flags.len()..];
-    let mut left = flags.contains('-');
     let width;
     (width, rest) = next.size(rest)?;
-    left |= width.is_some_and(|width| width < 0);
-    let mut precision = None;
+    let minus = if flags.contains('-') || width.is_some_and(|width| width < 0) { "-" } else { "" };
+    let width = width.map(|width| width.unsigned_abs().to_string()).unwrap_or_default();
+    let mut precision = String::new();
     if let Some(behind) = rest.strip_prefix('.') {
-        (precision, rest) = next.size(behind)?;
-        precision = Some(precision.unwrap_or(0).max(0));
+        let size;
+        (size, rest) = next.size(behind)?;
+        precision = format!(".{}", size.unwrap_or(0).max(0));
     }
     rest = rest.trim_start_matches(['h', 'l', 'L']);
     let kind = rest.chars().next().ok_or_else(|| wrong("the text ends behind %"))?;
@@ -119,16 +120,12 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
         next.used = 1;
     }
     let value = if matches!(kind, 's' | 'r' | 'a') { value } else { without_labels(&[value])[0].clone() };
-    let size =
-        |mark: &str, size: Option<i64>| size.map_or_else(String::new, |size| format!("{mark}{}", size.unsigned_abs()));
-    let (minus, width, precision) = (if left { "-" } else { "" }, size("", width), size(".", precision));
-    let text =
-        |text: &str, precision: &str| spec::text(FormatStyle::Printf, &[minus, &width, precision].concat(), text);
+    let text = |text: &str, spec: &[&str]| spec::text(FormatStyle::Printf, &spec.concat(), text);
     let sized = [minus, flags, &width, &precision].concat();
     let number = |kind: char, value: &Value| spec::number(FormatStyle::Printf, &sized, Some(kind), value);
     out.push_str(&match kind {
-        's' | 'r' | 'a' => text(&next.work.text(&value, &rest[..1])?, &precision)?,
-        'c' => text(&character(&value)?, "")?,
+        's' | 'r' | 'a' => text(&next.work.text(&value, &rest[..1])?, &[minus, &width, &precision])?,
+        'c' => text(&character(&value)?, &[minus, &width])?,
         'd' | 'i' | 'u' => number('d', &whole(&value)?)?,
         'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => number(kind, &value)?,
         _ => return Err(wrong(format!("%{kind} is not known"))),
