@@ -56,11 +56,8 @@ fn tokens(grammar: &str) -> Read<Vec<(Token, bool)>> {
                 (first, rest) = (true, &rest[1..]);
                 continue;
             }
-            c if c.is_whitespace() => {
-                rest = rest.trim_start_matches([' ', '\t', '\r', '\u{c}']);
-                if rest.starts_with(c) {
-                    return Err(format!("the grammar: unexpected {c:?}"));
-                }
+            ' ' | '\t' | '\r' | '\u{c}' => {
+                rest = &rest[1..];
                 continue;
             }
             _ if c == '#' || rest.starts_with("//") => {

@@ -84,16 +84,16 @@ impl ReasoningIn {
         let mut in_blocks = json!({"role": "assistant", "content": blocks(TRIED[0], TRIED[1])});
         in_blocks["content"]["unknown"] = json!(UNKNOWN);
         let shows = |message: &Value| {
-            let shows = |prompt: String| TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN);
-            prompt(message).is_some_and(shows)
+            let prompt = prompt(message).unwrap_or_default();
+            TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN)
         };
-        let in_field = |field: &&str| {
+        let in_field = fields.iter().find(|field| {
             let mut message = json!({"role": "assistant", "content": TRIED[1]});
-            message[*field] = json!(TRIED[0]);
+            message[**field] = json!(TRIED[0]);
             shows(&message)
-        };
-        if let Some(field) = fields.iter().copied().find(in_field) {
-            ReasoningIn::Field(field.to_owned())
+        });
+        if let Some(field) = in_field {
+            ReasoningIn::Field((*field).to_owned())
         } else if fields.contains(&THINKING) && shows(&part) {
             ReasoningIn::Part
         } else if reads_field(source, "blocks") && shows(&in_blocks) {
@@ -213,9 +213,10 @@ fn texts(message: &Message, template: &Template, compat: Compat) -> Option<Vec<(
     let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
     let mut texts: Vec<(&'static str, Engine)> = texts.map(|(name, text)| (name, Engine::from(text))).collect();
     let demanded = template.caps().demanded_reasoning.as_deref().filter(|_| role == "assistant");
-    let is_missing = |field: &&str| demanded == Some(field) && texts.iter().all(|(name, _)| name != field);
-    let missing = REASONING.into_iter().find(is_missing);
-    texts.extend(missing.map(|field| (field, Engine::from(""))));
+    let missing = REASONING.into_iter().find(|field| demanded == Some(field));
+    if let Some(field) = missing.filter(|field| texts.iter().all(|(name, _)| name != field)) {
+        texts.push((field, Engine::from("")));
+    }
     Some(texts)
 }
 
