@@ -114,7 +114,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
                 return Ok(found);
             }
             let pair = (key(), keep(args.get(1, "default"))?);
-            dict.change(std::slice::from_ref(&pair), |pairs| pairs.push(pair.clone()))?;
+            dict.change(&[pair.clone()], |pairs| pairs.push(pair.clone()))?;
             Ok(pair.1)
         }
         "update" => {
@@ -190,7 +190,7 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value> {
     match name {
         "append" => {
             let item = own(first())?;
-            list.change(std::slice::from_ref(&item), |items| items.push(item.clone()))?;
+            list.change(&[item.clone()], |items| items.push(item))?;
         }
         "extend" => {
             let added = items(&first())?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
@@ -199,19 +199,18 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value> {
         "insert" => {
             let at = args.integer(0, "index")?.unwrap_or(0);
             let item = own(args.get(1, "object"))?;
-            let put = |items: &mut Vec<Value>| {
+            list.change(&[item.clone()], |items| {
                 let at = if at < 0 { at.saturating_add(items.len() as i64).max(0) } else { at };
-                items.insert(usize::try_from(at).unwrap_or(usize::MAX).min(items.len()), item.clone());
-            };
-            list.change(std::slice::from_ref(&item), put)?;
+                items.insert(usize::try_from(at).unwrap_or(usize::MAX).min(items.len()), item);
+            })?;
         }
         "pop" => {
             let at = args.integer(0, "index")?.unwrap_or(-1);
-            let take = |items: &mut Vec<Value>| {
+            let taken = list.change(&[], |items| {
                 let at = if at < 0 { at.saturating_add(items.len() as i64) } else { at };
                 usize::try_from(at).ok().filter(|&at| at < items.len()).map(|at| items.remove(at))
-            };
-            return list.change(&[], take)?.ok_or_else(missing);
+            })?;
+            return taken.ok_or_else(missing);
         }
         "remove" => {
             let at = searched(list, &first())?.iter().position(|item| *item == first()).ok_or_else(missing)?;

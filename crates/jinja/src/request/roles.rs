@@ -532,7 +532,7 @@ fn joined(turns: Vec<Turn>, alike: impl Fn(&Turn, &Turn) -> bool, notes: &mut Ve
 }
 
 /// Adds what `next` says to a message, behind a blank line.
-fn join(message: &mut Message, next: Message) {
+fn join(message: &mut Message, mut next: Message) {
     let is_text = |message: &Message| message.parts.iter().all(|part| part.kind == "text");
     if is_text(message) && is_text(&next) {
         if !message.parts.is_empty() {
@@ -549,9 +549,9 @@ fn join(message: &mut Message, next: Message) {
             }
             parts => parts,
         };
-        let (mut next, mut all) = (next.clone(), parts(message));
+        let mut all = parts(message);
         let mut more = parts(&mut next).into_iter().peekable();
-        if let (Some(last), Some(_)) = (all.last_mut().filter(|part| part.kind == "text"), more.peek())
+        if let Some(last) = all.last_mut().filter(|part| part.kind == "text")
             && let Some(part) = more.next_if(|part| part.kind == "text")
         {
             add(&mut last.text, &part.text);
