@@ -12,7 +12,7 @@ use super::functions::now;
 use crate::budget::{self, charge, charge_container, charge_items, check_text};
 use crate::fault::{Result, invalid};
 use crate::probe::labels::Labels;
-use crate::python::pyobject::{Form, List, as_list, as_text, end_item, items, own, pairs};
+use crate::python::pyobject::{Form, List, as_list, as_text, end_item, items, pairs};
 use crate::python::scalar::{bare, labels};
 use crate::python::strings::joined;
 use crate::python::{numbers, ops, pyrepr};
@@ -59,11 +59,17 @@ fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>)> {
     Ok((List::of(items(&args.subject())?)?, count, fill))
 }
 
+/// The engine's list of lists as one of ours.
+fn lists(parts: Value) -> Result<Value> {
+    let parts = parts.try_iter()?.map(|part| List::of(part.try_iter()?.collect()));
+    List::of(parts.collect::<Result<_>>()?)
+}
+
 /// `batch(linecount, fill_with)`: lists of so many items; the last one is filled up.
 fn batch(state: &mut State, args: &Args) -> Result<Value> {
     let (all, count, fill) = parts(args, "linecount")?;
     charge_items(if fill.is_some() { count } else { 0 })?;
-    own(minijinja::filters::batch(state, all, count, fill)?)
+    lists(minijinja::filters::batch(state, all, count, fill)?)
 }
 
 /// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that are left, the others are
@@ -72,7 +78,7 @@ fn slices(state: &mut State, args: &Args) -> Result<Value> {
     let (all, count, fill) = parts(args, "slices")?;
     // Each is a list.
     (0..count).try_for_each(|_| charge_container(1))?;
-    own(minijinja::filters::slice(state, all, count, fill)?)
+    lists(minijinja::filters::slice(state, all, count, fill)?)
 }
 
 /// `sum(attribute, start)`.
