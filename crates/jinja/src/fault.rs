@@ -1,11 +1,11 @@
-//! Errors that a template meets, and locks that none leaves closed.
+//! Results and errors of what the engine calls, and locks.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use minijinja::{Error, ErrorKind};
 
-/// What the engine takes from us.
+/// The result of what the engine calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The error of an operation that its operands do not allow.

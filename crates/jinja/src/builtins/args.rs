@@ -11,7 +11,7 @@ use crate::python::pyobject::as_text;
 /// The Rust function behind a filter or a function.
 pub type Call = fn(&mut State, &Args) -> Result<Value>;
 
-/// The arguments of an operator, which are so many.
+/// The arguments of an operator that has `COUNT` of them.
 pub fn exactly<const COUNT: usize>(args: &[Value]) -> Result<&[Value; COUNT]> {
     args.try_into().map_err(|_| ErrorKind::MissingArgument.into())
 }

@@ -134,8 +134,8 @@ fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, leve
 /// Writes a text, whose escapes may be longer than it.
 fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<()> {
     budget::work(text.len())?;
-    let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\' || layout.ascii && !byte.is_ascii();
-    let more = if text.len() > SHORT { text.bytes().filter(|byte| escaped(*byte)).count() } else { text.len() };
+    let escaped = text.bytes().filter(|byte| matches!(byte, ..b' ' | b'"' | b'\\') || layout.ascii && !byte.is_ascii());
+    let more = if text.len() > SHORT { escaped.count() } else { text.len() };
     check_text(out.len().saturating_add(text.len()).saturating_add(more.saturating_mul(ESCAPED - 1)))?;
     push_json_string(text, out, layout.ascii);
     Ok(())

@@ -177,7 +177,7 @@ fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
     kept(state, items(&value)?, |item| attribute(item, &name), args.after(2), keep)
 }
 
-/// The items of which what is tested passes, or those of which it does not.
+/// The items whose tested value passes; or those whose value does not, unless `keep`.
 fn kept(
     state: &mut State,
     all: Vec<Value>,

@@ -56,7 +56,7 @@ pub fn title(text: &str) -> String {
     titled(text, chars::push_title, |c| !c.is_alphabetic())
 }
 
-/// The words of a text, what is `between` them aside, with the first letter as `push` writes it and the others in lower case.
+/// The text with the first letter of each word as `push` writes it, and the others in lower case. `between`: what separates words.
 fn titled(text: &str, push: fn(&mut String, char), between: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;

@@ -55,7 +55,7 @@ struct Root {
     set: Pairs,
     /// The time for rarely used variables, which are computed on access.
     now: Option<i64>,
-    /// Those, and their formats.
+    /// These variables, and their formats.
     dates: &'static [(&'static str, &'static str)],
     watch: Arc<Watch>,
 }

@@ -256,7 +256,7 @@ impl<'s> Rewriter<'s> {
         self.terms(start, height, "~", ")|op.cat(", Self::product)
     }
 
-    /// The terms behind the one from `start` on: all are arguments of one filter, so that long sums are not nested.
+    /// The terms after the one that `start` begins: all are arguments of one filter, so that long sums are not nested.
     fn terms(&mut self, start: usize, first: usize, sign: &str, filter: &str, term: fn(&mut Self) -> Height) -> Height {
         let (mut height, mut many) = (first, false);
         while self.next_is(sign) {

@@ -19,7 +19,7 @@ pub fn find_tag(source: &str, from: usize) -> Option<usize> {
     open.find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
 }
 
-/// Where the inside of a tag begins, behind its white-space control.
+/// Where the inside of a tag begins: after its white-space control.
 pub fn inside(source: &str, tag: usize) -> usize {
     tag + 2 + usize::from(source[tag + 2..].starts_with(['-', '+']))
 }
