@@ -133,10 +133,9 @@ impl Caps {
 
     /// The capabilities as a JSON object: booleans, and `reasoning_effort_levels`, a list of strings.
     pub fn to_json(&self) -> Value {
-        let mut all: Map<_, _> =
-            self.named().into_iter().map(|(name, yes)| (name.to_owned(), Value::Bool(yes))).collect();
-        all.insert("reasoning_effort_levels".to_owned(), json!(self.reasoning_effort_levels));
-        all.into()
+        let mut all: Value = self.named().into_iter().collect();
+        all["reasoning_effort_levels"] = json!(self.reasoning_effort_levels);
+        all
     }
 }
 

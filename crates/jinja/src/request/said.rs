@@ -4,7 +4,6 @@
 //! way: a render with marked texts decides.
 
 use memchr::memmem;
-use serde_json::{Map, Value};
 
 use crate::Template;
 use chatparse_base::find::{char_border_before, char_border_behind};
@@ -221,8 +220,7 @@ fn marked(request: &Request, suspects: &[Said]) -> Request {
                 texts.for_each(|text| text.clone_from(&mark));
             }
             Said::Call(message, call) => {
-                let arguments = Map::from_iter([("marked".to_owned(), Value::String(mark))]);
-                marked.messages[message].tool_calls[call].arguments = Value::Object(arguments).to_string();
+                marked.messages[message].tool_calls[call].arguments = json!({"marked": mark}).to_string();
             }
         }
     }
