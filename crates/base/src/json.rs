@@ -61,7 +61,7 @@ pub fn from_text<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T
 }
 
 /// Whether brackets outside of strings nest deeper than `most`.
-fn nests(text: &[u8], most: usize) -> bool {
+pub fn nests(text: &[u8], most: usize) -> bool {
     // Mostly there are fewer.
     if memchr::memchr2_iter(b'[', b'{', text).nth(most).is_none() {
         return false;

@@ -153,7 +153,7 @@ fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
     let cells = report.map_or_else(Vec::new, |report| cells(&template, report, linted.fault()));
     let lost = report.iter().flat_map(|report| {
         let faults = causes(report).into_iter().filter(|cause| cause.is_fault);
-        faults.map(|cause| format!("{}: {} ({})\n", cause.name, cause.meaning, cause.messages(report)))
+        faults.map(|cause| format!("{}: {} ({})\n", cause.name.replace('_', " "), cause.meaning, cause.messages(report)))
     });
     let found = report.iter().flat_map(|report| faulty(report));
     let found = found.map(|found| format!("{}: {} {}\n", found.rule.id(), found.message, found.rule.effect()));

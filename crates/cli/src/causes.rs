@@ -5,10 +5,12 @@ use serde_json::Value;
 
 /// Messages that fail for the same reason.
 pub struct Cause<'a> {
-    /// A short name: `lost`, `no turn`.
+    /// The name of the outcome: `lost`, `no_turn`.
     pub name: &'static str,
     /// A description.
     pub meaning: String,
+    /// What messages that fail for this reason have in common.
+    mark: String,
     pub is_fault: bool,
     /// The first one is shown as the example.
     pub cases: Vec<&'a Case>,
@@ -40,52 +42,44 @@ impl Cause<'_> {
 /// The causes of all results that need a remark, faults first.
 pub fn causes(report: &Report) -> Vec<Cause<'_>> {
     let faults: Vec<&Case> = report.faults().collect();
-    let mut found: Vec<(String, Cause)> = Vec::new();
+    let mut causes: Vec<Cause> = Vec::new();
     for case in &report.cases {
-        let Some((name, meaning, way)) = cause(&case.outcome) else { continue };
-        let is_fault = faults.iter().any(|fault| std::ptr::eq(*fault, case));
-        match found.iter_mut().find(|(other, cause)| *other == way && (cause.name, cause.is_fault) == (name, is_fault))
-        {
-            Some((_, cause)) => cause.cases.push(case),
-            None => found.push((way, Cause { name, meaning, is_fault, cases: vec![case] })),
+        let Some((meaning, mark)) = cause(&case.outcome) else { continue };
+        let (name, is_fault) = (case.outcome.name(), faults.contains(&case));
+        match causes.iter_mut().find(|known| known.mark == mark && (known.name, known.is_fault) == (name, is_fault)) {
+            Some(known) => known.cases.push(case),
+            None => causes.push(Cause { name, meaning, mark, is_fault, cases: vec![case] }),
         }
     }
-    let mut causes: Vec<Cause> = found.into_iter().map(|(_, cause)| cause).collect();
     causes.sort_by_key(|cause| !cause.is_fault);
     causes
 }
 
-/// The name and description of an outcome, and a text that identifies its cause; `None` if it needs no remark.
-fn cause(outcome: &Outcome) -> Option<(&'static str, String, String)> {
-    let (name, meaning, way) = match outcome {
+/// The description of an outcome, and a text that identifies its cause; `None` if it needs no remark.
+fn cause(outcome: &Outcome) -> Option<(String, String)> {
+    let (meaning, mark) = match outcome {
         Outcome::Survives => return None,
-        Outcome::Omitted(part) => ("omitted", format!("the template leaves out the {part}"), (*part).to_owned()),
+        Outcome::Omitted(part) => ("the template leaves out the ", (*part).to_owned()),
         Outcome::NoTurn(difference) => (
-            "no turn",
-            "the message does not begin where the prompt ends, so what the model writes is not known".to_owned(),
+            "the message does not begin where the prompt ends, so what the model writes is not known",
             ending(&difference.expected),
         ),
         Outcome::Lost(difference) => {
-            let fields = differing(difference);
-            ("lost", format!("another message is read than was written; it differs in {fields}"), fields)
+            ("another message is read than was written; it differs in ", differing(difference))
         }
-        Outcome::Alike(difference) => {
-            let fields = differing(difference);
-            let meaning =
-                format!("the template writes another message alike, and that one is read; they differ in {fields}");
-            ("alike", meaning, fields)
-        }
+        Outcome::Alike(difference) => (
+            "the template writes another message alike, and that one is read; they differ in ",
+            differing(difference),
+        ),
         Outcome::Spaced(difference) => (
-            "spaced",
-            "a text is read with white space around it; trim texts before you render them again".to_owned(),
+            "a text is read with white space around it; trim texts before you render them again",
             next(difference),
         ),
-        Outcome::Rewritten(difference) => {
-            ("rewritten", "the message is read, but renders to other bytes".to_owned(), next(difference))
-        }
-        Outcome::Refused(error) => ("refused", "the template raises an error".to_owned(), error.message().to_owned()),
+        Outcome::Rewritten(difference) => ("the message is read, but renders to other bytes", next(difference)),
+        Outcome::Refused(error) => ("the template raises an error", error.message().to_owned()),
     };
-    Some((name, meaning, way))
+    // Some descriptions end with what is common.
+    Some((if meaning.ends_with(' ') { format!("{meaning}{mark}") } else { meaning.to_owned() }, mark))
 }
 
 /// The end of a prompt; its beginning differs between messages.
@@ -124,7 +118,7 @@ mod tests {
             (difference.expected, difference.got) = (expected.to_owned(), got.to_owned());
             difference
         };
-        let lost = |expected: &str, got: &str| cause(&Outcome::Lost(difference(expected, got))).unwrap().2;
+        let lost = |expected: &str, got: &str| cause(&Outcome::Lost(difference(expected, got))).unwrap().1;
         assert_eq!(lost(r#"{"content":"a"}"#, r#"{"content":"b"}"#), "content");
         assert_eq!(lost(r#"{"content":"a"}"#, r#"{"tool_calls":[]}"#), "content, tool_calls");
         let rewritten = |expected: &str, got: &str| next(&difference(expected, got));

@@ -10,7 +10,7 @@ use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builti
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, ValueHint};
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
 use crate::nearest::hint;
@@ -171,27 +171,18 @@ fn template_file(word: &OsStr) -> Outcome<String> {
             "there is no file {given:?}, and no built-in template of that name{near}"
         )));
     }
-    let mut bytes = Vec::new();
-    let long = read(word, ChatTemplate::MAX_BYTES, &mut bytes)?;
+    let bytes = read(word, ChatTemplate::MAX_BYTES)?;
     if bytes.starts_with(b"GGUF") {
         let message = format!("{}: a model in GGUF, not a template", name(word));
         let hint = "its template is the metadata tokenizer.chat_template; save that as a file, e.g. with gguf-dump --json \
                     --no-tensors and jq, or take it from the model's tokenizer_config.json";
         return Err(with_hint(Failure::Failed(message), Some(hint.into())));
     }
-    if long {
-        return Err(too_long(word, ChatTemplate::MAX_BYTES));
-    }
-    utf8(word, bytes)
+    utf8(word, bytes, ChatTemplate::MAX_BYTES)
 }
 
-/// Reads the request.
-pub fn request(word: &OsStr) -> Outcome<Request> {
-    request_with(word, &Value::Object(Map::new()))
-}
-
-/// The same, with options in addition.
-pub fn request_with(word: &OsStr, options: &Value) -> Outcome<Request> {
+/// Reads the request, with options in addition.
+pub fn request(word: &OsStr, options: &Value) -> Outcome<Request> {
     let text = text(word)?;
     Request::from_text_with(&text, &options.to_string()).map_err(|error| {
         match serde_json::from_str::<IgnoredAny>(&text) {
@@ -209,11 +200,7 @@ pub fn json(word: &OsStr) -> Outcome<Value> {
 
 /// Reads a text.
 pub fn text(word: &OsStr) -> Outcome<String> {
-    let mut bytes = Vec::new();
-    if read(word, FILE_BYTES, &mut bytes)? {
-        return Err(too_long(word, FILE_BYTES));
-    }
-    utf8(word, bytes)
+    utf8(word, read(word, FILE_BYTES)?, FILE_BYTES)
 }
 
 /// Reads the lines of a file one by one, each with its end.
@@ -240,10 +227,8 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
     if Path::new(word).is_dir() {
         return Err(directory(word));
     }
-    match File::open(word) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(unreadable(word, &error)),
-    }
+    let file = File::open(word).map_err(|error| unreadable(word, &error))?;
+    Ok(Box::new(file))
 }
 
 fn directory(word: &OsStr) -> Failure {
@@ -324,14 +309,18 @@ pub fn too_long(word: &OsStr, most: usize) -> Failure {
     Failure::Failed(format!("{}: longer than {most} bytes, which is the limit", name(word)))
 }
 
-/// Reads at most `most` bytes, and returns whether there are more.
-fn read(word: &OsStr, most: usize, bytes: &mut Vec<u8>) -> Outcome<bool> {
-    let more = most as u64 + 1;
-    open(word)?.take(more).read_to_end(bytes).map_err(|error| unreadable(word, &error))?;
-    Ok(bytes.len() > most)
+/// Reads at most `most` bytes, and one more if there are more.
+fn read(word: &OsStr, most: usize) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(word)?.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(word, &error))?;
+    Ok(bytes)
 }
 
-fn utf8(word: &OsStr, bytes: Vec<u8>) -> Outcome<String> {
+/// What was read with this limit, as a text.
+fn utf8(word: &OsStr, bytes: Vec<u8>, most: usize) -> Outcome<String> {
+    if bytes.len() > most {
+        return Err(too_long(word, most));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::Failed(format!("{}: not UTF-8 text from byte {at} on", name(word)))

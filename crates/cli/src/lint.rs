@@ -217,7 +217,7 @@ fn verdict(text: &str, passed: bool, screen: &mut Screen) -> io::Result<()> {
 /// Prints a cause with its messages; for a fault also the first message in full.
 fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> {
     let (kind, paint) = if cause.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
-    let text = format!("{}: {} ({} of {})", cause.name, cause.meaning, cause.cases.len(), report.cases.len());
+    let text = format!("{}: {} ({} of {})", cause.name.replace('_', " "), cause.meaning, cause.cases.len(), report.cases.len());
     row(kind, &text, paint, screen)?;
     let paint = if cause.is_fault { Paint::Plain } else { Paint::Faint };
     row("  messages", &cause.messages(report), paint, screen)?;

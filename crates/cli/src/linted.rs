@@ -6,7 +6,6 @@ use chatparse::lint::{self, Finding, Report};
 use chatparse::{ChatTemplate, Place};
 use serde_json::Value;
 
-use crate::causes::causes;
 use crate::failure::Failure;
 use crate::input::{self, Reading};
 
@@ -57,16 +56,17 @@ impl Linted {
         if self.renders_nothing() {
             return Some("the template renders none of the messages".into());
         }
-        // By outcome: messages of one outcome may have several causes.
         let mut outcomes: Vec<(&str, usize)> = Vec::new();
-        for cause in causes(report).iter().filter(|cause| cause.is_fault) {
-            match outcomes.iter_mut().find(|(name, _)| *name == cause.name) {
-                Some((_, count)) => *count += cause.cases.len(),
-                None => outcomes.push((cause.name, cause.cases.len())),
+        for case in report.faults() {
+            let name = case.outcome.name();
+            match outcomes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += 1,
+                None => outcomes.push((name, 1)),
             }
         }
         let all = report.cases.len();
-        let outcomes = outcomes.iter().map(|(name, count)| format!("{name} in {count} of {all} messages"));
+        let outcomes =
+            outcomes.iter().map(|(name, count)| format!("{} in {count} of {all} messages", name.replace('_', " ")));
         let faults: Vec<String> = outcomes.chain(faulty(report).map(|found| found.rule.id().to_owned())).collect();
         if !faults.is_empty() {
             return Some(faults.join(", "));

@@ -24,33 +24,31 @@ pub struct Live {
 impl Live {
     /// Appends what a delta adds.
     pub fn delta(&mut self, delta: &Delta, screen: &mut Screen) -> io::Result<()> {
-        let (part, paint) = match delta.kind {
-            DeltaKind::Reasoning => ("reasoning".to_owned(), Paint::Faint),
-            DeltaKind::Content => ("content".to_owned(), Paint::Plain),
-            DeltaKind::ToolName => (format!("call {}", delta.call + 1), Paint::Call),
-            DeltaKind::ToolId => (format!("call {}", delta.call + 1), Paint::Faint),
-            DeltaKind::ToolArguments => (format!("call {}", delta.call + 1), Paint::Plain),
+        let paint = match delta.kind {
+            DeltaKind::Reasoning | DeltaKind::ToolId => Paint::Faint,
+            DeltaKind::Content | DeltaKind::ToolArguments => Paint::Plain,
+            DeltaKind::ToolName => Paint::Call,
             _ => return Ok(()),
         };
         if delta.kind == DeltaKind::ToolId && self.part == Some((DeltaKind::ToolArguments, delta.call)) {
             self.late_id = Some(format!(" [{}]", tamed(delta.text)));
             return Ok(());
         }
-        let is_call = |kind| !matches!(kind, DeltaKind::Reasoning | DeltaKind::Content);
         let here = Some((delta.kind, delta.call));
         match self.part {
             _ if self.part == here => {}
             // Name, id and arguments of a call are on one line.
-            Some((kind, call)) if call == delta.call && is_call(kind) && is_call(delta.kind) => {
+            Some((kind, call)) if call == delta.call && kind.is_of_call() && delta.kind.is_of_call() => {
                 screen.write_all(b" ")?;
-                self.part = here;
             }
             _ => {
                 self.end(screen)?;
-                self.part = here;
-                screen.paint(Paint::Strong, &format!("{part:MARGIN$}"))?;
+                let is_call = delta.kind.is_of_call();
+                let name = if is_call { format!("call {}", delta.call + 1) } else { delta.kind.name().to_owned() };
+                screen.paint(Paint::Strong, &format!("{name:MARGIN$}"))?;
             }
         }
+        self.part = here;
         let text = tamed(delta.text);
         let text = if delta.kind == DeltaKind::ToolId { format!("[{text}]") } else { text };
         self.text(screen, paint, &text)

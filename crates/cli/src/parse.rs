@@ -104,7 +104,7 @@ impl Parse {
             _ => View::Live(Live::default()),
         };
         let compiled = self.template.compiled(&self.reading, Some(&self.described))?;
-        let body = input::request(request)?;
+        let body = input::request(request, &json!({}))?;
         let params = compiled.params(&body).map_err(|error| input::refused(template, request, &error))?;
         let mut stream = Stream::new(&params.parser);
         let mut source = input::open(output)?;

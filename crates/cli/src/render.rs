@@ -50,10 +50,7 @@ impl Render {
         input::check_stdin([template.as_os_str(), word])?;
         let reading = Reading { learn_only: false, tokens: self.tokens };
         let compiled = self.template.compiled(&reading, None)?;
-        let request = match self.plain {
-            true => input::request_with(word, &json!({"plain": true}))?,
-            false => input::request(word)?,
-        };
+        let request = input::request(word, &json!({"plain": self.plain}))?;
         let refused = |error| input::refused(template, word, &error);
         if self.params {
             return Ok(writeln!(screen, "{:#}", compiled.params(&request).map_err(refused)?.to_json())?);

@@ -9,10 +9,11 @@ use std::ops::Range;
 
 use chatparse::api::Api;
 use chatparse::chat::Constraint;
-use chatparse::grammar::{Dialect, Fidelity, Grammar, Printed, Recogniser, TriggerKind};
+use chatparse::grammar::{Dialect, Grammar, Printed, Recogniser, TriggerKind};
+use chatparse::message::chunk_delta;
 use chatparse::stream::SpecialTokens;
 use chatparse::{
-    ChatTemplate, DeltaKind, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Stream,
+    ChatTemplate, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Stream,
     TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
@@ -200,9 +201,7 @@ fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, Str
         fields.insert("accepts".into(), accepts(&grammar, texts(&scenario["texts"]).map(Held::To))?);
     }
     if faithful {
-        let entry =
-            |entry: &Fidelity| json!({"kind": entry.kind.name(), "pointer": entry.pointer, "message": entry.message});
-        fields.insert("report".into(), grammar.report.iter().map(entry).collect());
+        fields.insert("report".into(), json!(grammar.report));
     }
     if scenario["dialects"] == true {
         fields.insert("dialects".into(), dialects(|dialect| grammar.print(dialect)));
@@ -283,13 +282,6 @@ fn special_tokens(tokens: &Value) -> Result<Option<SpecialTokens>, String> {
     texts.map(|texts| SpecialTokens::new(&texts)).transpose().map_err(|error| error.to_string())
 }
 
-/// The spans of an output that are special tokens.
-fn special_spans(spans: &Value) -> Result<Vec<Range<usize>>, String> {
-    let spans: Option<Vec<(usize, usize)>> =
-        serde_json::from_value(spans.clone()).map_err(|_| "special: must be pairs of positions")?;
-    Ok(spans.unwrap_or_default().into_iter().map(|(start, end)| start..end).collect())
-}
-
 fn parse(
     params: &Params,
     output: &Value,
@@ -301,18 +293,24 @@ fn parse(
     let partial = output["partial"] == true;
     let step = output["step"].as_u64().unwrap_or(1).max(1) as usize;
     let mut stream = Stream::new(&params.parser);
-    let spans = special_spans(&output["special"])?;
-    if let Some(special) = special {
-        stream.set_special_tokens(special).map_err(|error| error.to_string())?;
+    let spans: Option<Vec<(usize, usize)>> =
+        serde_json::from_value(output["special"].clone()).map_err(|_| "special: must be pairs of positions")?;
+    let mut spans = Some(spans.unwrap_or_default());
+    match special {
+        Some(special) => stream.set_special_tokens(special).map_err(|error| error.to_string())?,
+        None => spans = None,
     }
-    let spans = special.map(|_| spans.as_slice());
-    let rows = feed(&mut stream, text, spans, partial, step)?;
+    let rows = feed(&mut stream, text, spans.as_deref(), partial, step)?;
     let ended = stream.finish(partial);
     if strict && let Err(error) = ended.strict(partial) {
         debug_assert_eq!(error.kind(), ErrorKind::Parse);
         return Ok(json!({"error": error.to_string()}));
     }
-    let mut parsed = json!({"message": message_json(&ended.message), "status": ended.status.name()});
+    let Message { content, reasoning_content, tool_calls, .. } = &ended.message;
+    let calls = tool_calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments, "id": call.id}));
+    let calls: Vec<Value> = calls.collect();
+    let message = json!({"content": content, "reasoning_content": reasoning_content, "tool_calls": calls});
+    let mut parsed = json!({"message": message, "status": ended.status});
     if timeline {
         parsed["timeline"] = rows.into();
     }
@@ -324,7 +322,7 @@ fn parse(
 fn feed(
     stream: &mut Stream,
     text: &str,
-    spans: Option<&[Range<usize>]>,
+    spans: Option<&[(usize, usize)]>,
     partial: bool,
     step: usize,
 ) -> Result<Vec<Value>, String> {
@@ -343,8 +341,8 @@ fn feed(
         let row = match spans {
             None => row(stream.feed(bytes)),
             Some(spans) => {
-                let within = spans.iter().map(|span| span.start.clamp(fed, end) - fed..span.end.clamp(fed, end) - fed);
-                let within: Vec<_> = within.collect();
+                let within = |at: usize| at.clamp(fed, end) - fed;
+                let within: Vec<_> = spans.iter().map(|(start, end)| within(*start)..within(*end)).collect();
                 row(stream.feed_marked(bytes, &within).map_err(|error| error.to_string())?)
             }
         };
@@ -356,44 +354,22 @@ fn feed(
     Ok(rows)
 }
 
+/// What a step adds: a chunk, whose keys have a plus.
 fn row<'a>(deltas: impl Iterator<Item = chatparse::Delta<'a>>) -> Map<String, Value> {
-    let mut row = Map::new();
-    let append = |fields: &mut Map<String, Value>, key: &str, text: &str| match fields.get_mut(key) {
-        Some(Value::String(old)) => old.push_str(text),
-        _ => drop(fields.insert(key.to_owned(), text.into())),
+    let chunk = chunk_delta(deltas);
+    let texts_of = |parts: &[&Value]| {
+        let fields = parts.iter().filter_map(|part| part.as_object()).flatten();
+        let texts = fields.filter(|(key, text)| text.is_string() && *key != "type");
+        texts.map(|(key, text)| (format!("+{key}"), text.clone())).collect::<Map<_, _>>()
     };
-    for delta in deltas {
-        let key = match delta.kind {
-            DeltaKind::Reasoning => "+reasoning_content",
-            DeltaKind::Content => "+content",
-            DeltaKind::ToolName => "+name",
-            DeltaKind::ToolId => "+id",
-            DeltaKind::ToolArguments => "+arguments",
-            _ => continue,
+    let mut row = texts_of(&[&chunk]);
+    if let Some(calls) = chunk["tool_calls"].as_array() {
+        let call = |call: &Value| {
+            let mut fields = texts_of(&[call, &call["function"]]);
+            fields.insert("index".to_owned(), call["index"].clone());
+            Value::Object(fields)
         };
-        if matches!(delta.kind, DeltaKind::Reasoning | DeltaKind::Content) {
-            append(&mut row, key, delta.text);
-            continue;
-        }
-        let calls = row.entry("tool_calls").or_insert_with(|| json!([]));
-        let Value::Array(calls) = calls else { continue };
-        let index = calls.iter().position(|call| call["index"] == delta.call).unwrap_or_else(|| {
-            calls.push(json!({"index": delta.call}));
-            calls.len() - 1
-        });
-        if let Value::Object(call) = &mut calls[index] {
-            append(call, key, delta.text);
-        }
+        row.insert("tool_calls".to_owned(), calls.iter().map(call).collect());
     }
     row
-}
-
-fn message_json(message: &Message) -> Value {
-    let calls = message.tool_calls.iter();
-    let calls = calls.map(|call| json!({"name": call.name, "arguments": call.arguments, "id": call.id}));
-    json!({
-        "content": message.content,
-        "reasoning_content": message.reasoning_content,
-        "tool_calls": calls.collect::<Vec<_>>(),
-    })
 }

@@ -61,7 +61,7 @@ fn results(linted: &Linted) -> Vec<Value> {
         };
         let count = cause.cases.len();
         let text = format!("{}{error} ({count} of {}: {})", cause.meaning, report.cases.len(), cause.messages(report));
-        result(&cause.name.replace(' ', "-"), if cause.is_fault { "error" } else { "note" }, text, place)
+        result(&cause.name.replace('_', "-"), if cause.is_fault { "error" } else { "note" }, text, place)
     });
     let findings = report.findings.iter().map(|found| {
         let text = format!("{} {}", found.message, found.rule.effect());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Whether an output matched its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ chatparse_base::names! {
 }
 
 /// A finding about an output, for hosts and logs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// Its kind.
@@ -112,9 +112,15 @@ pub struct Diagnostic {
     /// The index of the call.
     pub call: Option<usize>,
     /// The bytes of the output.
+    #[serde(serialize_with = "as_pair")]
     pub span: Range<usize>,
     /// A description, e.g. `"/city" must be a string, not a number`.
     pub message: String,
+}
+
+/// As JSON, a range is its begin and its end.
+fn as_pair<S: Serializer>(range: &Range<usize>, to: S) -> Result<S::Ok, S::Error> {
+    [range.start, range.end].serialize(to)
 }
 
 /// The kind of an output's part.

@@ -1,6 +1,6 @@
 //! Finds where an answer is not what the request asks for, and where it shows how the template's model writes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use chatparse::api::{Answer, AnswerOptions, Api, Finish, Reason};
 use chatparse::grammar::valid;
@@ -44,19 +44,24 @@ impl<'a> Asked<'a> {
         let request = Request::from_json_with(&api.request(body)?, &json!({"hosted_tools": "keep"}))?;
         let params = template.params(&request)?;
         let end = params.end_of_turn();
-        let thinking = params.thinking.iter();
-        let thoughts = thinking.flat_map(|thinking| [&thinking.start].into_iter().chain(thinking.ends.first()));
-        let thoughts = thoughts.filter(|mark| mark.trim() != end).map(|mark| (true, mark.trim()));
-        let others = params.preserved_tokens.iter().chain(&params.additional_stops).map(String::as_str).chain([end]);
-        let others = others.chain(params.delimiters.iter().map(|delimiter| &*delimiter.delimiter));
-        let marks = thoughts.chain(others.map(|mark| (false, mark.trim())));
+        let mut marks = Vec::new();
         // Shorter ones, and those of one kind of sign, are in other texts, too.
-        let is_mark =
-            |text: &str| text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric);
-        let marks =
-            marks.filter(|(_, mark)| is_mark(mark)).map(|(of_thought, mark)| (of_thought, mark.to_owned())).collect();
-        let others = request.messages.iter().filter(|message| message.role != "assistant");
-        let quotable = others.map(|message| message.text()).collect::<Vec<_>>().join("\n");
+        let mut add = |of_thought: bool, text: &str| {
+            if text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric) {
+                marks.push((of_thought, text.to_owned()));
+            }
+        };
+        if let Some(thinking) = &params.thinking {
+            let thoughts = [&thinking.start].into_iter().chain(thinking.ends.first()).map(|mark| mark.trim());
+            thoughts.filter(|mark| *mark != end).for_each(|mark| add(true, mark));
+        }
+        params.preserved_tokens.iter().chain(&params.additional_stops).for_each(|mark| add(false, mark.trim()));
+        add(false, end.trim());
+        params.delimiters.iter().for_each(|mark| add(false, mark.delimiter.trim()));
+        let mut quotable = String::new();
+        for message in request.messages.iter().filter(|message| message.role != "assistant") {
+            quotable.extend([&*message.text(), "\n"]);
+        }
         Ok(Asked { api, body, template, request, params, marks, quotable })
     }
 
@@ -120,16 +125,14 @@ impl<'a> Asked<'a> {
         request.output.tool_choice = ToolChoice::Auto;
         request.output.leniency.dialects = Dialects::Always;
         let params = self.template.parser_for(&self.params.prompt, &request).ok()?;
-        let mut starts: Vec<usize> =
-            self.marks.iter().flat_map(|(_, mark)| content.match_indices(mark)).map(|(at, _)| at).collect();
-        starts.sort_unstable();
-        starts.dedup();
+        let starts = self.marks.iter().flat_map(|(_, mark)| content.match_indices(mark)).map(|(at, _)| at);
+        let starts: BTreeSet<usize> = starts.chain([0]).collect();
         // The prompt may have opened a thought, which is not in the text.
         let is_open =
             params.parser.read(b"x", true, false).is_ok_and(|ended| !ended.message.reasoning_content.is_empty());
         let end = params.thinking.as_ref().filter(|_| is_open).and_then(|thinking| thinking.ends.first());
         let end = end.map_or("", String::as_str);
-        [0].into_iter().chain(starts).take(STARTS).find_map(|from| called(&params, end, &content[from..]))
+        starts.into_iter().take(STARTS).find_map(|from| called(&params, end, &content[from..]))
     }
 
     fn limit(&self) -> Option<u64> {
@@ -204,8 +207,8 @@ impl Check<'_> {
             Ok(_) => return self.add("not-object", Some(call), "the arguments are JSON, but no object"),
             Err(error) => return self.add("not-json", Some(call), format!("the arguments are not JSON: {error}")),
         };
-        if let Some(first) = tool.and_then(|tool| valid::check(&tool.parameters, &value).into_iter().next()) {
-            self.add("not-schema", Some(call), format!("the arguments: {:?} {}", first.pointer, first.message));
+        if let Some(wrong) = tool.and_then(|tool| first_wrong(&tool.parameters, &value)) {
+            self.add("not-schema", Some(call), format!("the arguments: {wrong}"));
         }
     }
 
@@ -254,16 +257,13 @@ impl Check<'_> {
 
     /// The first marker in a text that quotes nobody, and whether it is one of reasoning. `own`: the text as this library reads it.
     fn shown(&self, text: &str, own: &str) -> Option<(bool, String)> {
-        let marks = self.asked.marks.iter().map(|(of_thought, mark)| (*of_thought, mark.as_str()));
-        let is_quoted = |mark: &str| self.asked.quotable.contains(mark) || own.contains(mark);
-        let mut marks = marks.chain(specials(text).map(|token| (false, token)));
-        let found = marks.find(|(_, mark)| text.contains(mark) && !is_quoted(mark));
-        found.map(|(of_thought, mark)| (of_thought, mark.to_owned()))
+        let mut marks = self.asked.marks.iter().cloned().chain(specials(text).map(|token| (false, token.to_owned())));
+        marks.find(|(_, mark)| text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark))
     }
 
     fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
-        let has = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
-        if has(text) && !has(&self.asked.quotable) && !has(own) {
+        if [text, &*self.asked.quotable, own].map(|text| text.contains(char::REPLACEMENT_CHARACTER)) == [true, false, false]
+        {
             self.add("broken-character", call, "a text has U+FFFD, which stands for a character that was cut");
         }
     }
@@ -344,26 +344,22 @@ impl Check<'_> {
             }
             _ => {}
         }
-        let is_allowed = |head: &Head| {
-            request.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|tool| is_of(tool, head)))
-        };
-        if let Some((head, _)) = turn.calls.iter().find(|(head, _)| !is_allowed(head)) {
+        if let Some(allowed) = &request.allowed_tools
+            && let Some((head, _)) = turn.calls.iter().find(|(head, _)| !allowed.iter().any(|tool| is_of(tool, head)))
+        {
             self.add("tool-choice", None, format!("{:?} is called, but the request allows others only", head.name));
         }
         if !request.output.parallel_tool_calls && turn.calls.len() > 1 {
-            self.add(
-                "parallel-calls",
-                None,
-                format!("there are {} calls, and the request allows one", turn.calls.len()),
-            );
+            let calls = turn.calls.len();
+            self.add("parallel-calls", None, format!("there are {calls} calls, and the request allows one"));
         }
         if !request.output.json_schema.is_null() && is_whole && !has_calls {
-            let value = number::read::<Value>(turn.content.trim());
-            let wrong = value.map(|value| valid::check(&request.output.json_schema, &value).into_iter().next());
-            match wrong {
-                Err(error) => self.add("response-format", None, format!("the content is not JSON: {error}")),
-                Ok(Some(wrong)) => self.add("response-format", None, format!("{:?} {}", wrong.pointer, wrong.message)),
-                Ok(None) => {}
+            let wrong = match number::read::<Value>(turn.content.trim()) {
+                Err(error) => Some(format!("the content is not JSON: {error}")),
+                Ok(value) => first_wrong(&request.output.json_schema, &value),
+            };
+            if let Some(wrong) = wrong {
+                self.add("response-format", None, wrong);
             }
         }
     }
@@ -383,6 +379,12 @@ impl Check<'_> {
     }
 }
 
+/// Where a value first breaks its schema.
+fn first_wrong(schema: &Value, value: &Value) -> Option<String> {
+    let first = valid::check(schema, value).into_iter().next()?;
+    Some(format!("{:?} {}", first.pointer, first.message))
+}
+
 /// Whether a call is one of this tool; its namespace may be a part of its name.
 fn is_of(tool: &Tool, head: &Head) -> bool {
     let space = &*tool.namespace;
@@ -394,8 +396,7 @@ fn is_of(tool: &Tool, head: &Head) -> bool {
 fn specials(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("<|").filter_map(move |(at, _)| {
         let is_of_name = |c: char| c.is_alphanumeric() || "_-:/".contains(c);
-        let name = text[at + 2..].char_indices().take(64).find(|(_, c)| !is_of_name(*c)).map_or(0, |(end, _)| end);
-        let end = at + 2 + name + 2;
-        (name > 0 && text.get(end - 2..end) == Some("|>")).then(|| &text[at..end])
+        let (end, _) = text[at + 2..].char_indices().take(64).find(|(_, c)| !is_of_name(*c))?;
+        (end > 0 && text[at + 2 + end..].starts_with("|>")).then(|| &text[at..at + 2 + end + 2])
     })
 }

@@ -144,9 +144,8 @@ impl<'a> Stream<'a> {
             What::Sequence(number) => {
                 let next = self.sequence.map_or(*number, |last| last.checked_add(1));
                 if number.is_none() || *number != next {
-                    let shown = |number: Option<u64>| number.map_or("missing".into(), |number| number.to_string());
-                    let message = format!("the sequence number is {}, not {}", shown(*number), shown(next));
-                    found.add("sequence", at, message);
+                    let [number, next] = [*number, next].map(|one| one.map_or("missing".into(), |one| one.to_string()));
+                    found.add("sequence", at, format!("the sequence number is {number}, not {next}"));
                 }
                 self.sequence = *number;
             }
@@ -162,10 +161,9 @@ impl<'a> Stream<'a> {
                 Some(_) if self.has_items => found.add("index", at, "an item or block begins a second time"),
                 Some(item) => item.again(head, true, at, found),
                 None => {
-                    if place.index != of.items.len() as u64 {
-                        let message =
-                            format!("index {} follows {} items, blocks or calls", place.index, of.items.len());
-                        found.add("index", at, message);
+                    let (index, before) = (place.index, of.items.len());
+                    if index != before as u64 {
+                        found.add("index", at, format!("index {index} follows {before} items, blocks or calls"));
                     }
                     if self.api == Api::Messages && of.open > 0 {
                         found.add("order", at, "a block begins before the one in front has ended");
@@ -174,7 +172,7 @@ impl<'a> Stream<'a> {
                     of.calls += usize::from(field == Field::Call);
                     of.open += usize::from(self.has_items);
                     let item = Item { field, head: head.clone(), call, is_open: true, parts: BTreeSet::new() };
-                    of.items.insert(place.index, item);
+                    of.items.insert(index, item);
                 }
             },
             What::Again(index, head) => {
@@ -195,8 +193,8 @@ impl<'a> Stream<'a> {
                 if in_item && !(is_open && in_part) {
                     found.add("order", at, "a delta comes for a part, an item, a block or a call that is not open");
                 }
-                let of = of.texts.entry(*place).or_default();
-                of.pieces.extend(Some(text.as_str()).filter(|text| !text.is_empty()));
+                let pieces = &mut of.texts.entry(*place).or_default().pieces;
+                pieces.extend(Some(text.as_str()).filter(|text| !text.is_empty()));
             }
             What::Whole(place, whole) => {
                 let said = of.texts.entry(*place).or_default();
@@ -210,9 +208,11 @@ impl<'a> Stream<'a> {
             }
             What::Part(place, begins) => {
                 let item = of.items.get_mut(&place.index).filter(|item| item.is_open);
-                let parts = item.map(|item| &mut item.parts);
-                let part = &place.part;
-                if !parts.is_some_and(|parts| if *begins { parts.insert(*part) } else { parts.remove(part) }) {
+                let stands = item.is_some_and(|Item { parts, .. }| match begins {
+                    true => parts.insert(place.part),
+                    false => parts.remove(&place.part),
+                });
+                if !stands {
                     found.add("order", at, "a part begins or ends where it does not stand");
                 }
             }
@@ -334,24 +334,23 @@ impl Item {
 const BY_CHANCE: usize = 12;
 
 impl Text<'_> {
-    fn is_whole(&self, mut whole: &str) -> bool {
-        self.pieces.iter().all(|piece| whole.strip_prefix(piece).map(|rest| whole = rest).is_some()) && whole.is_empty()
+    fn is_whole(&self, whole: &str) -> bool {
+        self.pieces.concat() == whole
     }
 
     /// The text that the pieces come to, and what is wrong with them.
     fn joined(&self) -> (String, Option<(&'static str, &'static str)>) {
-        let grows = |pair: &[&str]| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0]);
-        match &self.pieces[..] {
-            [before @ .., last] if before.len() > 1 && last.len() >= BY_CHANCE => {
-                let all = (*last).to_owned();
-                if self.pieces.windows(2).all(grows) {
-                    return (all, Some(("snapshots", "each delta has all of the text so far")));
-                }
-                if before.len() > 2 && before.concat() == all {
-                    return (all, Some(("sent-twice", "the last delta has all of the text again")));
-                }
+        if let [before @ .., last] = &self.pieces[..]
+            && before.len() > 1
+            && last.len() >= BY_CHANCE
+        {
+            let grows = |pair: &[&str]| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0]);
+            if self.pieces.windows(2).all(grows) {
+                return ((*last).to_owned(), Some(("snapshots", "each delta has all of the text so far")));
             }
-            _ => {}
+            if before.len() > 2 && before.concat() == *last {
+                return ((*last).to_owned(), Some(("sent-twice", "the last delta has all of the text again")));
+            }
         }
         (self.pieces.concat(), None)
     }

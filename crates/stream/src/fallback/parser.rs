@@ -59,26 +59,27 @@ pub struct FallbackParser {
     budget: Option<Budget>,
     /// The positions up to which its machine has the text, and up to which that was read.
     fed: usize,
-    read_to: usize,
+    pub read_to: usize,
     /// Work of machines before this one, and of other parsers.
     work: u64,
     reader: CaptureReader,
-    prose: Prose,
+    pub prose: Prose,
     /// If calls count at the end only: where the calls begin. From there on all waits.
     candidates: Option<usize>,
     /// From here on all text is plain.
     gave_up: bool,
     /// Its region of the format has ended inside of what may be a call.
-    paused: bool,
+    pub paused: bool,
     /// The format was left inside of it.
     left: bool,
-    limit: Option<usize>,
+    /// The position where the budget ended the search for calls.
+    pub limit: Option<usize>,
 }
 
 /// Text outside of calls.
 #[derive(Clone, Debug)]
-struct Prose {
-    channel: Channel,
+pub struct Prose {
+    pub channel: Channel,
     /// The end of the text that is in the message.
     shown: usize,
     /// The text up to here is white space that belongs to a call if one follows.
@@ -219,21 +220,6 @@ impl FallbackParser {
         self.gave_up && self.prose.shown == self.read_to
     }
 
-    /// The part of the message that the text belongs to.
-    pub fn channel(&self) -> Channel {
-        self.prose.channel
-    }
-
-    /// The position up to which the text was read.
-    pub fn read_to(&self) -> usize {
-        self.read_to
-    }
-
-    /// The position where the budget ended the search for calls.
-    pub fn limit(&self) -> Option<usize> {
-        self.limit
-    }
-
     /// The work so far.
     pub fn work(&self) -> u64 {
         self.work + self.machine.as_ref().map_or(0, Machine::work)
@@ -243,11 +229,6 @@ impl FallbackParser {
     pub fn pause(&mut self, output: &[u8]) -> bool {
         let waits = || !output[self.prose.shown..self.read_to].trim_ascii().is_empty();
         self.paused = self.prose.channel == Channel::Content && !self.gave_up && (self.reader.in_call() || waits());
-        self.paused
-    }
-
-    /// Whether the region has ended.
-    pub fn is_paused(&self) -> bool {
         self.paused
     }
 
@@ -263,8 +244,8 @@ impl FallbackParser {
             self.read_to = to;
             return;
         }
-        while self.read_to() < to && !self.gave_up {
-            let end = to.min(self.read_to() + PIECE);
+        while self.read_to < to && !self.gave_up {
+            let end = to.min(self.read_to + PIECE);
             self.advance(output.to(end), builder);
         }
         if self.gave_up {

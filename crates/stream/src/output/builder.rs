@@ -47,7 +47,7 @@ pub struct BuilderMark {
 /// The message under construction.
 #[derive(Clone, Debug, Default)]
 pub struct MessageBuilder {
-    prefill: usize,
+    pub prefill: usize,
     reasoning: PieceTable,
     content: PieceTable,
     calls: Vec<Call>,
@@ -60,13 +60,15 @@ pub struct MessageBuilder {
     /// Whether to skip the deltas.
     without_deltas: bool,
     /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new behind this only.
-    reported_to: usize,
+    pub reported_to: usize,
     places: Places,
-    contradicted: bool,
+    /// An event contradicted text that is visible.
+    pub contradicted: bool,
     checkpoint: Option<Checkpoint>,
-    undone: u64,
-    /// Bytes of texts that no field of the message has.
-    uncovered: usize,
+    /// The number of events and bytes of text that were undone.
+    pub undone: u64,
+    /// Bytes of texts that no field of the message has: none, unless a format has a defect.
+    pub uncovered: usize,
 }
 
 impl Sink for MessageBuilder {
@@ -97,11 +99,6 @@ impl MessageBuilder {
     /// An empty message; the first `prefill` bytes of the parsed text are not output.
     pub fn new(prefill: usize) -> Self {
         MessageBuilder { prefill, ..MessageBuilder::default() }
-    }
-
-    /// The end of the parsed text that the deltas cover.
-    pub fn reported_to(&self) -> usize {
-        self.reported_to
     }
 
     /// Turns deltas off.
@@ -261,16 +258,6 @@ impl MessageBuilder {
         self.uncovered = mark.uncovered;
     }
 
-    /// How many bytes of texts are in no field of the message: none, unless a format has a defect.
-    pub fn uncovered(&self) -> usize {
-        self.uncovered
-    }
-
-    /// The number of events and bytes of text that were undone.
-    pub fn undone(&self) -> u64 {
-        self.undone
-    }
-
     /// Accepts undone text as final: the next text is appended to it.
     pub fn settle(&mut self) {
         self.contradicted = false;
@@ -294,11 +281,6 @@ impl MessageBuilder {
         let arguments = self.begun.checked_sub(1).and_then(|index| self.calls.get(index)).map(|call| &call.arguments);
         let texts = [&self.reasoning, &self.content].into_iter().chain(arguments);
         self.begun < self.calls.len() || !texts.into_iter().all(PieceTable::is_confirmed)
-    }
-
-    /// Whether an event contradicted text that is visible.
-    pub fn contradicted(&self) -> bool {
-        self.contradicted
     }
 
     /// Drops the deltas.
@@ -355,11 +337,6 @@ impl MessageBuilder {
     /// The places of the message's texts.
     pub fn places(&self) -> Places {
         self.places.clone()
-    }
-
-    /// The first bytes of the parsed text, which are not output.
-    pub fn prefill(&self) -> usize {
-        self.prefill
     }
 
     /// Converts a range of the parsed text to one of the output.

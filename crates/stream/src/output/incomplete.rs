@@ -27,23 +27,20 @@ pub(crate) fn settle(
     let mut taken = vec![None; records.len()];
     let mut kept = Places::default();
     // The number of each call among those that stay.
-    let mut numbers = Vec::with_capacity(records.len());
     let mut stay = 0;
+    let mut numbers = Vec::with_capacity(records.len());
     for record in records.iter() {
         numbers.push(stay);
         stay += usize::from(record.complete);
     }
     for Place { kind, call, span } in places.iter() {
-        if !kind.is_of_call() {
+        let record = &records.get(call).filter(|record| kind.is_of_call() && !record.complete);
+        let Some(record) = record else {
             end = end.max(span.end);
-            kept.add(kind, 0, span);
+            kept.add(kind, if kind.is_of_call() { numbers[call] } else { 0 }, span);
             continue;
-        }
-        let record = &records[call];
-        if record.complete {
-            end = end.max(span.end);
-            kept.add(kind, numbers[call], span);
-        } else if taken[call].is_none() {
+        };
+        if taken[call].is_none() {
             let begin = end.max(record.begin + prefill);
             let whole = begin..begin.max(record.span.end + prefill);
             end = whole.end;

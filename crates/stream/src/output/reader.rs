@@ -132,6 +132,11 @@ impl CaptureReader {
         self.state.covered
     }
 
+    /// Goes back to what these two were before what contradicted the message, as nothing of that is in it. Nothing more is read then.
+    pub fn set_back(&mut self, in_call: bool, covered: usize) {
+        (self.state.call.open, self.state.call.named, self.state.covered) = (in_call, in_call, covered);
+    }
+
     /// The number of captures read.
     pub fn captures_read(&self) -> usize {
         self.state.read

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::event::CallFlags;
@@ -11,10 +11,9 @@ use super::json::Json;
 use super::literal::MENDED;
 use crate::report::{CallReport, Diagnostic, DiagnosticKind, Report};
 use chatparse_base::limits::JSON_DEPTH;
-use chatparse_base::number;
+use chatparse_base::{json, number};
 use chatparse_grammar::{schema, valid};
 use chatparse_message::{Message, Tool, ToolCall};
-use chatparse_peg::{self as peg, Builder, Machine, Program, State};
 
 /// What was recorded about a call while it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,11 +80,9 @@ fn report_call(
         diagnose(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
     }
     if record.mended > 0 {
-        let what = MENDED.iter().enumerate().filter(|(bit, _)| record.mended >> bit & 1 > 0).map(|(_, what)| *what);
-        diagnose(
-            DiagnosticKind::MendedArguments,
-            format!("not JSON, and mended: {}", what.collect::<Vec<_>>().join(", ")),
-        );
+        let what = (0..).zip(MENDED).filter(|(bit, _)| record.mended >> bit & 1 > 0).map(|(_, what)| what);
+        let what = what.collect::<Vec<_>>().join(", ");
+        diagnose(DiagnosticKind::MendedArguments, format!("not JSON, and mended: {what}"));
     }
     let tool = tools.iter().find(|tool| tool.name == call.name);
     let known = tool.is_some() || tools.is_empty();
@@ -97,18 +94,20 @@ fn report_call(
         return CallReport { complete, known, valid: false, origin };
     }
     let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
-    let (valid, repeated) = match (number::read::<Map<String, Value>>(&call.arguments), tool) {
-        (Ok(_), None) => (true, repeated_names(&call.arguments)),
-        (Ok(arguments), Some(tool)) => {
-            let violations = valid::check(&schema::parameters(&tool.parameters), &Value::Object(arguments));
+    let (valid, repeated) = match number::read::<Map<String, Value>>(&call.arguments) {
+        Ok(arguments) => {
+            let check = |tool: &Tool| valid::check(&schema::parameters(&tool.parameters), &Value::Object(arguments));
+            let violations = tool.map(check).unwrap_or_default();
             for violation in &violations {
                 wrong(format!("{:?} {}", violation.pointer, violation.message));
             }
             (violations.is_empty(), repeated_names(&call.arguments))
         }
         // A value that nests deeper than the reader allows is not checked against the schema.
-        (Err(_), _) if is_json_object(&call.arguments) && nests_deep(&call.arguments) => (true, BTreeSet::new()),
-        (Err(_), _) => {
+        Err(_) if is_json_object(&call.arguments) && json::nests(call.arguments.as_bytes(), JSON_DEPTH - 1) => {
+            (true, BTreeSet::new())
+        }
+        Err(_) => {
             wrong(match number::read::<Value>(&call.arguments) {
                 Err(error) => format!("the arguments are not JSON: {error}"),
                 Ok(_) => "the arguments are not an object".to_owned(),
@@ -122,24 +121,9 @@ fn report_call(
     CallReport { complete, known, valid, origin }
 }
 
-/// Whether JSON nests deeper than its reader allows.
-fn nests_deep(json: &str) -> bool {
-    let mut deep = false;
-    Json::default().read_all(json, &mut |json, value| {
-        deep |= json.open.len() + usize::from(matches!(value, "{" | "[")) >= JSON_DEPTH;
-    });
-    deep
-}
-
-/// Whether a text is a JSON object, at any depth.
+/// Whether a text is a JSON object, at any depth: what is ignored is read without recursion.
 fn is_json_object(text: &str) -> bool {
-    static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
-    let compile = || {
-        let p = Builder::new();
-        peg::compile(&p.finish(p.sequence([p.space(), p.json_object(), p.space(), p.end()]))).ok().map(Arc::new)
-    };
-    let Some(program) = PROGRAM.get_or_init(compile) else { return false };
-    Machine::whole(Arc::clone(program), text.as_bytes(), 0, false).state() != State::Failed
+    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// The names that an object has more than once.

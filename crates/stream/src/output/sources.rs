@@ -26,36 +26,41 @@ pub(crate) struct Sources {
 impl Sources {
     /// For a message whose texts are at these places of the parsed text.
     pub fn new(places: Places, prefill: usize, message: &Message, parsed: &[u8]) -> Self {
-        let mut sources = Sources { places, prefill, ..Sources::default() };
-        let mut texts = [Text::new(&message.reasoning_content), Text::new(&message.content)];
-        for place in sources.shown(message) {
-            if let Some(channel) = channel(place.kind) {
-                texts[channel].places += place.span.len();
-            }
-        }
+        let mut sources = Sources { prefill, ..Sources::default() };
+        // How much of each text was assigned to parts.
+        let (mut thought, mut said) = (0, 0);
         let mut parts: Vec<OutputPart> = Vec::new();
         let mut calls = Vec::new();
-        for place in sources.shown(message) {
-            let span = sources.in_output(&place.span);
-            let Some(channel) = channel(place.kind) else {
-                if place.kind == DeltaKind::ToolName {
-                    calls.push(parts.len());
-                    parts.push(OutputPart { kind: PartKind::Call, call: place.call, text: 0..0, span });
-                } else if let Some(part) = calls.get(place.call).and_then(|index| parts.get_mut(*index)) {
-                    part.span = part.span.start.min(span.start)..part.span.end.max(span.end);
+        for Place { kind, call, span: place } in places.iter() {
+            let span = sources.in_output(&place);
+            let (part, text, given) = match kind {
+                // Reasoning of white space only is not shown.
+                DeltaKind::Reasoning if message.reasoning_content.is_empty() => continue,
+                DeltaKind::Reasoning => (PartKind::Reasoning, &message.reasoning_content, &mut thought),
+                DeltaKind::Content => (PartKind::Content, &message.content, &mut said),
+                _ => {
+                    sources.places.add(kind, call, place);
+                    if kind == DeltaKind::ToolName {
+                        calls.push(parts.len());
+                        parts.push(OutputPart { kind: PartKind::Call, call, text: 0..0, span });
+                    } else if let Some(part) = calls.get(call).and_then(|index| parts.get_mut(*index)) {
+                        part.span = part.span.start.min(span.start)..part.span.end.max(span.end);
+                    }
+                    continue;
                 }
-                continue;
             };
-            let kind = [PartKind::Reasoning, PartKind::Content][channel];
-            let text = texts[channel].next(&parsed[place.span]);
-            match parts.last_mut().filter(|last| last.kind == kind) {
-                Some(last) => (last.text.end, last.span.end) = (text.end, last.span.end.max(span.end)),
-                None => parts.push(OutputPart { kind, call: 0, text, span }),
+            let from = std::mem::replace(given, end_of(text, *given, &parsed[place.clone()]));
+            sources.places.add(kind, call, place);
+            match parts.last_mut().filter(|last| last.kind == part) {
+                Some(last) => (last.text.end, last.span.end) = (*given, last.span.end.max(span.end)),
+                None => parts.push(OutputPart { kind: part, call: 0, text: from..*given, span }),
             }
         }
-        for (kind, text) in [PartKind::Reasoning, PartKind::Content].into_iter().zip(texts) {
+        for (kind, text) in
+            [(PartKind::Reasoning, &message.reasoning_content), (PartKind::Content, &message.content)]
+        {
             if let Some(last) = parts.iter_mut().rfind(|part| part.kind == kind) {
-                last.text.end = text.text.len();
+                last.text.end = text.len();
             }
         }
         sources.parts = parts;
@@ -82,14 +87,13 @@ impl Sources {
             }
             fields
         });
-        fields.get(&(kind, call)).filter(|_| self.shows(kind)).map_or(&[], Vec::as_slice)
+        fields.get(&(kind, call)).map_or(&[], Vec::as_slice)
     }
 
     /// What no field has of an output of this length, in order. `gone`: what is no part of the message.
     pub fn structure(&self, length: usize, gone: &[Range<usize>]) -> Vec<Range<usize>> {
-        let fields = self.places.iter().filter(|place| self.shows(place.kind));
-        let fields = fields.map(|place| self.in_output(&place.span)).chain(gone.iter().cloned());
-        let mut fields: Vec<Range<usize>> = fields.collect();
+        let fields = self.places.iter().map(|place| self.in_output(&place.span));
+        let mut fields: Vec<Range<usize>> = fields.chain(gone.iter().cloned()).collect();
         chatparse_base::sort::by_key(&mut fields, |span| span.start);
         let (mut structure, mut from) = (Vec::new(), 0);
         for field in fields.into_iter().chain(std::iter::once(length..length)) {
@@ -99,16 +103,6 @@ impl Sources {
             from = from.max(field.end);
         }
         structure
-    }
-
-    /// Reasoning of white space only is not shown.
-    fn shows(&self, kind: DeltaKind) -> bool {
-        kind != DeltaKind::Reasoning || self.parts.iter().any(|part| part.kind == PartKind::Reasoning)
-    }
-
-    fn shown(&self, message: &Message) -> impl Iterator<Item = Place> {
-        let thinks = !message.reasoning_content.is_empty();
-        self.places.iter().filter(move |place| thinks || place.kind != DeltaKind::Reasoning)
     }
 
     fn in_output(&self, range: &Range<usize>) -> Range<usize> {
@@ -130,34 +124,14 @@ impl fmt::Debug for Sources {
     }
 }
 
-fn channel(kind: DeltaKind) -> Option<usize> {
-    [DeltaKind::Reasoning, DeltaKind::Content].iter().position(|channel| *channel == kind)
-}
-
-/// A text of the message, and how much of it was assigned to parts.
-struct Text<'a> {
-    text: &'a str,
-    given: usize,
-    /// The bytes of all its places. Invalid bytes become longer in the text, so equal lengths mean that it has none.
-    places: usize,
-}
-
-impl<'a> Text<'a> {
-    fn new(text: &'a str) -> Self {
-        Text { text, given: 0, places: 0 }
+/// Where the part of a text ends that begins at `from` and came from these bytes.
+fn end_of(text: &str, from: usize, bytes: &[u8]) -> usize {
+    // A line break between two thoughts is in no place.
+    let rest = &text.as_bytes()[from..];
+    let is_apart = rest.starts_with(b"\n") && !rest.starts_with(bytes) && rest[1..].starts_with(bytes);
+    let mut end = (from + usize::from(is_apart) + lossy(bytes).len()).min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
-
-    /// The next part of the text, which came from these bytes.
-    fn next(&mut self, bytes: &[u8]) -> Range<usize> {
-        // A line break between two thoughts is in no place.
-        let rest = &self.text.as_bytes()[self.given..];
-        let is_apart = rest.starts_with(b"\n") && !rest.starts_with(bytes) && rest[1..].starts_with(bytes);
-        let from = self.given;
-        let length = if self.places == self.text.len() { bytes.len() } else { lossy(bytes).len() };
-        self.given = (from + usize::from(is_apart) + length).min(self.text.len());
-        while !self.text.is_char_boundary(self.given) {
-            self.given -= 1;
-        }
-        from..self.given
-    }
+    end
 }

@@ -27,30 +27,25 @@ pub struct Ended {
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
     sources: Sources,
-    coverage: Coverage,
+    /// How many bytes the output has, and how many of its texts no field of the message has.
+    length: usize,
+    uncovered: usize,
     structure: OnceLock<Vec<Range<usize>>>,
-    /// The output behind the format; the range's end is where the parser's budget was used up.
-    left: Option<Range<usize>>,
-    limit: Option<Range<usize>>,
-    pub(super) reasoning: Option<Range<usize>>,
+    pub(super) exit: FormatExit,
     /// The calls without an end that are not calls of the message, as the request asks.
     settled: Vec<Range<usize>>,
     config: Arc<FallbackConfig>,
     report: OnceLock<Report>,
 }
 
-/// How many bytes the output has, and how many of its texts no field of the message has.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Coverage {
-    pub length: usize,
-    pub uncovered: usize,
-}
-
-/// The position at which the format's parser stopped, or the reasoning that the output ends with.
-#[derive(Clone, Debug, Default)]
+/// Why the output does not fit the format to its end.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FormatExit {
+    /// The output behind the format.
     pub format: Option<Range<usize>>,
+    /// The output behind the byte at which the parser's budget was used up.
     pub limit: Option<Range<usize>>,
+    /// The reasoning that the output ends with.
     pub reasoning: Option<Range<usize>>,
 }
 
@@ -61,18 +56,17 @@ impl Ended {
         config: Arc<FallbackConfig>,
         status: Status,
         incomplete: IncompleteCalls,
-        left: FormatExit,
+        exit: FormatExit,
     ) -> Self {
         let mut records: Vec<CallRecord> = builder.calls().collect();
-        let FormatExit { format: left, limit, reasoning } = left;
-        let behind = [&left, &limit].into_iter().flatten().map(|left| left.start);
+        let behind = [&exit.format, &exit.limit].into_iter().flatten().map(|left| left.start);
         let left_at = behind.chain(output::first_unusual(&records, status == Status::Complete)).min();
         let status = match left_at {
             Some(_) => Status::Recovered,
-            None if reasoning.is_some() => Status::Partial,
+            None if exit.reasoning.is_some() => Status::Partial,
             None => status,
         };
-        let (mut message, mut places, prefill) = (builder.message(output), builder.places(), builder.prefill());
+        let (mut message, mut places, prefill) = (builder.message(output), builder.places(), builder.prefill);
         let settled = output::settle(incomplete, &mut message, &mut records, &mut places, output, prefill);
         Ended {
             sources: Sources::new(places, prefill, &message, output),
@@ -80,11 +74,10 @@ impl Ended {
             status,
             left_at,
             records,
-            coverage: Coverage { length: output.len().saturating_sub(prefill), uncovered: builder.uncovered() },
+            length: output.len().saturating_sub(prefill),
+            uncovered: builder.uncovered,
             structure: OnceLock::new(),
-            left,
-            limit,
-            reasoning,
+            exit,
             settled,
             config,
             report: OnceLock::new(),
@@ -109,13 +102,13 @@ impl Ended {
     /// [`Ended::spans`] of all fields this is the whole output, without the calls that [`IncompleteCalls`] takes out. The first
     /// call computes it.
     pub fn structure(&self) -> &[Range<usize>] {
-        self.structure.get_or_init(|| self.sources.structure(self.coverage.length, &self.settled))
+        self.structure.get_or_init(|| self.sources.structure(self.length, &self.settled))
     }
 
     /// How many bytes of texts got lost: 0. Anything else is a defect of a format, and tests assert that there is none.
     #[doc(hidden)]
     pub fn uncovered(&self) -> usize {
-        self.coverage.uncovered
+        self.uncovered
     }
 
     /// Whether the output ends inside of a call, whatever [`IncompleteCalls`] makes of it.
@@ -152,24 +145,18 @@ impl Ended {
 
     fn report(&self) -> &Report {
         self.report.get_or_init(|| {
-            let of_output = |kind, span: &Option<Range<usize>>, message: &str| {
-                let span = span.clone()?;
-                Some(Diagnostic { kind, call: None, span, message: message.to_owned() })
+            use DiagnosticKind::{LeftFormat, Limit, UnfinishedCall, UnfinishedReasoning};
+            let mut found = Vec::new();
+            let mut add = |kind, span: &Range<usize>, message: &str| {
+                found.push(Diagnostic { kind, call: None, span: span.clone(), message: message.to_owned() });
             };
             let left = "the output does not fit the template's format from here on";
             let limit = "the parser's budget is used up: from here on the output is content";
-            let found = [
-                of_output(DiagnosticKind::LeftFormat, &self.left, left),
-                of_output(DiagnosticKind::Limit, &self.limit, limit),
-                of_output(DiagnosticKind::UnfinishedReasoning, &self.reasoning, "the reasoning has no end"),
-            ];
-            let settled = self.settled.iter().map(|span| Diagnostic {
-                kind: DiagnosticKind::UnfinishedCall,
-                call: None,
-                span: span.clone(),
-                message: "a call that has no end is not in the message".to_owned(),
-            });
-            let found = found.into_iter().flatten().chain(settled).collect();
+            self.exit.format.iter().for_each(|span| add(LeftFormat, span, left));
+            self.exit.limit.iter().for_each(|span| add(Limit, span, limit));
+            self.exit.reasoning.iter().for_each(|span| add(UnfinishedReasoning, span, "the reasoning has no end"));
+            let taken = "a call that has no end is not in the message";
+            self.settled.iter().for_each(|span| add(UnfinishedCall, span, taken));
             output::report(&self.message, &self.records, &self.config.rules.tools, found, fallback::dialect_name)
         })
     }
@@ -179,12 +166,12 @@ impl Ended {
     /// # Errors
     /// [`crate::ErrorKind::Parse`] for an output that left the format, or, if it was not cut off, ends where the format does not.
     pub fn strict(&self, cut: bool) -> Result<()> {
-        let message = match (self.status, self.left_at) {
-            (Status::Recovered, at) => {
-                let at = at.unwrap_or(0);
+        let message = match self.status {
+            Status::Recovered => {
+                let at = self.left_at.unwrap_or(0);
                 format!("the model's output does not match the template's format from byte {at} on")
             }
-            (Status::Partial, _) if !cut => "the model's output ends where the template's format does not".to_owned(),
+            Status::Partial if !cut => "the model's output ends where the template's format does not".to_owned(),
             _ => return Ok(()),
         };
         Err(Error::new(ErrorKind::Parse, message))
@@ -193,25 +180,17 @@ impl Ended {
     /// The report as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the fields' names. The C library
     /// and the program print it.
     pub fn report_json(&self) -> Value {
-        let diagnostics = self.diagnostics().iter().map(|found| {
-            let span = [found.span.start, found.span.end];
-            json!({"kind": found.kind, "call": found.call, "span": span, "message": found.message})
-        });
-        json!({
-            "status": self.status,
-            "left_at": self.left_at,
-            "calls": self.calls(),
-            "diagnostics": diagnostics.collect::<Vec<_>>(),
-        })
+        let (calls, diagnostics) = (self.calls(), self.diagnostics());
+        json!({"status": self.status, "left_at": self.left_at, "calls": calls, "diagnostics": diagnostics})
     }
 }
 
 impl PartialEq for Ended {
     /// The report is derived from the other fields.
     fn eq(&self, other: &Self) -> bool {
-        let all = |ended: &Ended| (ended.status, ended.left_at, ended.left.clone(), ended.limit.clone());
-        let same = self.message == other.message && self.records == other.records;
-        all(self) == all(other) && same && self.sources == other.sources
+        let Ended { message, status, left_at, records, sources, exit, .. } = self;
+        (message, status, left_at, records, sources, exit)
+            == (&other.message, &other.status, &other.left_at, &other.records, &other.sources, &other.exit)
     }
 }
 

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::fallback::{End, FallbackConfig, FallbackParser};
 use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, Text, is_of_name};
 use chatparse_learn::format::Tag;
-use chatparse_peg::{Budget, Capture, Machine, Program, State, Visible, lossy};
+use chatparse_peg::{Budget, Capture, Machine, Program, Visible, lossy};
 
 /// The state that both parsers write to.
 #[derive(Clone)]
@@ -38,17 +38,10 @@ impl ParserState {
         self.fallback = parser.map(|parser| Box::new(parser.budgeted(self.budget)));
     }
 
-    /// Drops the fallback parser, which has found no call.
-    fn drop_fallback(&mut self) {
-        if let Some(parser) = self.fallback.take() {
-            self.account(&parser);
-        }
-    }
-
     /// Adds the work of a parser that is dropped.
     fn account(&mut self, parser: &FallbackParser) {
         self.gone += parser.work();
-        self.limit = self.limit.or(parser.limit());
+        self.limit = self.limit.or(parser.limit);
     }
 
     /// Resets the fallback parser to an earlier state. The work since then still counts.
@@ -68,8 +61,8 @@ impl ParserState {
     /// has ended ends there.
     pub fn close_fallback(&mut self, end: End, to: usize, output: Parsed<'_>) -> usize {
         let Some(mut parser) = self.fallback.take() else { return to };
-        let read_to = parser.read_to();
-        match parser.is_paused() {
+        let read_to = parser.read_to;
+        match parser.paused {
             true => parser.close(End::Region, output.to(read_to), &mut self.builder),
             false => parser.close(end, output.to(to.max(read_to)), &mut self.builder),
         }
@@ -79,7 +72,7 @@ impl ParserState {
 
     /// Ends a fallback parser whose region has ended: the format goes on.
     fn go_on(&mut self, output: Parsed<'_>) {
-        if self.fallback.as_ref().is_some_and(|parser| parser.is_paused()) {
+        if self.fallback.as_ref().is_some_and(|parser| parser.paused) {
             self.close_fallback(End::Region, 0, output);
         }
     }
@@ -104,10 +97,11 @@ impl Sink for Routed<'_> {
                 written.set_fallback(parser);
             }
             Event::Text(channel, text, span) => match &mut written.fallback {
-                Some(parser) if parser.channel() == channel && !matches!(text, Text::Owned(_)) => {
+                Some(parser) if parser.prose.channel == channel && !matches!(text, Text::Owned(_)) => {
                     parser.feed(span.end, *output, &mut written.builder);
-                    if parser.is_text() {
-                        written.drop_fallback();
+                    // It has found no call.
+                    if let Some(parser) = written.fallback.take_if(|parser| parser.is_text()) {
+                        written.account(&parser);
                     }
                 }
                 _ => {
@@ -140,64 +134,26 @@ struct Snapshot {
     fallback: Option<Box<FallbackParser>>,
 }
 
-/// The captures that the machine may go back to.
-struct RestorePoints {
-    /// Those among the captures to be read next, the last one first.
-    at: SmallVec<[usize; 8]>,
-    /// The last one in front of those.
-    below: Option<usize>,
-}
-
-fn restore_points(machine: &Machine, from: usize, to: usize) -> RestorePoints {
-    let mut points = RestorePoints { at: SmallVec::new(), below: None };
-    for point in machine.restore_points(from) {
-        if point < from {
-            points.below = Some(point);
-        } else if point < to && points.at.last() != Some(&point) {
-            points.at.push(point);
-        }
-    }
-    points
-}
-
 #[derive(Clone)]
 pub(super) struct FormatParser {
-    machine: Machine,
+    pub machine: Machine,
     /// The position up to which the output was read.
     read_to: usize,
-    reader: CaptureReader,
+    pub reader: CaptureReader,
     /// The outermost first. Some may be outdated.
     snapshots: Vec<Snapshot>,
-    /// `in_call` and `covered` in front of what contradicted the message: nothing of that is in it.
-    fitted: Option<(bool, usize)>,
 }
 
 impl FormatParser {
     /// Makes a parser of a text that begins with `prefill` bytes of the prompt. `mends`: arguments may be nearly JSON.
     pub fn new(program: &Arc<Program>, prefill: usize, mends: bool) -> Self {
         let machine = Machine::new(Arc::clone(program), 0);
-        FormatParser {
-            machine,
-            read_to: 0,
-            reader: CaptureReader::new(prefill, mends),
-            snapshots: Vec::new(),
-            fitted: None,
-        }
-    }
-
-    /// Sets the budget for the rest of the run.
-    pub fn set_budget(&mut self, budget: Budget) {
-        self.machine.set_budget(budget);
-    }
-
-    /// The work so far.
-    pub fn work(&self) -> u64 {
-        self.machine.work()
+        FormatParser { machine, read_to: 0, reader: CaptureReader::new(prefill, mends), snapshots: Vec::new() }
     }
 
     /// Whether a call is visible and not finished.
     pub fn in_call(&self) -> bool {
-        self.fitted.map_or_else(|| self.reader.in_call(), |(in_call, _)| in_call)
+        self.reader.in_call()
     }
 
     /// The position up to which the output was read.
@@ -207,12 +163,7 @@ impl FormatParser {
 
     /// Everything before this position is in the message or is markup.
     pub fn covered(&self) -> usize {
-        self.fitted.map_or_else(|| self.reader.covered(), |(_, covered)| covered)
-    }
-
-    /// Where the reasoning begins that an output of this length ends with.
-    pub fn last_reasoning(&self, length: usize) -> Option<usize> {
-        self.reader.last_reasoning(length)
+        self.reader.covered()
     }
 
     /// The innermost region at the end of what was read, by the way to read it that the machine is on.
@@ -227,16 +178,6 @@ impl FormatParser {
         open.pop().unwrap_or_else(|| self.reader.region(gone))
     }
 
-    /// Whether the budget ended the run.
-    pub fn is_over_budget(&self) -> bool {
-        self.machine.state() == State::Limit
-    }
-
-    /// Runs the machine over more of the output.
-    pub fn feed(&mut self, output: &[u8]) -> State {
-        self.machine.feed_to_undo(output)
-    }
-
     /// Ends the run because the model has ended the output. Returns whether all of it matches.
     pub fn finish(&mut self, output: &[u8], prefill: usize) -> bool {
         self.machine.finish(output, self.reader.captures_read(), prefill)
@@ -246,21 +187,6 @@ impl FormatParser {
     pub fn waiting<'a>(&self, output: Parsed<'a>) -> Cow<'a, str> {
         let from = if self.machine.is_looking() { self.covered() } else { output.len() };
         lossy(output.seen[from.min(output.len())..].trim_ascii_start())
-    }
-
-    /// Whether the value of an argument has begun that is written as JSON.
-    pub fn in_json(&self) -> bool {
-        self.reader.in_json()
-    }
-
-    /// What waits is refuted, because the model has ended the output: the next feed reads what is shown in another way.
-    pub fn refute(&mut self) {
-        self.machine.refute();
-    }
-
-    /// Ends the run because the output was cut off. Returns whether it is the beginning of a match.
-    pub fn cut(&mut self, output: &[u8]) -> bool {
-        self.machine.cut(output)
     }
 
     /// Whether the name of a tool has ended, and the output ends before more shows that a call has begun.
@@ -346,7 +272,7 @@ impl FormatParser {
 
     #[inline(always)]
     fn read_visible(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
-        let fitted = (self.reader.in_call(), self.reader.covered());
+        let (in_call, covered) = (self.in_call(), self.covered());
         let kept = self.machine.take_kept();
         if kept < self.reader.captures_read() && !self.undo(kept, written, output.raw) {
             return false;
@@ -356,9 +282,9 @@ impl FormatParser {
             self.read_captures(written, output);
         }
         self.reader.read_text(end, output.raw, &mut Routed { written, output });
-        let contradicted = written.builder.contradicted();
+        let contradicted = written.builder.contradicted;
         if contradicted {
-            self.fitted = Some(fitted);
+            self.reader.set_back(in_call, covered);
         }
         !contradicted
     }
@@ -366,13 +292,21 @@ impl FormatParser {
     #[inline(never)]
     fn read_captures(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         let (read, visible) = (self.reader.captures_read(), self.machine.visible());
-        let mut points = restore_points(&self.machine, read, visible.count);
-        let needed = |snapshot: &Snapshot| points.below.is_some_and(|below| snapshot.reader.captures_read() <= below);
-        while self.snapshots.pop_if(|snapshot| !needed(snapshot)).is_some() {}
+        // The captures that the machine may go back to: the last in front of those to be read, and those among them, the last one first.
+        let (mut before, mut points) = (None, SmallVec::<[usize; 8]>::new());
+        for point in self.machine.restore_points(read) {
+            if point < read {
+                before = Some(point);
+            } else if point < visible.count && points.last() != Some(&point) {
+                points.push(point);
+            }
+        }
+        let is_needed = |snapshot: &Snapshot| before.is_some_and(|point| snapshot.reader.captures_read() <= point);
+        while self.snapshots.pop_if(|snapshot| !is_needed(snapshot)).is_some() {}
         self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
         for (number, capture) in (read..).zip(visible.from(read)) {
-            if points.at.last() == Some(&number) {
-                points.at.pop();
+            if points.last() == Some(&number) {
+                points.pop();
                 self.snapshots.push(Snapshot {
                     reader: self.reader.mark(),
                     builder: written.builder.mark(),

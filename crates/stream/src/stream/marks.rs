@@ -15,7 +15,7 @@ const STAND_INS: [[&str; 2]; 4] =
 /// What is known of a parsed text in addition to its bytes.
 #[derive(Clone)]
 pub(super) struct Marks {
-    tokens: SpecialTokens,
+    pub tokens: SpecialTokens,
     /// The token that the ordinary bytes at the end may become.
     begun: Begun,
     /// The machines' copy of the text; empty while it is equal to the text.
@@ -33,10 +33,6 @@ impl Marks {
         Marks { tokens: tokens.clone(), begun: Begun::default(), seen: Vec::new(), special: None }
     }
 
-    pub fn tokens(&self) -> &SpecialTokens {
-        &self.tokens
-    }
-
     /// The machines' view of `raw`, a prefix of the text.
     pub fn seen<'a>(&'a self, raw: &'a [u8]) -> &'a [u8] {
         if self.seen.is_empty() { raw } else { &self.seen[..raw.len()] }
@@ -44,7 +40,7 @@ impl Marks {
 
     /// The number of bytes at the end that wait.
     pub fn waiting(&self) -> usize {
-        self.tokens.length(self.begun)
+        self.tokens.0.length(self.begun)
     }
 
     /// Ends the text, so that no byte waits. `whole`: the model has ended it, so that waiting bytes are text, not half a
@@ -80,7 +76,7 @@ impl Marks {
     fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
         self.note(range.len(), false);
         let Marks { tokens, begun, seen, .. } = self;
-        *begun = tokens.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
+        *begun = tokens.0.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
     }
 
     fn note(&mut self, count: usize, special: bool) {

@@ -164,7 +164,7 @@ impl Stream {
     /// the output becomes content, with a diagnostic ([`crate::DiagnosticKind::Limit`]).
     pub fn set_budget(&mut self, budget: Budget) {
         self.written.budget = Some(budget);
-        self.at.format.set_budget(budget);
+        self.at.format.machine.set_budget(budget);
         if let Some(parser) = self.written.fallback.take() {
             self.written.set_fallback(Some(*parser));
         }
@@ -173,7 +173,7 @@ impl Stream {
     /// The work so far: instructions, bytes passed and captures taken back by the parsing machines, and text taken back. It
     /// never decreases before [`Stream::reset`]: the work on output that was rolled back still counts.
     pub fn work(&self) -> u64 {
-        self.at.format.work() + self.written.work() + self.written.builder.undone()
+        self.at.format.machine.work() + self.written.work() + self.written.builder.undone
     }
 
     /// Appends output and returns the deltas. The cost is linear in the new bytes. Bytes may be cut anywhere, also inside a
@@ -288,7 +288,7 @@ impl Stream {
         }
         let (work, mut closed) = (self.work(), self.clone());
         let status = self.end_at(ready, cut_off);
-        if cut_off || status != Status::Partial && self.at.format.last_reasoning(ready).is_none() {
+        if cut_off || status != Status::Partial && self.at.format.reader.last_reasoning(ready).is_none() {
             return status;
         }
         // The format may close with it what is open.
@@ -334,7 +334,7 @@ impl Stream {
     /// if it stops parsing here.
     pub fn pending(&self) -> &[u8] {
         let covered = if self.at.left.is_none() { self.at.format.covered() } else { 0 };
-        let from = covered.max(self.written.builder.reported_to()).max(self.prefill());
+        let from = covered.max(self.written.builder.reported_to).max(self.prefill());
         let to = self.written.whole.unwrap_or(self.output.len());
         &self.output[from.min(to)..to]
     }
@@ -354,7 +354,7 @@ impl Stream {
     fn ended(&self, status: Status, incomplete: IncompleteCalls) -> Ended {
         let prefill = self.prefill();
         let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
-        let reasoning = behind(self.at.format.last_reasoning(self.at.read)).filter(|_| self.at.left.is_none());
+        let reasoning = behind(self.at.format.reader.last_reasoning(self.at.read)).filter(|_| self.at.left.is_none());
         let left = match self.at.limit {
             false => FormatExit { format: behind(self.at.left), limit: behind(self.written.limit), reasoning },
             true => FormatExit { limit: behind(self.at.left), ..FormatExit::default() },
@@ -367,7 +367,7 @@ impl Stream {
     pub fn reset(&mut self) {
         let (budget, marks) = (self.written.budget, self.marks.take());
         *self = Stream::new(&self.parser.clone());
-        self.marks = marks.map(|marks| Box::new(Marks::new(marks.tokens())));
+        self.marks = marks.map(|marks| Box::new(Marks::new(&marks.tokens)));
         if let Some(budget) = budget {
             self.set_budget(budget);
         }
@@ -411,11 +411,11 @@ impl Stream {
         let Checkpoint { length: noted, mark, at, fallback, limit } = Checkpoint::clone(checkpoint);
         let shown = self.written.builder.rollback(&self.output);
         // Work done and the budget stay.
-        self.written.gone += self.at.format.work() - at.format.work();
+        self.written.gone += self.at.format.machine.work() - at.format.machine.work();
         self.written.restore_fallback(fallback.as_deref());
         (self.at, self.written.limit, self.written.whole) = (at, limit, None);
         if let Some(budget) = self.written.budget {
-            self.at.format.set_budget(budget);
+            self.at.format.machine.set_budget(budget);
         }
         self.held = self.held.take().filter(|held| held.to <= prefill + length);
         let again = self.output[noted..prefill + length].to_vec();
@@ -469,7 +469,7 @@ impl Progress {
             let waits = undone || written.builder.is_taken_back();
             let to = if waits { output.len().min(self.format.read_to() + 1) } else { output.len() };
             let part = output.to(to);
-            let state = self.format.feed(part.seen);
+            let state = self.format.machine.feed_to_undo(part.seen);
             let at = match state {
                 State::Failed | State::Limit => {
                     self.limit = state == State::Limit;
@@ -517,7 +517,7 @@ impl Progress {
                 waiting.trim_start_matches('"').starts_with(['{', '[']) && at.format.covered() > self.format.covered()
             };
             let fits = (0..WAYS).any(|_| {
-                at.format.refute();
+                at.format.machine.refute();
                 let goes_on = at.feed_format(&mut other, output);
                 complete = goes_on && at.format.finish(output.seen, prefill);
                 !goes_on || complete || shows(&at)
@@ -527,14 +527,14 @@ impl Progress {
                 (*self, *written) = (at, other);
             } else {
                 complete = false;
-                if self.format.in_json() && waiting.starts_with(brackets::opens) {
+                if self.format.reader.in_json() && waiting.starts_with(brackets::opens) {
                     self.leave_at(self.format.covered(), written, output);
                     return None;
                 }
             }
         }
-        let matches = complete || self.format.cut(output.seen);
-        self.limit = self.format.is_over_budget();
+        let matches = complete || self.format.machine.cut(output.seen);
+        self.limit = self.format.machine.state() == State::Limit;
         // Half a marker may wait at the end, and what a call has not shown, but no other text gets lost.
         let keeps = |at: &Self, written: &ParserState| {
             complete
@@ -556,7 +556,7 @@ impl Progress {
         at.leave_at(at.format.covered(), &mut left, output);
         at.feed_fallback(output.len(), &mut left, output);
         left.close_fallback(End::Output, output.len(), output);
-        let end = left.builder.calls().last().map_or(0, |call| call.span.end) + left.builder.prefill();
+        let end = left.builder.calls().last().map_or(0, |call| call.span.end) + left.builder.prefill;
         if left.builder.calls().count() > written.builder.calls().count() {
             return true;
         }
@@ -572,14 +572,14 @@ impl Progress {
         self.covered = self.format.covered().max(at);
         written.builder.settle();
         // A fallback parser that reads content continues.
-        let content = |parser: &&mut Box<FallbackParser>| parser.channel() == Channel::Content;
+        let content = |parser: &&mut Box<FallbackParser>| parser.prose.channel == Channel::Content;
         if let Some(parser) = written.fallback.as_mut().filter(|parser| !self.limit && content(parser)) {
             self.covered = parser.resume().unwrap_or(self.covered);
             return;
         }
         self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
-            let prefill = written.builder.prefill();
+            let prefill = written.builder.prefill;
             let before = written.builder.calls().map(|call| call.begin + prefill..call.span.start + prefill);
             let before = before.map(|markup| output.raw.get(markup).unwrap_or_default());
             let parser = written.config.behind_format(self.covered, self.format.in_call(), before);

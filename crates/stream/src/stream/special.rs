@@ -12,7 +12,7 @@ use chatparse_base::{Error, ErrorKind, Result};
 /// The texts of a model's special tokens, by which a stream tells a token from text that spells it out: see
 /// [`crate::Stream::feed_marked`]. Immutable and cheap to clone; threads may share it.
 #[derive(Clone, Debug)]
-pub struct SpecialTokens(Arc<TextSearch>);
+pub struct SpecialTokens(pub(super) Arc<TextSearch>);
 
 /// A search for several texts at once, in pieces.
 #[derive(Clone, Debug)]
@@ -59,16 +59,6 @@ impl SpecialTokens {
         }
         let words = tokens.iter().filter_map(|token| token.as_ref().split_whitespace().next());
         Ok(SpecialTokens(Arc::new(TextSearch::new(words.map(str::as_bytes).collect()))))
-    }
-
-    /// Reads ordinary text. Calls `found` with the end and the length of each token that the text spells out.
-    pub(super) fn follow(&self, text: &[u8], begun: Begun, found: impl FnMut(usize, usize)) -> Begun {
-        self.0.follow(text, begun, found)
-    }
-
-    /// The number of bytes at the end that may become a token.
-    pub(super) fn length(&self, begun: Begun) -> usize {
-        self.0.length(begun)
     }
 }
 
@@ -161,7 +151,7 @@ mod tests {
     fn what_counts_of_a_token() {
         let ends = |token: &str, text: &str| {
             let mut ends = Vec::new();
-            SpecialTokens::new(&[token]).unwrap().follow(text.as_bytes(), Begun::default(), |end, _| ends.push(end));
+            SpecialTokens::new(&[token]).unwrap().0.follow(text.as_bytes(), Begun::default(), |end, _| ends.push(end));
             ends
         };
         assert_eq!(ends("<a>", "<a><<a>"), [3, 7]);
@@ -186,10 +176,10 @@ mod tests {
                 let special = SpecialTokens::new(&tokens).unwrap();
                 let (mut begun, mut before, mut starts) = (Begun::default(), 0, Vec::new());
                 for piece in pieces {
-                    begun = special.follow(piece, begun, |end, length| starts.push((before + end - length, length)));
+                    begun = special.0.follow(piece, begun, |end, length| starts.push((before + end - length, length)));
                     before += piece.len();
                 }
-                (starts, special.length(begun))
+                (starts, special.0.length(begun))
             };
             let (starts, open) = found(&[text.as_bytes()]);
             let (head, tail) = text.as_bytes().split_at(cut.min(text.len()));

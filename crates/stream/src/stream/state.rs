@@ -225,7 +225,7 @@ impl Stream {
         let text = text.as_bytes();
         let fits = |to: &usize| before.made_up(&self.with(&text[..*to], true), &text[forced..]).is_none();
         let end = last_that(forced, text.len(), fits);
-        let thinks = |to: &usize| self.with(&text[..*to], true).reasoning.is_some();
+        let thinks = |to: &usize| self.with(&text[..*to], true).exit.reasoning.is_some();
         let out = if thinks(&0) && !thinks(&end) { last_that(0, end, thinks) + 1 } else { end };
         // From choice to choice, with what must follow each: out of the reasoning no further than must be, and into no name that the model
         // chooses.
