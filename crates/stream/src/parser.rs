@@ -20,7 +20,7 @@ use chatparse_peg::{self as peg, Arena, Budget, Outcome, Program, Region, TagId,
 pub struct Parser {
     program: Arc<Program>,
     prefill: Arc<str>,
-    fallback: Arc<FallbackConfig>,
+    pub(crate) fallback: Arc<FallbackConfig>,
     pub(crate) ends: Arc<Ends>,
     /// Compiled on first use, because few callers need trees.
     trees: Arc<OnceLock<TreeParser>>,
@@ -109,11 +109,6 @@ impl Parser {
     /// The default budget of a stream.
     pub fn budget(&self) -> Budget {
         self.program.budget()
-    }
-
-    /// The configuration of the fallback parser.
-    pub fn fallback(&self) -> &Arc<FallbackConfig> {
-        &self.fallback
     }
 
     /// The part of the model's turn that the prompt contains.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::dialects::{self, Seen};
-use super::text::{CANDIDATE, Prefilter, Scope, Sight, counts_bare};
+use super::text::{Prefilter, Scope, Sight, counts_bare};
 use super::{CallRules, FallbackConfig};
 use crate::output::{CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report};
 use crate::report::CallReport;
@@ -148,11 +148,11 @@ impl Sink for Found<'_> {
     }
 }
 
-/// Passes on the text in front of calls only.
+/// Passes on the text in front of calls only, and notes where these begin.
 struct Noted<'a> {
     prose: &'a mut Prose,
     candidates: &'a mut Option<usize>,
-    /// White space does not wait.
+    /// All text in front of calls is white space, which does not wait.
     at_once: bool,
     output: &'a [u8],
     builder: &'a mut MessageBuilder,
@@ -163,9 +163,13 @@ impl Sink for Noted<'_> {
         match event {
             // A name that announces a call is read with the call.
             Event::Text(_, _, span) if self.candidates.is_some() || self.prose.known < span.start => {}
-            Event::Text(_, _, span) if self.at_once => self.prose.show(span.end, self.output, self.builder),
+            Event::Text(_, text, span) if self.at_once => {
+                if text.is_blank() {
+                    self.prose.show(span.end, self.output, self.builder);
+                }
+            }
             Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
-            Event::Call { .. } if !self.at_once => drop(self.candidates.get_or_insert(self.prose.known)),
+            Event::Call { .. } => drop(self.candidates.get_or_insert(self.prose.known)),
             _ => {}
         }
     }
@@ -263,7 +267,7 @@ impl FallbackParser {
             (scope, _) if !scope.waits_for_end() => self.close_anywhere(output, builder),
             (_, End::Output) if self.candidates.is_some() || self.finish(output.seen) => {
                 if self.candidates.is_none() {
-                    self.note_candidates(raw, builder);
+                    self.read(raw, builder);
                 }
                 match self.candidates {
                     Some(from) => self.read_candidates(from, output, builder),
@@ -400,13 +404,14 @@ impl FallbackParser {
     }
 
     fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        let Some(machine) = &mut self.machine else { return };
+        let prose = &mut self.prose;
         if self.scope.waits_for_end() {
-            return self.note_candidates(output, builder);
-        }
-        let (prose, in_rest) = (&mut self.prose, &mut self.in_rest);
-        let mut found = Found { prose, in_rest, config: &self.config, output, builder };
-        if let Some(machine) = &mut self.machine {
-            self.reader.read_all(machine, output, &mut found);
+            let (candidates, at_once) = (&mut self.candidates, self.scope == Scope::Whole);
+            self.reader.read_all(machine, output, &mut Noted { prose, candidates, at_once, output, builder });
+        } else {
+            let (config, in_rest) = (&*self.config, &mut self.in_rest);
+            self.reader.read_all(machine, output, &mut Found { prose, in_rest, config, output, builder });
         }
     }
 
@@ -482,25 +487,6 @@ impl FallbackParser {
         (self.machine, self.reads, self.start, self.reader) = (Some(machine), scope, covered, reader);
         (self.in_rest, self.fed) = (scope == Scope::InCall, output.len());
         true
-    }
-
-    /// Records where the calls begin that no text follows.
-    fn note_candidates(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        let at_once = self.scope == Scope::Whole;
-        let Some(machine) = &mut self.machine else { return };
-        machine.take_kept();
-        let visible = machine.visible();
-        for capture in visible.from(self.reader.captures_read()) {
-            if capture.tag == CANDIDATE {
-                self.candidates = self.candidates.or(Some(capture.pos));
-            }
-            let mut noted =
-                Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
-            self.reader.read(capture, output, &mut noted);
-        }
-        let mut noted = Noted { prose: &mut self.prose, candidates: &mut self.candidates, at_once, output, builder };
-        self.reader.read_text(visible.end, output, &mut noted);
-        machine.forget(self.reader.captures_read());
     }
 
     /// Whether all that `after` has and `before` has not is calls, and all of these can be run.

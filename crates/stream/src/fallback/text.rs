@@ -12,11 +12,8 @@ use super::{CallRules, FallbackConfig};
 use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
 use chatparse_learn::format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
-use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, TagId, incomplete_tail};
+use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, incomplete_tail};
 use smol_str::SmolStr;
-
-/// Begins the calls of a text that may be nothing else.
-pub(super) const CANDIDATE: TagId = TagId(0x7FF);
 
 /// Where calls may be in a text, and what precedes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +30,7 @@ pub(crate) enum Scope {
     InCall,
     /// At the end of the output only: from the first call of an offered tool on, all waits for it.
     AtEnd,
-    /// The whole text consists of calls, or has none; bare calls count. They begin with the tag [`CANDIDATE`].
+    /// The whole text consists of calls, or has none; bare calls count.
     Whole,
     /// The whole text is known to consist of calls.
     Only,
@@ -198,7 +195,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
     let behind = behind(&p, &ends, &openings, true);
     if scope.is_whole() {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held, around), behind]));
-        let all = p.sequence([p.tag(CANDIDATE, p.empty()), calls, p.space(), p.end()]);
+        let all = p.sequence([calls, p.space(), p.end()]);
         // White space in front is visible at once, because most answers are text.
         return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
     }

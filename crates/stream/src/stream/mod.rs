@@ -118,7 +118,7 @@ impl Parser {
     /// The tagged parts of [`Parser::tree`] for the same text, as a message. It is empty and [`Status::Recovered`] if the text
     /// does not match.
     pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Ended {
-        let config = FallbackConfig::new(Arc::clone(self.fallback().compiled()), None, CallRules::default());
+        let config = FallbackConfig::new(Arc::clone(self.fallback.compiled()), None, CallRules::default());
         let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
         let status = match machine.state() {
             State::Failed | State::Limit => Status::Recovered,
@@ -144,12 +144,12 @@ impl Stream {
     /// feed.
     pub fn new(parser: &Parser) -> Self {
         let prefill = parser.prefill().len();
-        let format = FormatParser::new(parser.program(), prefill, parser.fallback().mends());
+        let format = FormatParser::new(parser.program(), prefill, parser.fallback.mends());
         let mut stream = Stream {
             parser: parser.clone(),
             output: Vec::new(),
             marks: None,
-            written: ParserState::new(prefill, Arc::clone(parser.fallback())),
+            written: ParserState::new(prefill, Arc::clone(&parser.fallback)),
             at: Progress { format, read: prefill, left: None, limit: false, covered: prefill },
             checkpoint: None,
             held: None,

@@ -160,7 +160,7 @@ impl Stream {
     /// next member or item comes. `None` where no call is open, or its tool is not known. So a host can sample by type, `enum` or `pattern`.
     pub fn schema(&self) -> Option<Value> {
         let StreamState { tool, pointer, call, .. } = self.state();
-        let tool = self.parser.fallback().rules.tools.iter().find(|known| call.is_some() && known.name == tool)?;
+        let tool = self.parser.fallback.rules.tools.iter().find(|known| call.is_some() && known.name == tool)?;
         Some(valid::schema_at(&schema::parameters(&tool.parameters), &pointer))
     }
 
