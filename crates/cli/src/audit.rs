@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Reading, Template};
 use crate::screen::{Paint, Screen};
-use crate::text::{tamed, wrapped};
+use crate::text::tamed;
 
 use asked::Asked;
 use order::Turn;
@@ -166,8 +166,7 @@ impl Audit {
             let choice = Some(*choice as usize).filter(|choice| *choice > 0);
             let places = [("choice", choice), ("call", *call), ("event", event)].into_iter();
             let places = places.filter_map(|(name, number)| Some(format!("{name} {}: ", number?)));
-            let text = tamed(&(places.collect::<String>() + message));
-            screen.beside(kind, MARGIN - 2, &wrapped(&text, screen.width() - MARGIN), Paint::Plain)?;
+            screen.row(kind, MARGIN, &(places.collect::<String>() + message), Paint::Plain)?;
         }
         Ok(())
     }

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use chatparse::{ChatTemplate, Error, Params, Request, Stream};
+use chatparse::{ChatTemplate, Params, Request, Stream};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::live::Live;
 use crate::screen::{Paint, Screen};
 use crate::text::{escaped, folded, wrapped};
@@ -35,10 +35,8 @@ const PAUSE: Duration = Duration::from_millis(60);
 const RULES: usize = 4;
 
 pub fn run(screen: &mut Screen) -> Outcome {
-    let broken = |error: Error| Failure::Failed(format!("the tour does not work: {error}"));
-    let template = ChatTemplate::new(TEMPLATE, "", "<|end|>").map_err(broken)?;
-    let request = Request::from_text(REQUEST).map_err(broken)?;
-    let params = template.params(&request).map_err(broken)?;
+    let template = ChatTemplate::new(TEMPLATE, "", "<|end|>")?;
+    let params = template.params(&Request::from_text(REQUEST)?)?;
 
     title("1. A chat template, as models ship with; this part writes calls", screen)?;
     let calls = TEMPLATE.lines().skip_while(|line| !line.contains("for call")).take_while(|line| *line != "<|end|>");
@@ -113,7 +111,7 @@ fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()>
         for delta in stream.feed(piece) {
             live.delta(&delta, screen)?;
         }
-        if screen.is_terminal() {
+        if screen.terminal {
             screen.flush()?;
             std::thread::sleep(PAUSE);
         }

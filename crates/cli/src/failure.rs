@@ -18,6 +18,12 @@ pub enum Failure {
 /// The result of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
+impl From<chatparse::Error> for Failure {
+    fn from(error: chatparse::Error) -> Self {
+        Failure::Failed(error.to_string())
+    }
+}
+
 /// Errors of writing. Errors of reading name their input and are made where it is read.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

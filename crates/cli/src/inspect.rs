@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::input::{self, Described, Reading, Template, Tokens};
 use crate::proof;
 use crate::screen::{Paint, Screen};
-use crate::text::{escaped, folded, shown};
+use crate::text::{escaped, shown};
 
 /// Show what is learnt from a template, and from which renders
 ///
@@ -161,10 +161,8 @@ fn tokens(template: &ChatTemplate, word: &OsStr, given: &Tokens, screen: &mut Sc
 
 /// A name and its text, which is wrapped and indented if it is long.
 fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
-    let margin = indent + widest + 2;
     let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
-    let lines = folded(text, screen.width().saturating_sub(margin));
-    screen.beside(&format!("{:1$}{name:widest$}", "", indent - 2), margin - 2, &lines, paint)
+    screen.exact(&format!("{:1$}{name}", "", indent - 2), indent + widest + 2, text, paint)
 }
 
 /// The parts that two renders show, and where these differ.

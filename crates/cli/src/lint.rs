@@ -13,7 +13,7 @@ use crate::input::{self, Reading, TemplateWord};
 use crate::linted::{Check, Linted, Unusable};
 use crate::sarif;
 use crate::screen::{Paint, Screen};
-use crate::text::{escaped, folded, tamed, wrapped};
+use crate::text::escaped;
 
 /// Check templates: are their messages read back
 ///
@@ -128,8 +128,7 @@ impl Lint {
         if let Some(file) = &self.tokenizer {
             let tokenizer = crate::vocabulary::read(file)?;
             return Ok(Box::new(move |template| {
-                let found = crate::vocabulary::check(template, &tokenizer);
-                found.map(Some).map_err(|error| Failure::Failed(error.to_string()))
+                Ok(Some(crate::vocabulary::check(template, &tokenizer)?))
             }));
         }
         Ok(Box::new(|_| Ok(None)))
@@ -275,10 +274,10 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
 
 /// A name, and a wrapped text beside it.
 fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) -> io::Result<()> {
-    screen.beside(name, MARGIN - 2, &wrapped(&tamed(text), screen.width() - MARGIN), paint)
+    screen.row(name, MARGIN, text, paint)
 }
 
 /// A name, and a text that is printed exactly.
 fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) -> io::Result<()> {
-    screen.beside(name, MARGIN - 2, &folded(&escaped(text), screen.width() - MARGIN), paint)
+    screen.exact(name, MARGIN, &escaped(text), paint)
 }

@@ -6,7 +6,7 @@ use chatparse::ChatTemplate;
 use chatparse::proof::{Choice, Proof};
 
 use crate::screen::{Paint, Screen};
-use crate::text::{escaped, wrapped};
+use crate::text::escaped;
 
 /// Width of the margin for names.
 pub const MARGIN: usize = 13;
@@ -79,5 +79,5 @@ fn failures(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
 
 /// A name and a text, which is wrapped if it is long.
 pub fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
-    screen.beside(name, MARGIN - 2, &wrapped(text, screen.width() - MARGIN), paint)
+    screen.row(name, MARGIN, text, paint)
 }

@@ -88,7 +88,7 @@ fn list<'n>(found: &Segments, names: impl Iterator<Item = &'n str>, screen: &mut
 fn show(found: &Segments, screen: &mut Screen) -> Outcome {
     for segment in &found.segments {
         let text = &found.prompt[segment.bytes.clone()];
-        if screen.is_coloured() {
+        if screen.coloured {
             screen.paint(paint(&segment.origin), text)?;
         } else {
             let mut json = segment.to_json();
@@ -96,7 +96,7 @@ fn show(found: &Segments, screen: &mut Screen) -> Outcome {
             writeln!(screen, "{json}")?;
         }
     }
-    if screen.is_coloured() {
+    if screen.coloured {
         screen.heading("whose text it is")?;
         for (paint, what) in LEGEND {
             screen.paint(*paint, what)?;

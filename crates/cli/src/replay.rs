@@ -87,6 +87,9 @@ pub fn run(screen: &mut Screen) -> Outcome {
     })
 }
 
+/// What a scenario asks for, or why it cannot be had.
+type Answer<T> = Result<T, Box<dyn std::error::Error>>;
+
 /// Templates are compiled and analysed once for all scenarios that share them.
 #[derive(Default)]
 struct Templates {
@@ -94,7 +97,7 @@ struct Templates {
 }
 
 impl Templates {
-    fn of(&mut self, scenario: &Value) -> Result<&ChatTemplate, String> {
+    fn of(&mut self, scenario: &Value) -> Answer<&ChatTemplate> {
         let text = |key: &str| scenario[key].as_str().map(str::to_owned);
         let mut options = TemplateOptions::default();
         options.bos = text("bos").unwrap_or_default();
@@ -111,7 +114,7 @@ impl Templates {
         let template = self.known.entry((source, options)).or_insert_with_key(|(source, options)| {
             ChatTemplate::with_options(source, options).map_err(|error| error.to_string())
         });
-        template.as_ref().map_err(Clone::clone)
+        Ok(template.as_ref().map_err(String::as_str)?)
     }
 }
 
@@ -119,31 +122,28 @@ impl Templates {
 fn result(line: &str, templates: &mut Templates) -> Value {
     let (id, answer) = match chatparse::message::number::read::<Value>(line) {
         Ok(scenario) => (scenario["id"].clone(), answer(&scenario, templates)),
-        Err(error) => (Value::Null, Err(format!("not a scenario: {error}"))),
+        Err(error) => (Value::Null, Err(format!("not a scenario: {error}").into())),
     };
-    let mut result = Map::from_iter([("id".to_owned(), id)]);
-    match answer {
-        Ok(fields) => result.extend(fields),
-        Err(error) => drop(result.insert("error".to_owned(), error.into())),
-    }
-    Value::Object(result)
+    let mut result = answer.unwrap_or_else(|error| json!({"error": error.to_string()}));
+    result["id"] = id;
+    result
 }
 
-fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Value>, String> {
+fn answer(scenario: &Value, templates: &mut Templates) -> Answer<Value> {
     if let Some(schema) = scenario.get("schema") {
         return of_schema(scenario, schema);
     }
     let template = templates.of(scenario)?;
-    let mut options = json!({"plain": scenario["plain"] == true});
-    let recorded = scenario["defaults"] != "library";
-    if recorded {
+    let wants = |what: &str| scenario[what] == true;
+    let mut options = json!({"plain": wants("plain")});
+    if scenario["defaults"] != "library" {
         options["compat"] = "llama.cpp".into();
         // The tests of other engines are judged so, too: they drop it. One recording keeps it.
         if scenario["request"]["opening_again"].is_null() {
             options["opening_again"] = "marker".into();
         }
     }
-    if scenario["faithful"] == true {
+    if wants("faithful") {
         options["grammar_style"] = "faithful".into();
     }
     let api = match scenario["api"].as_str() {
@@ -151,62 +151,58 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Result<Map<String, Val
         Some("messages") => Api::Messages,
         _ => Api::ChatCompletions,
     };
-    let request = api.request(&scenario["request"]).and_then(|body| Request::from_json_with(&body, &options));
-    let request = request.map_err(|error| error.to_string())?;
-    let params = template.params(&request).map_err(|error| error.to_string())?;
-    let mut fields = Map::new();
-    let mut all = params.to_json();
-    if scenario["faithful"] == true {
-        all["report"] = all["grammar_report"].clone();
+    let request = Request::from_json_with(&api.request(&scenario["request"])?, &options)?;
+    let params = template.params(&request)?;
+    let mut fields = json!({});
+    fields["params"] = params.to_json();
+    if wants("faithful") {
+        fields["params"]["report"] = fields["params"]["grammar_report"].clone();
     }
-    fields.insert("params".into(), all);
-    if scenario["dialects"] == true {
-        fields.insert("dialects".into(), dialects(|dialect| params.grammar_as(dialect)));
+    if wants("dialects") {
+        fields["dialects"] = dialects(|dialect| params.grammar_as(dialect));
         let constrained = texts(&scenario["outputs"]).map(|text| constrained(&params, text));
-        fields.insert("accepts".into(), accepts(params.grammar(), constrained)?);
+        fields["accepts"] = accepts(params.grammar(), constrained)?;
     }
-    if scenario["want_caps"] == true {
-        fields.insert("caps".into(), template.caps().to_json());
-        fields.insert("supports_enable_thinking".into(), supports_enable_thinking(template)?.into());
+    if wants("want_caps") {
+        fields["caps"] = template.caps().to_json();
+        fields["supports_enable_thinking"] = supports_enable_thinking(template)?.into();
     }
-    let wants = |what: &str| scenario[what] == true;
     if wants("want_segments") || wants("want_mask") {
-        let found = template.segments(&request).map_err(|error| error.to_string())?;
+        let found = template.segments(&request)?;
         let spans =
             |spans: &[Range<usize>]| spans.iter().map(|bytes| json!([bytes.start, bytes.end])).collect::<Value>();
-        fields.insert("mask".into(), spans(&found.mask(MaskParts::default())));
+        fields["mask"] = spans(&found.mask(MaskParts::default()));
         if wants("want_segments") {
-            fields.insert("generation".into(), spans(&found.generation));
-            fields.insert("segments".into(), found.segments.iter().map(Segment::to_json).collect());
+            fields["generation"] = spans(&found.generation);
+            fields["segments"] = found.segments.iter().map(Segment::to_json).collect();
         }
     }
     if let Some(outputs) = scenario["outputs"].as_array() {
         let timeline = scenario["timeline"] != false;
-        let strict = scenario["strict"] == true;
         let special = special_tokens(&scenario["special_tokens"])?;
-        let parses = outputs.iter().map(|output| parse(&params, output, special.as_ref(), timeline, strict));
-        fields.insert("parses".into(), parses.collect::<Result<_, _>>()?);
+        let parses = outputs.iter().map(|output| parse(&params, output, special.as_ref(), timeline, wants("strict")));
+        fields["parses"] = parses.collect::<Result<_, _>>()?;
     }
     Ok(fields)
 }
 
 /// The result for a schema: its grammar (llama.cpp's text, or with `faithful` the library's, with its report), which of
 /// `texts` it accepts, and the grammar in other dialects.
-fn of_schema(scenario: &Value, schema: &Value) -> Result<Map<String, Value>, String> {
+fn of_schema(scenario: &Value, schema: &Value) -> Answer<Value> {
     let faithful = scenario["faithful"] == true;
     let style = if faithful { GrammarStyle::Faithful } else { GrammarStyle::LlamaCpp };
-    let grammar = grammar::from_json_schema_as(schema, style).map_err(|error| error.to_string())?;
-    let mut fields = Map::new();
+    let grammar = grammar::from_json_schema_as(schema, style)?;
+    let mut fields = json!({});
     if !scenario["texts"].is_null() {
-        fields.insert("accepts".into(), accepts(&grammar, texts(&scenario["texts"]).map(Held::To))?);
+        fields["accepts"] = accepts(&grammar, texts(&scenario["texts"]).map(Held::To))?;
     }
     if faithful {
-        fields.insert("report".into(), json!(grammar.report));
+        fields["report"] = json!(grammar.report);
     }
     if scenario["dialects"] == true {
-        fields.insert("dialects".into(), dialects(|dialect| grammar.print(dialect)));
+        fields["dialects"] = dialects(|dialect| grammar.print(dialect));
     }
-    fields.insert("grammar".into(), grammar.text.into());
+    fields["grammar"] = grammar.text.into();
     Ok(fields)
 }
 
@@ -218,17 +214,17 @@ fn texts(list: &Value) -> impl Iterator<Item = String> {
 
 /// A grammar in each dialect.
 fn dialects(print: impl Fn(Dialect) -> Result<Printed, Error>) -> Value {
-    let printed = Dialect::ALL.into_iter().map(|dialect| {
-        let answer = match print(dialect) {
+    let mut all = json!({});
+    for dialect in Dialect::ALL {
+        all[dialect.name()] = match print(dialect) {
             Ok(Printed { text, report, .. }) => {
                 let report: Vec<&str> = report.iter().map(|entry| &*entry.message).collect();
                 json!({"text": text, "report": report})
             }
             Err(error) => json!({"error": error.to_string()}),
         };
-        (dialect.name().to_owned(), answer)
-    });
-    Value::Object(printed.collect())
+    }
+    all
 }
 
 /// The text that the grammar is checked against.
@@ -255,11 +251,11 @@ fn constrained(params: &Params, text: String) -> Held {
 }
 
 /// Whether the grammar allows each text.
-fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Held>) -> Result<Value, String> {
+fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Held>) -> Answer<Value> {
     if grammar.text.is_empty() {
         return Ok(texts.map(|_| true).collect());
     }
-    let recogniser = Recogniser::new(&grammar.text).map_err(|error| error.to_string())?;
+    let recogniser = Recogniser::new(&grammar.text)?;
     let verdicts = texts.map(|held| match held {
         Held::Free => Some(true),
         Held::Unknown => None,
@@ -269,17 +265,16 @@ fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Held>) -> Result<Value
 }
 
 /// Whether the template handles reasoning, judging by a plain request.
-fn supports_enable_thinking(template: &ChatTemplate) -> Result<bool, String> {
+fn supports_enable_thinking(template: &ChatTemplate) -> Answer<bool> {
     let request = json!({"messages": [{"role": "user", "content": "test"}], "reasoning_format": "deepseek"});
-    let params = Request::from_json(&request).and_then(|request| template.params(&request));
-    params.map(|params| params.thinking.is_some()).map_err(|error| error.to_string())
+    Ok(template.params(&Request::from_json(&request)?)?.thinking.is_some())
 }
 
 /// The texts of special tokens, if the scenario has them.
-fn special_tokens(tokens: &Value) -> Result<Option<SpecialTokens>, String> {
+fn special_tokens(tokens: &Value) -> Answer<Option<SpecialTokens>> {
     let texts: Option<Vec<String>> =
         serde_json::from_value(tokens.clone()).map_err(|_| "special_tokens: must be texts")?;
-    texts.map(|texts| SpecialTokens::new(&texts)).transpose().map_err(|error| error.to_string())
+    Ok(texts.map(|texts| SpecialTokens::new(&texts)).transpose()?)
 }
 
 fn parse(
@@ -288,7 +283,7 @@ fn parse(
     special: Option<&SpecialTokens>,
     timeline: bool,
     strict: bool,
-) -> Result<Value, String> {
+) -> Answer<Value> {
     let text = output.as_str().or_else(|| output["text"].as_str()).unwrap_or_default();
     let partial = output["partial"] == true;
     let step = output["step"].as_u64().unwrap_or(1).max(1) as usize;
@@ -297,7 +292,7 @@ fn parse(
         serde_json::from_value(output["special"].clone()).map_err(|_| "special: must be pairs of positions")?;
     let mut spans = Some(spans.unwrap_or_default());
     match special {
-        Some(special) => stream.set_special_tokens(special).map_err(|error| error.to_string())?,
+        Some(special) => stream.set_special_tokens(special)?,
         None => spans = None,
     }
     let rows = feed(&mut stream, text, spans.as_deref(), partial, step)?;
@@ -325,7 +320,7 @@ fn feed(
     spans: Option<&[(usize, usize)]>,
     partial: bool,
     step: usize,
-) -> Result<Vec<Value>, String> {
+) -> Answer<Vec<Value>> {
     let mut rows = Vec::new();
     let (mut fed, mut goal) = (0, 0);
     while fed < text.len() {
@@ -343,7 +338,7 @@ fn feed(
             Some(spans) => {
                 let within = |at: usize| at.clamp(fed, end) - fed;
                 let within: Vec<_> = spans.iter().map(|(start, end)| within(*start)..within(*end)).collect();
-                row(stream.feed_marked(bytes, &within).map_err(|error| error.to_string())?)
+                row(stream.feed_marked(bytes, &within)?)
             }
         };
         fed = end;

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use clap::ColorChoice;
 
 use crate::failure::Outcome;
-use crate::text::tamed;
+use crate::text::{folded, tamed, wrapped};
 
 /// The default number of columns.
 const WIDTH: usize = 80;
@@ -47,8 +47,10 @@ impl Paint {
 /// The output of commands.
 pub struct Screen {
     out: BufWriter<StdoutLock<'static>>,
-    terminal: bool,
-    coloured: bool,
+    /// The output is a terminal.
+    pub terminal: bool,
+    /// Styles are printed in colour.
+    pub coloured: bool,
     width: OnceCell<usize>,
 }
 
@@ -62,21 +64,9 @@ impl Screen {
 
     /// Applies the value of `--color`.
     pub fn colour(&mut self, when: ColorChoice) {
-        match when {
-            ColorChoice::Auto => {}
-            ColorChoice::Always => self.coloured = true,
-            ColorChoice::Never => self.coloured = false,
+        if when != ColorChoice::Auto {
+            self.coloured = when == ColorChoice::Always;
         }
-    }
-
-    /// Whether styles are printed in colour.
-    pub fn is_coloured(&self) -> bool {
-        self.coloured
-    }
-
-    /// Whether the output is a terminal.
-    pub fn is_terminal(&self) -> bool {
-        self.terminal
     }
 
     /// Columns of a line: `COLUMNS`, or those of the terminal.
@@ -95,8 +85,19 @@ impl Screen {
         write!(self.out, "\x1b[{}m{text}\x1b[0m", paint.code())
     }
 
+    /// Prints a name, and beside it, from this column on, a text that is wrapped at spaces.
+    pub fn row(&mut self, name: &str, margin: usize, text: &str, paint: Paint) -> io::Result<()> {
+        let lines = wrapped(&tamed(text), self.width().saturating_sub(margin));
+        self.beside(name, margin - 2, &lines, paint)
+    }
+
+    /// The same with a text on one line that is printed exactly.
+    pub fn exact(&mut self, name: &str, margin: usize, text: &str, paint: Paint) -> io::Result<()> {
+        self.beside(name, margin - 2, &folded(text, self.width().saturating_sub(margin)), paint)
+    }
+
     /// Prints a name of this width, and lines beside it.
-    pub fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) -> io::Result<()> {
+    fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) -> io::Result<()> {
         for (index, line) in lines.iter().map(AsRef::as_ref).enumerate() {
             let name = if index == 0 { name } else { "" };
             let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };

@@ -106,7 +106,7 @@ impl Prose {
     fn show(&mut self, to: usize, output: &[u8], builder: &mut MessageBuilder) {
         if self.shown < to {
             let span = self.shown..to;
-            builder.event(Event::Text(self.channel, Text::Raw(&output[span.clone()], span.start), span));
+            builder.event(Event::Text(self.channel, Text::raw(output, &span), span));
             self.shown = to;
         }
         self.known = self.known.max(to);

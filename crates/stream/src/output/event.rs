@@ -85,6 +85,11 @@ pub(crate) enum Text<'a> {
 }
 
 impl<'a> Text<'a> {
+    /// These bytes of the parsed text.
+    pub fn raw(parsed: &'a [u8], range: &Range<usize>) -> Self {
+        Text::Raw(&parsed[range.clone()], range.start)
+    }
+
     /// The bytes without escapes.
     pub fn bytes(self) -> &'a [u8] {
         match self {

@@ -246,7 +246,7 @@ impl CaptureReader {
             // What breaks stays as it is.
             Tag::ArgText if self.state.call.breaks => {
                 let held = pos - std::mem::take(&mut self.state.call.literal).held()..pos;
-                self.add_arguments(Text::Raw(&output[held.clone()], held.start), held, sink);
+                self.add_arguments(Text::raw(output, &held), held, sink);
             }
             _ if tag.streams() => {}
             _ => self.word(tag, from..pos, output, sink),
@@ -270,7 +270,7 @@ impl CaptureReader {
 
     /// Writes the brace before the first argument, and a comma before the second and each further member of an object.
     fn begin_member(&mut self, pos: usize, sink: &mut impl Sink) {
-        let first = self.add_to_container(|_| true).is_none_or(|(_, first)| first);
+        let first = self.begins_container();
         if std::mem::take(&mut self.state.call.separated) {
             return;
         }
@@ -280,20 +280,20 @@ impl CaptureReader {
 
     /// Writes a comma before the second and each further value of an array.
     fn begin_value(&mut self, pos: usize, sink: &mut impl Sink) {
-        if let Some((_, first)) = self.add_to_container(|kind| kind == Container::Array) {
+        if let Some((Container::Array, _)) = self.containers.last() {
+            let begins = self.begins_container();
             let separated = std::mem::take(&mut self.state.call.separated);
-            self.markup(if first || separated { "" } else { "," }, pos, sink);
+            self.markup(if begins || separated { "" } else { "," }, pos, sink);
         }
     }
 
-    /// Counts a member of the innermost container, if it is of the expected kind. Returns the container and whether the
-    /// member is its first.
-    fn add_to_container(&mut self, of: impl Fn(Container) -> bool) -> Option<(Container, bool)> {
-        let &(kind, filled) = self.containers.last().filter(|(kind, _)| of(*kind))?;
+    /// Counts a member of the innermost container. Returns whether it is the first one.
+    fn begins_container(&mut self) -> bool {
+        let Some(&(kind, filled)) = self.containers.last() else { return true };
         if !filled {
             self.containers.set_last((kind, true));
         }
-        Some((kind, !filled))
+        !filled
     }
 
     fn begin_json(&mut self) {
@@ -310,7 +310,7 @@ impl CaptureReader {
 
     fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize, sink: &mut impl Sink) {
         // In a list or dict of Python the text has the comma.
-        let is_value = !matches!(self.state.region, Some((Tag::ArgJson, _)));
+        let is_value = !self.in_json();
         if std::mem::take(&mut self.state.call.fresh) || is_value {
             self.begin_value(pos, sink);
         } else if self.state.call.literal.end_gap_at_item() {
@@ -361,8 +361,7 @@ impl CaptureReader {
                 if words.any(|word| !behind.contains(word)) {
                     self.join_thoughts(announced.start, sink);
                     self.state.reasoning = Some((announced.start, announced.end));
-                    let text = Text::Raw(&output[announced.clone()], announced.start);
-                    sink.event(Event::Text(Channel::Reasoning, text, announced));
+                    sink.event(Event::Text(Channel::Reasoning, Text::raw(output, &announced), announced));
                 }
                 let id_span = bare_id(output, self.state.id.clone());
                 let flags = std::mem::take(&mut self.state.flags);
@@ -492,7 +491,7 @@ impl CaptureReader {
                 call.literal = Literal::new(true, call.arguments.end_json(), false);
             }
             if shown > 0 {
-                self.show_arguments(Text::Raw(&output[json.clone()], json.start), json, sink);
+                self.show_arguments(Text::raw(output, &json), json, sink);
             }
             if !broken {
                 self.seen_to(to);
@@ -519,7 +518,7 @@ impl CaptureReader {
         if !call.literal.mends {
             let waited = span.start - call.arguments.waits..span.start;
             call.literal = Literal::new(true, call.arguments.end_json(), false);
-            self.show_arguments(Text::Raw(&output[waited.clone()], waited.start), waited, sink);
+            self.show_arguments(Text::raw(output, &waited), waited, sink);
         }
         let (literal, mut json) = (&mut self.state.call.literal, String::new());
         literal.mended |= JSON_TEXT;

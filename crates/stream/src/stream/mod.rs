@@ -594,8 +594,7 @@ impl Progress {
             match &mut written.fallback {
                 Some(parser) => parser.feed(to, output, &mut written.builder),
                 None => {
-                    let text = Text::Raw(&output.raw[span.clone()], span.start);
-                    written.builder.event(Event::Text(Channel::Content, text, span));
+                    written.builder.event(Event::Text(Channel::Content, Text::raw(output.raw, &span), span));
                 }
             }
             self.covered = to;
