@@ -85,13 +85,10 @@ pub fn is_stdin(word: &OsStr) -> bool {
     word == "-"
 }
 
-/// A template's text, with the tokens that go with a built-in one.
+/// A template's text, with the tokens that go with a built-in one, or that the vocabulary beside it has.
 pub struct Source {
     pub text: String,
-    bos: &'static str,
-    eos: &'static str,
-    /// Those of the vocabulary beside the template; empty where there is none.
-    special_tokens: Vec<String>,
+    options: TemplateOptions,
 }
 
 impl Template {
@@ -103,13 +100,18 @@ impl Template {
 
 /// The template's text.
 pub fn source(word: &OsStr) -> Outcome<Source> {
-    match word.to_str().and_then(builtin::find) {
+    let mut options = TemplateOptions::default();
+    let text = match word.to_str().and_then(builtin::find) {
         Some(known) => {
-            let text = known.source.to_owned();
-            Ok(Source { text, bos: known.bos, eos: known.eos, special_tokens: Vec::new() })
+            (options.bos, options.eos) = (known.bos.to_owned(), known.eos.to_owned());
+            known.source.to_owned()
         }
-        None => Ok(Source { text: template_file(word)?, bos: "", eos: "", special_tokens: beside(word) }),
-    }
+        None => {
+            options.special_tokens = beside(word);
+            template_file(word)?
+        }
+    };
+    Ok(Source { text, options })
 }
 
 /// The special tokens of the `tokenizer_config.json` beside a `chat_template.jinja`; a file that cannot be read has none.
@@ -128,16 +130,15 @@ pub fn compile(
     reading: &Reading,
     described: Option<&Described>,
 ) -> Outcome<chatparse::Result<ChatTemplate>> {
-    let text = |given: &Option<String>, known: &str| given.clone().unwrap_or_else(|| known.to_owned());
-    let mut options = TemplateOptions::default();
-    options.name = text(&reading.tokens.name, "");
-    options.bos = text(&reading.tokens.bos, source.bos);
-    options.eos = text(&reading.tokens.eos, source.eos);
+    let mut options = source.options.clone();
+    let Tokens { bos, eos, name } = &reading.tokens;
+    for (option, given) in [(&mut options.bos, bos), (&mut options.eos, eos), (&mut options.name, name)] {
+        given.iter().for_each(|given| option.clone_from(given));
+    }
     options.learn_only = reading.learn_only;
     if let Some(file) = described.and_then(|described| described.response_template.as_ref()) {
         options.response_template = json(file)?;
     }
-    options.special_tokens.clone_from(&source.special_tokens);
     Ok(ChatTemplate::with_options(&source.text, &options))
 }
 
@@ -245,13 +246,11 @@ pub fn failed(word: &OsStr, error: &chatparse::Error) -> Failure {
 
 /// The error with the name of its input, and the line if it is in a template.
 pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
-    let Some(place) = error.place() else { return format!("{}: {error}", name(word)) };
+    let Some(Place { line, column, excerpt, .. }) = error.place() else { return format!("{}: {error}", name(word)) };
     // The lines of a template in a JSON file are not those of the file.
     let inside = if Path::new(word).extension().is_some_and(|end| end == "json") { ": chat_template" } else { "" };
-    let Place { line, column, excerpt, .. } = place;
     let column = column.map_or(String::new(), |column| format!(":{column}"));
-    let margin = line.to_string();
-    let shown = if excerpt.is_empty() { String::new() } else { format!("\n  {margin} | {excerpt}") };
+    let shown = if excerpt.is_empty() { String::new() } else { format!("\n  {line} | {excerpt}") };
     format!("{}{inside}:{line}{column}: {}{shown}", name(word), error.reason())
 }
 

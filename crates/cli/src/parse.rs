@@ -197,13 +197,12 @@ impl View {
                 Ok(())
             }
             View::Message if refused => Ok(()),
-            View::Events | View::Message => {
+            View::Message => {
                 let mut last = ended.report_json();
-                if let View::Message = self {
-                    last["message"] = ended.message.to_json();
-                }
-                if let View::Message = self { writeln!(screen, "{last:#}") } else { writeln!(screen, "{last}") }
+                last["message"] = ended.message.to_json();
+                writeln!(screen, "{last:#}")
             }
+            View::Events => writeln!(screen, "{}", ended.report_json()),
         }
     }
 }

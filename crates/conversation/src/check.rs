@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::{Conversation, Moved};
 use crate::turns::Turns;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{ErrorKind, Result};
 
 /// Where a tokenizer and a template do not go together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,20 +94,19 @@ impl Conversation {
 
     /// Markers that are no special tokens.
     fn unmarked(&self, turns: &dyn Turns) -> Result<Vec<Finding>> {
-        let end = turns.end().trim().to_owned();
+        let (end, markers) = (turns.end().trim(), turns.markers());
         let mut found: Vec<Finding> = Vec::new();
-        let mut seen = Vec::new();
-        for text in std::iter::once(end.clone()).chain(turns.markers()) {
-            let text = text.trim().to_owned();
-            if text.is_empty() || seen.contains(&text) || self.vocabulary.has(&text) {
+        for text in std::iter::once(end).chain(markers.iter().map(|marker| marker.trim())) {
+            if text.is_empty() || self.vocabulary.has(text) {
                 continue;
             }
-            let count = self.vocabulary.encode(&text, &[])?.len();
+            let count = self.vocabulary.encode(text, &[])?.len();
             let tokens = if count == 1 { "token" } else { "tokens" };
             let words = format!("{text:?} is no special token: plain text gives it as {count} {tokens}");
-            let kind = if text == end { FindingKind::End } else { FindingKind::Marker };
-            found.push(Finding { kind, words, messages: json!([]), token: None });
-            seen.push(text);
+            if found.iter().all(|known| known.words != words) {
+                let kind = if text == end { FindingKind::End } else { FindingKind::Marker };
+                found.push(Finding { kind, words, messages: json!([]), token: None });
+            }
         }
         Ok(found)
     }
@@ -135,11 +134,8 @@ impl Conversation {
         if ids == once {
             return Ok(None);
         }
-        let shown = |ids: &[u32]| -> Result<Vec<String>> {
-            let some = &ids[alike..ids.len().min(alike + 2)];
-            let text = |id: &u32| Ok::<_, Error>(String::from_utf8_lossy(&self.vocabulary.bytes(*id)?).into_owned());
-            some.iter().map(text).collect()
-        };
+        let text = |id: &u32| Ok(String::from_utf8_lossy(&self.vocabulary.bytes(*id)?).into_owned());
+        let shown = |ids: &[u32]| ids[alike..].iter().take(2).map(text).collect::<Result<Vec<_>>>();
         let words =
             format!("turn by turn {:?} stands where the whole conversation has {:?}", shown(ids)?, shown(once)?);
         found(FindingKind::Seam, words, alike)

@@ -170,7 +170,9 @@ impl Conversation {
             self.tokens.push(Token { end: sent + running.output.len(), sampled: true, logprob, ..Token::default() });
             let first = deltas.len();
             running.at_end = special.is_some_and(|text| running.ends.iter().any(|end| end.trim() == text.trim()));
-            running.feed(text, special.is_some(), &mut deltas)?;
+            let whole = 0..text.len();
+            let marks = if special.is_some() { std::slice::from_ref(&whole) } else { &[] };
+            deltas.extend(running.stream.feed_marked(text, marks)?.map(OwnDelta::of));
             running.note(&deltas[first..], &mut self.tokens);
         }
         Ok(Observed { deltas, ended: running.at_end })
@@ -286,14 +288,11 @@ impl Conversation {
 
     /// The last output as a message, as far as it goes.
     pub fn message(&self) -> Message {
-        let running = self.running.as_ref();
-        running.map_or_else(
-            || Message::new("assistant", ""),
-            |running| match &running.ended {
-                Some(ended) => ended.message.clone(),
-                None => running.stream.message(),
-            },
-        )
+        match &self.running {
+            None => Message::new("assistant", ""),
+            Some(Running { ended: Some(ended), .. }) => ended.message.clone(),
+            Some(running) => running.stream.message(),
+        }
     }
 
     /// The text of the bytes of ids, those of special tokens too.
@@ -301,11 +300,8 @@ impl Conversation {
     /// # Errors
     /// For an id that the tokenizer does not know.
     pub fn decode(&self, ids: &[u32]) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        for id in ids {
-            bytes.extend_from_slice(&self.vocabulary.bytes(*id)?);
-        }
-        Ok(bytes)
+        let texts = ids.iter().map(|id| self.vocabulary.bytes(*id)).collect::<Result<Vec<_>>>()?;
+        Ok(texts.concat())
     }
 
     /// Appends what is sent, at byte `from`.
@@ -342,21 +338,13 @@ impl Running {
         Ok(Running { turns, first, stream, output, spans, members, ends, at_end: false, ended: None })
     }
 
-    fn feed(&mut self, text: &[u8], special: bool, deltas: &mut Vec<OwnDelta>) -> Result<()> {
-        let whole = 0..text.len();
-        let marks = if special { std::slice::from_ref(&whole) } else { &[] };
-        deltas.extend(self.stream.feed_marked(text, marks)?.map(OwnDelta::of));
-        Ok(())
-    }
-
     /// Notes in the tokens of the output what they have become.
     fn note(&mut self, deltas: &[OwnDelta], tokens: &mut [Token]) {
         let sent = self.turns.prompt().len();
         let tokens = &mut tokens[self.first..];
         for delta in deltas {
             let Some(kind) = FieldKind::of(delta.kind) else { continue };
-            let is_text = matches!(kind, FieldKind::Reasoning | FieldKind::Content);
-            let call = (!is_text).then_some(delta.call);
+            let call = delta.kind.is_of_call().then_some(delta.call);
             let text = delta.text.as_bytes();
             // As written: then each token has its own piece of the text.
             let is_same = text.len() == delta.span.len();
@@ -368,10 +356,12 @@ impl Running {
             let mut at = tokens.partition_point(|token| token.end - sent <= from);
             while from < delta.span.end && at < tokens.len() {
                 let to = (tokens[at].end - sent).min(delta.span.end);
-                let mut argument = whole.clone();
-                if kind == FieldKind::ToolArguments && is_same {
-                    argument = self.members(delta.call).read(&text[from - delta.span.start..to - delta.span.start]);
-                }
+                let argument = match kind {
+                    FieldKind::ToolArguments if is_same => {
+                        self.members(delta.call).read(&text[from - delta.span.start..to - delta.span.start])
+                    }
+                    _ => whole.clone(),
+                };
                 let field = &mut tokens[at].field;
                 if field.kind == FieldKind::Markup {
                     *field = Field { kind, call, argument };

@@ -135,46 +135,37 @@ impl Vocabulary {
 
     /// A text without special tokens, which begins at `base`.
     fn plain(&self, text: &str, base: usize, placed: &mut Vec<Placed>) -> Result<()> {
-        let ids = self.encoded(text)?;
-        if !ids.iter().any(|id| self.texts.contains_key(id)) {
-            return self.place(&ids, text.len(), base, placed);
+        if self.piece(text, base, placed)?.is_none() {
+            return Ok(());
         }
         // The tokenizer makes a special token of its pieces: so the pieces are encoded apart.
+        let cuts = text.char_indices().filter(|(at, _)| self.special_at(&text.as_bytes()[*at..]).is_some());
         let mut from = 0;
-        for (at, c) in text.char_indices() {
-            if self.special_at(&text.as_bytes()[at..]).is_some() {
-                let cut = at + c.len_utf8();
-                self.piece(text, from..cut, base, placed)?;
-                from = cut;
+        for to in cuts.map(|(at, c)| at + c.len_utf8()).chain([text.len()]) {
+            if let Some(id) = self.piece(&text[from..to], base + from, placed)? {
+                return Err(Error::invalid(format!("tokenizer: plain text became the special token {id}")));
             }
+            from = to;
         }
-        self.piece(text, from..text.len(), base, placed)
+        Ok(())
     }
 
-    fn piece(&self, text: &str, range: Range<usize>, base: usize, placed: &mut Vec<Placed>) -> Result<()> {
-        let ids = self.encoded(&text[range.clone()])?;
+    /// Adds the tokens of a text, unless one is a special token, which is returned. If they do not stand for the text's bytes, because
+    /// the tokenizer changes texts, nothing is known but the end of all.
+    fn piece(&self, text: &str, base: usize, placed: &mut Vec<Placed>) -> Result<Option<u32>> {
+        let ids = if text.is_empty() { Vec::new() } else { self.tokenizer.encode(text)? };
         if let Some(id) = ids.iter().find(|id| self.texts.contains_key(id)) {
-            return Err(Error::invalid(format!("tokenizer: plain text became the special token {id}")));
+            return Ok(Some(*id));
         }
-        self.place(&ids, range.len(), base + range.start, placed)
-    }
-
-    fn encoded(&self, text: &str) -> Result<Vec<u32>> {
-        if text.is_empty() { Ok(Vec::new()) } else { self.tokenizer.encode(text) }
-    }
-
-    /// Where each of the tokens of a text ends. If they do not stand for its bytes, because the tokenizer changes texts, nothing
-    /// is known but the end of all.
-    fn place(&self, ids: &[u32], length: usize, base: usize, placed: &mut Vec<Placed>) -> Result<()> {
         let first = placed.len();
         let mut at = 0;
         for id in ids {
-            at += self.bytes(*id)?.len();
-            placed.push((*id, base + at));
+            at += self.bytes(id)?.len();
+            placed.push((id, base + at));
         }
-        if at != length {
-            placed[first..].iter_mut().for_each(|(_, end)| *end = base + length);
+        if at != text.len() {
+            placed[first..].iter_mut().for_each(|(_, end)| *end = base + text.len());
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -204,9 +204,9 @@ impl List {
             self.add_if(&said["role"], What::Role);
             let name = if said["reasoning_content"].is_string() { "reasoning_content" } else { "reasoning" };
             self.add_text(place(Field::Reasoning, 0), &said[name]);
-            self.add_text(place(Field::Content, 0), &said["content"]);
-            self.add_text(Place { part: 1, ..place(Field::Content, 0) }, &said["refusal"]);
-            self.add_text(Place { part: 2, ..place(Field::Content, 0) }, &said["audio"]["transcript"]);
+            for (part, text) in (0..).zip([&said["content"], &said["refusal"], &said["audio"]["transcript"]]) {
+                self.add_text(Place { part, ..place(Field::Content, 0) }, text);
+            }
             for (at, call) in (0..).zip(listed(&said["tool_calls"])) {
                 if call["index"].is_null() && !whole {
                     self.add(What::Wrong(None, "index", "a call has no index"));
