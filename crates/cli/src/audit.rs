@@ -6,7 +6,6 @@ mod said;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::io::{self, Write};
 
 use chatparse::ChatTemplate;
 use chatparse::api::Api;
@@ -126,23 +125,23 @@ impl Audit {
                 Ok(Findings { list, .. }) => {
                     audited += 1;
                     list.iter().for_each(|found| *kinds.entry(found.kind).or_default() += 1);
-                    self.show(number, &list, screen)?;
+                    self.show(number, &list, screen);
                 }
                 Err(error) => {
                     unusable += 1;
                     match self.json {
-                        true => writeln!(screen, "{}", json!({"line": number, "error": error}))?,
-                        false => writeln!(screen, "line {number} cannot be read: {}", tamed(&error))?,
+                        true => writeln!(screen, "{}", json!({"line": number, "error": error})),
+                        false => writeln!(screen, "line {number} cannot be read: {}", tamed(&error)),
                     }
                 }
             }
-            Ok(())
+            Ok(screen.flush()?)
         })
         .map_err(unread)?;
         if !self.json {
             let listed = kinds.iter().map(|(kind, count)| format!("{kind}: {count}")).collect::<Vec<_>>().join(", ");
             let listed = if listed.is_empty() { "no findings" } else { &listed };
-            writeln!(screen, "answers: {audited}; {listed}")?;
+            writeln!(screen, "answers: {audited}; {listed}");
         }
         let name = input::name(answers);
         match (unusable, kinds.values().sum()) {
@@ -152,23 +151,22 @@ impl Audit {
         }
     }
 
-    fn show(&self, line: usize, found: &[Finding], screen: &mut Screen) -> io::Result<()> {
+    fn show(&self, line: usize, found: &[Finding], screen: &mut Screen) {
         if !self.json && !found.is_empty() {
-            screen.paint(Paint::Strong, &format!("line {line}\n"))?;
+            screen.paint(Paint::Strong, &format!("line {line}\n"));
         }
         for Finding { kind, at: At { choice, call, event }, message } in found {
             let event = Some(*event).filter(|event| *event > 0);
             if self.json {
                 let place = json!({"line": line, "kind": kind, "choice": choice, "call": call, "event": event, "message": message});
-                writeln!(screen, "{place}")?;
+                writeln!(screen, "{place}");
                 continue;
             }
             let choice = Some(*choice as usize).filter(|choice| *choice > 0);
             let places = [("choice", choice), ("call", *call), ("event", event)].into_iter();
             let places = places.filter_map(|(name, number)| Some(format!("{name} {}: ", number?)));
-            screen.row(kind, MARGIN, &(places.collect::<String>() + message), Paint::Plain)?;
+            screen.row(kind, MARGIN, &(places.collect::<String>() + message), Paint::Plain);
         }
-        Ok(())
     }
 }
 

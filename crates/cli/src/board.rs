@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -98,8 +97,8 @@ impl Board {
         let mut rows = rows(&words, &self.reading)?;
         rows.sort_by_cached_key(|row| (row.name.to_lowercase(), row.name.clone()));
         match self.markdown {
-            true => markdown(&rows, screen)?,
-            false => screen.write_all(page(&rows).as_bytes())?,
+            true => markdown(&rows, screen),
+            false => screen.print(page(&rows)),
         }
         Ok(())
     }
@@ -153,7 +152,8 @@ fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
     let cells = report.map_or_else(Vec::new, |report| cells(&template, report, linted.fault()));
     let lost = report.iter().flat_map(|report| {
         let faults = causes(report).into_iter().filter(|cause| cause.is_fault);
-        faults.map(|cause| format!("{}: {} ({})\n", cause.name.replace('_', " "), cause.meaning, cause.messages(report)))
+        faults
+            .map(|cause| format!("{}: {} ({})\n", cause.name.replace('_', " "), cause.meaning, cause.messages(report)))
     });
     let found = report.iter().flat_map(|report| faulty(report));
     let found = found.map(|found| format!("{}: {} {}\n", found.rule.id(), found.message, found.rule.effect()));
@@ -224,17 +224,16 @@ fn grammar(template: &ChatTemplate) -> Cell {
     }
 }
 
-fn markdown(rows: &[Row], screen: &mut Screen) -> std::io::Result<()> {
+fn markdown(rows: &[Row], screen: &mut Screen) {
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-    writeln!(screen, "{}", line(&COLUMNS.map(|(name, _)| name.to_owned())))?;
-    writeln!(screen, "{}", line(&COLUMNS.map(|(_, number)| if number { "---:" } else { "---" }.to_owned())))?;
+    writeln!(screen, "{}", line(&COLUMNS.map(|(name, _)| name.to_owned())));
+    writeln!(screen, "{}", line(&COLUMNS.map(|(_, number)| if number { "---:" } else { "---" }.to_owned())));
     for row in rows {
         let cells = row.cells.iter().map(|cell| tamed(&cell.text).replace('|', "\\|"));
         let mut cells: Vec<String> = std::iter::once(row.name.clone()).chain(cells).collect();
         cells.resize(COLUMNS.len(), String::new());
-        writeln!(screen, "{}", line(&cells))?;
+        writeln!(screen, "{}", line(&cells));
     }
-    Ok(())
 }
 
 fn page(rows: &[Row]) -> String {

@@ -67,14 +67,12 @@ fn cause(outcome: &Outcome) -> Option<(String, String)> {
         Outcome::Lost(difference) => {
             ("another message is read than was written; it differs in ", differing(difference))
         }
-        Outcome::Alike(difference) => (
-            "the template writes another message alike, and that one is read; they differ in ",
-            differing(difference),
-        ),
-        Outcome::Spaced(difference) => (
-            "a text is read with white space around it; trim texts before you render them again",
-            next(difference),
-        ),
+        Outcome::Alike(difference) => {
+            ("the template writes another message alike, and that one is read; they differ in ", differing(difference))
+        }
+        Outcome::Spaced(difference) => {
+            ("a text is read with white space around it; trim texts before you render them again", next(difference))
+        }
         Outcome::Rewritten(difference) => ("the message is read, but renders to other bytes", next(difference)),
         Outcome::Refused(error) => ("the template raises an error", error.message().to_owned()),
     };

@@ -1,6 +1,5 @@
 //! The output of the program without a command: a template, what is learnt of it, and outputs, parsed piece by piece.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
 use chatparse::{ChatTemplate, Params, Request, Stream};
@@ -38,47 +37,46 @@ pub fn run(screen: &mut Screen) -> Outcome {
     let template = ChatTemplate::new(TEMPLATE, "", "<|end|>")?;
     let params = template.params(&Request::from_text(REQUEST)?)?;
 
-    title("1. A chat template, as models ship with; this part writes calls", screen)?;
+    title("1. A chat template, as models ship with; this part writes calls", screen);
     let calls = TEMPLATE.lines().skip_while(|line| !line.contains("for call")).take_while(|line| *line != "<|end|>");
     for line in calls {
-        quoted(line, screen)?;
+        quoted(line, screen);
     }
-    writeln!(screen)?;
-    title("2. What chatparse learns from what the template renders", screen)?;
-    learnt(&template, screen)?;
-    writeln!(screen)?;
-    title("3. With that it parses what the model writes, piece by piece", screen)?;
+    writeln!(screen);
+    title("2. What chatparse learns from what the template renders", screen);
+    learnt(&template, screen);
+    writeln!(screen);
+    title("3. With that it parses what the model writes, piece by piece", screen);
     reading(&params, OUTPUT, screen)?;
-    writeln!(screen)?;
-    title("4. Here the model uses another format, and is cut off: nothing is lost", screen)?;
+    writeln!(screen);
+    title("4. Here the model uses another format, and is cut off: nothing is lost", screen);
     reading(&params, SLIP, screen)?;
-    writeln!(screen)?;
-    title("5. The grammar for the sampler, so that the model cannot slip", screen)?;
+    writeln!(screen);
+    title("5. The grammar for the sampler, so that the model cannot slip", screen);
     let shown = |line: &&str| ["root", "tool-"].iter().any(|name| line.starts_with(name));
     for line in params.grammar().text.lines().filter(shown).take(RULES) {
-        quoted(line, screen)?;
+        quoted(line, screen);
     }
-    writeln!(screen)?;
+    writeln!(screen);
     for line in
         wrapped("Now a model of yours: chatparse inspect tokenizer_config.json. More: chatparse --help", screen.width())
     {
-        writeln!(screen, "{line}")?;
+        writeln!(screen, "{line}");
     }
     Ok(())
 }
 
-fn title(text: &str, screen: &mut Screen) -> io::Result<()> {
+fn title(text: &str, screen: &mut Screen) {
     for line in wrapped(text, screen.width()) {
-        screen.paint(Paint::Strong, &line)?;
-        writeln!(screen)?;
+        screen.paint(Paint::Strong, &line);
+        writeln!(screen);
     }
-    Ok(())
 }
 
 /// A line that must not be wrapped, indented by two spaces.
-fn quoted(line: &str, screen: &mut Screen) -> io::Result<()> {
+fn quoted(line: &str, screen: &mut Screen) {
     let line = cut(line, screen.width() - 2);
-    screen.paint(Paint::Faint, &format!("  {line}"))?;
+    screen.paint(Paint::Faint, &format!("  {line}"));
     writeln!(screen)
 }
 
@@ -91,25 +89,24 @@ fn cut(line: &str, width: usize) -> String {
 }
 
 /// How each part of a turn is written.
-fn learnt(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
+fn learnt(template: &ChatTemplate, screen: &mut Screen) {
     for (part, text) in template.turn(true).written() {
-        screen.paint(Paint::Faint, &format!("  {part:9}  "))?;
-        writeln!(screen, "{}", cut(&escaped(&text), screen.width().saturating_sub(13)))?;
+        screen.paint(Paint::Faint, &format!("  {part:9}  "));
+        writeln!(screen, "{}", cut(&escaped(&text), screen.width().saturating_sub(13)));
     }
-    Ok(())
 }
 
 /// Parses an output piece by piece, and prints the message.
-fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()> {
+fn reading(params: &Params, output: &str, screen: &mut Screen) -> Outcome {
     for line in folded(output, screen.width() - 2) {
-        screen.paint(Paint::Faint, &format!("  {line}"))?;
-        writeln!(screen)?;
+        screen.paint(Paint::Faint, &format!("  {line}"));
+        writeln!(screen);
     }
     let mut stream = Stream::new(&params.parser);
     let mut live = Live::default();
     for piece in output.as_bytes().chunks(PIECE) {
         for delta in stream.feed(piece) {
-            live.delta(&delta, screen)?;
+            live.delta(&delta, screen);
         }
         if screen.terminal {
             screen.flush()?;
@@ -118,9 +115,10 @@ fn reading(params: &Params, output: &str, screen: &mut Screen) -> io::Result<()>
     }
     let ended = stream.finish(false);
     for delta in stream.deltas() {
-        live.delta(&delta, screen)?;
+        live.delta(&delta, screen);
     }
-    live.end(screen)?;
-    screen.paint(Paint::Faint, &format!("{:11}{}", "status", ended.status.name()))?;
-    writeln!(screen)
+    live.end(screen);
+    screen.paint(Paint::Faint, &format!("{:11}{}", "status", ended.status.name()));
+    writeln!(screen);
+    Ok(())
 }

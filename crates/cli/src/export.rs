@@ -1,7 +1,5 @@
 //! `export`: prints what was learnt of a template in the formats of others.
 
-use std::io::Write;
-
 use chatparse::response::Engine;
 
 use crate::failure::Outcome;
@@ -38,7 +36,7 @@ impl Export {
         let engine = Engine::find(&self.engine).unwrap_or_default();
         let written = self.template.compiled(&self.reading, None)?.response_template_for(engine);
         let written = written.map_err(|error| input::failed(&self.template.template, &error))?;
-        writeln!(screen, "{:#}", written.template.to_json())?;
+        writeln!(screen, "{:#}", written.template.to_json());
         screen.notes(written.limits.iter().map(|limit| format!("{}: {}", limit.field, limit.message)))
     }
 }

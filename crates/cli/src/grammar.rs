@@ -1,7 +1,6 @@
 //! `grammar`: prints the grammar of a JSON schema, in any dialect, and checks texts against it.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 
 use chatparse::GrammarStyle;
 use chatparse::grammar::{self, Dialect, Recogniser};
@@ -68,7 +67,7 @@ fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Scree
     let schema = input::json(file)?;
     let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
     let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
-    screen.write_all(printed.text.as_bytes())?;
+    screen.print(printed.text);
     let report = grammar.report.iter().chain(&printed.report);
     screen.notes(report.map(|entry| format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message)))
 }
@@ -76,11 +75,12 @@ fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Scree
 fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
     input::check_stdin([file, text.unwrap_or_default()])?;
     let recogniser = Recogniser::new(&input::text(file)?).map_err(|error| input::failed(file, &error))?;
-    let Some(text) = text else { return Ok(writeln!(screen, "the grammar can be used")?) };
-    let text = input::text(text)?;
-    if recogniser.accepts(&text) {
-        return Ok(writeln!(screen, "the grammar allows the text")?);
-    }
+    let text = text.map(input::text).transpose()?;
+    let told = if text.is_some() { "the grammar allows the text" } else { "the grammar can be used" };
+    let Some(text) = text.filter(|text| !recogniser.accepts(text)) else {
+        writeln!(screen, "{told}");
+        return Ok(());
+    };
     let reach = recogniser.reach(&text).map_err(|error| input::failed(file, &error))?;
     let message = match reach {
         fit if fit == text.len() => "the text is incomplete: the grammar expects more".to_owned(),

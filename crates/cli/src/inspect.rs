@@ -1,7 +1,6 @@
 //! `inspect`: prints what was learnt of a template, and from which renders.
 
 use std::ffi::OsStr;
-use std::io::{self, Write};
 
 use chatparse::learnt::Evidence;
 use chatparse::{ChatTemplate, ReportKind, Request, builtin};
@@ -70,45 +69,42 @@ impl Inspect {
             return Err(Failure::Failed(message + "; is it a chat template?"));
         }
         if self.json {
-            return Ok(writeln!(screen, "{:#}", to_json(&template))?);
+            writeln!(screen, "{:#}", to_json(&template));
+            return Ok(());
         }
-        proof::show(&template, screen)?;
+        proof::show(&template, screen);
         let turn = template.turn(true);
         let end = Some(("end", turn.end.shown())).filter(|(_, end)| !end.trim().is_empty());
         for (part, text) in turn.written().into_iter().chain(end) {
-            named(screen, part, 2, proof::MARGIN - 4, Paint::Plain, &escaped(&text))?;
+            named(screen, part, 2, proof::MARGIN - 4, Paint::Plain, &escaped(&text));
         }
         let accepted = template.caps().named().into_iter().filter(|(_, yes)| *yes);
         let accepted: Vec<String> = accepted.map(|(name, _)| plain_name(name)).collect();
-        proof::line(screen, "accepts", Paint::Plain, &accepted.join(", "))?;
-        tokens(&template, word, &self.reading.tokens, screen)?;
+        proof::line(screen, "accepts", Paint::Plain, &accepted.join(", "));
+        tokens(&template, word, &self.reading.tokens, screen);
         if !self.evidence {
             return Ok(());
         }
-        screen.heading("what it accepts")?;
-        caps(&template, screen)?;
+        screen.heading("what it accepts");
+        caps(&template, screen);
         let used = template.reader() == "turn";
         let rows = turn.rows();
         if !rows.is_empty() {
-            screen.heading(if used {
-                "how it writes"
-            } else {
-                "how it would be read by what was learnt (not used)"
-            })?;
+            screen.heading(if used { "how it writes" } else { "how it would be read by what was learnt (not used)" });
             let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
             for (name, text) in rows {
-                named(screen, &name, 2, widest, Paint::Plain, &escaped(&text))?;
+                named(screen, &name, 2, widest, Paint::Plain, &escaped(&text));
             }
         }
-        screen.heading("what is read besides")?;
+        screen.heading("what is read besides");
         for rule in template.rules() {
-            writeln!(screen, "  {}", rule.replace('_', " "))?;
+            writeln!(screen, "  {}", rule.replace('_', " "));
         }
         let found = template.evidence();
         if !found.is_empty() {
-            screen.heading(if used { "what showed it" } else { "what showed that (not used)" })?;
+            screen.heading(if used { "what showed it" } else { "what showed that (not used)" });
         }
-        found.chunk_by(|a, b| a.source == b.source).try_for_each(|group| evidence(group, screen))?;
+        found.chunk_by(|a, b| a.source == b.source).for_each(|group| evidence(group, screen));
         Ok(())
     }
 }
@@ -131,47 +127,45 @@ fn plain_name(cap: &str) -> String {
     cap.strip_prefix("supports_").unwrap_or(cap).replace('_', " ")
 }
 
-fn caps(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
+fn caps(template: &ChatTemplate, screen: &mut Screen) {
     for (name, yes) in template.caps().named() {
         let name = plain_name(name);
         let (paint, answer) = if yes { (Paint::Plain, "yes") } else { (Paint::Faint, "no") };
-        write!(screen, "  {name:26}")?;
-        screen.paint(paint, answer)?;
-        writeln!(screen)?;
+        write!(screen, "  {name:26}");
+        screen.paint(paint, answer);
+        writeln!(screen);
     }
     if let Some(field) = &template.caps().demanded_reasoning {
-        writeln!(screen, "  {:26}{field} in every answer, be it empty", "demands")?;
+        writeln!(screen, "  {:26}{field} in every answer, be it empty", "demands");
     }
-    Ok(())
 }
 
 /// Prints the special tokens that the template uses and that were not given: without them, its prompts are incomplete.
-fn tokens(template: &ChatTemplate, word: &OsStr, given: &Tokens, screen: &mut Screen) -> io::Result<()> {
+fn tokens(template: &ChatTemplate, word: &OsStr, given: &Tokens, screen: &mut Screen) {
     // Built-in templates and JSON files contain theirs.
     if word.to_str().is_some_and(|word| word.ends_with(".json") || builtin::find(word).is_some()) {
-        return Ok(());
+        return;
     }
     for (variable, option, text) in [("bos_token", "--bos", &given.bos), ("eos_token", "--eos", &given.eos)] {
         if template.source().contains(variable) && text.is_none() {
-            writeln!(screen, "  {variable} is used, and empty: give it with {option}")?;
+            writeln!(screen, "  {variable} is used, and empty: give it with {option}");
         }
     }
-    Ok(())
 }
 
 /// A name and its text, which is wrapped and indented if it is long.
-fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) -> io::Result<()> {
+fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) {
     let (paint, text) = if text.is_empty() { (Paint::Faint, "(nothing)") } else { (paint, text) };
     screen.exact(&format!("{:1$}{name}", "", indent - 2), indent + widest + 2, text, paint)
 }
 
 /// The parts that two renders show, and where these differ.
-fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
-    let Some(Evidence { source, .. }) = group.first() else { return Ok(()) };
-    screen.paint(Paint::Strong, &format!("  {}\n", source.question))?;
+fn evidence(group: &[Evidence], screen: &mut Screen) {
+    let Some(Evidence { source, .. }) = group.first() else { return };
+    screen.paint(Paint::Strong, &format!("  {}\n", source.question));
     let widest = group.iter().map(|item| item.field.chars().count()).max().unwrap_or(0);
     for item in group {
-        named(screen, &item.field, INDENT, widest, Paint::Strong, &shown(&item.value))?;
+        named(screen, &item.field, INDENT, widest, Paint::Strong, &shown(&item.value));
     }
     let sides = [
         ("before", Paint::Faint, &source.before),
@@ -180,7 +174,7 @@ fn evidence(group: &[Evidence], screen: &mut Screen) -> io::Result<()> {
         ("after", Paint::Faint, &source.after),
     ];
     for (name, paint, text) in sides {
-        named(screen, name, INDENT, "before".len(), paint, &escaped(text))?;
+        named(screen, name, INDENT, "before".len(), paint, &escaped(text));
     }
     writeln!(screen)
 }

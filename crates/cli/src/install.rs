@@ -1,7 +1,7 @@
 //! `completions` and `man`: what is installed with the program.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use chatparse::builtin;
@@ -28,7 +28,8 @@ pub struct Completions {
 
 impl Completions {
     pub fn run(self, screen: &mut Screen, program: &mut clap::Command) -> Outcome {
-        Ok(screen.write_all(script(self.shell, program).as_bytes())?)
+        screen.print(script(self.shell, program));
+        Ok(())
     }
 }
 
@@ -90,7 +91,8 @@ impl Man {
                 command.ok_or_else(|| Failure::Usage(format!("there is no command {name:?}")))?
             }
         };
-        Ok(screen.write_all(&page(command)?)?)
+        screen.print(page(command)?);
+        Ok(())
     }
 }
 

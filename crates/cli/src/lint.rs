@@ -1,7 +1,6 @@
 //! `lint`: checks whether the messages that templates render are read back.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 
 use chatparse::lint::{Described, Difference, Finding, Outcome, Report};
 use chatparse::next::{Preserved, Preserving};
@@ -87,27 +86,27 @@ impl Lint {
         for (index, word) in self.templates.iter().enumerate() {
             let linted = Linted::of(word, &self.reading, &check)?;
             if self.json {
-                writeln!(screen, "{:#}", to_json(&linted))?;
+                writeln!(screen, "{:#}", to_json(&linted));
             } else if !self.sarif {
                 if index > 0 {
-                    writeln!(screen)?;
+                    writeln!(screen);
                 }
-                show(&linted, screen)?;
+                show(&linted, screen);
             }
             screen.flush()?;
             all.push(linted);
         }
         if self.sarif {
-            writeln!(screen, "{:#}", sarif::log(&all))?;
+            writeln!(screen, "{:#}", sarif::log(&all));
         }
         let unusable: Vec<&Unusable> = all.iter().filter_map(|linted| linted.found.as_ref().err()).collect();
         let faults: Vec<String> = all.iter().filter_map(Linted::fault).collect();
         if all.len() > 1 && !self.json && !self.sarif {
             let passed = all.len() - unusable.len() - faults.len();
-            write!(screen, "\n{} templates: {passed} passed, {} failed", all.len(), faults.len())?;
+            write!(screen, "\n{} templates: {passed} passed, {} failed", all.len(), faults.len());
             match unusable.len() {
-                0 => writeln!(screen)?,
-                count => writeln!(screen, ", {count} cannot be read")?,
+                0 => writeln!(screen),
+                count => writeln!(screen, ", {count} cannot be read"),
             }
         }
         match (&unusable[..], &faults[..]) {
@@ -127,9 +126,7 @@ impl Lint {
         #[cfg(feature = "tokenizers")]
         if let Some(file) = &self.tokenizer {
             let tokenizer = crate::vocabulary::read(file)?;
-            return Ok(Box::new(move |template| {
-                Ok(Some(crate::vocabulary::check(template, &tokenizer)?))
-            }));
+            return Ok(Box::new(move |template| Ok(Some(crate::vocabulary::check(template, &tokenizer)?))));
         }
         Ok(Box::new(|_| Ok(None)))
     }
@@ -151,29 +148,29 @@ fn to_json(linted: &Linted) -> serde_json::Value {
 const MARGIN: usize = 16;
 
 /// Prints the causes, the notes and the verdict for one template.
-fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
-    screen.paint(Paint::Strong, &linted.name)?;
-    writeln!(screen)?;
+fn show(linted: &Linted, screen: &mut Screen) {
+    screen.paint(Paint::Strong, &linted.name);
+    writeln!(screen);
     let report = match &linted.found {
         Ok(report) => report,
         Err(unusable) => return verdict(&format!("cannot be read: {}", unusable.message), false, screen),
     };
     if !linted.renders_nothing() {
         for found in causes(report) {
-            cause(&found, report, screen)?;
+            cause(&found, report, screen);
         }
         for found in &report.findings {
-            finding(found, screen)?;
+            finding(found, screen);
         }
         for next in &report.next {
-            preserving(next, screen)?;
+            preserving(next, screen);
         }
         match report.untraced.as_deref() {
-            None => row("whose text", "not tested: the template raises an error", Paint::Faint, screen)?,
-            Some([]) => row("whose text", "known for every byte of a prompt", Paint::Plain, screen)?,
+            None => row("whose text", "not tested: the template raises an error", Paint::Faint, screen),
+            Some([]) => row("whose text", "known for every byte of a prompt", Paint::Plain, screen),
             Some(unknown @ [first, ..]) => {
-                row("whose text", &format!("unknown in {} places; the first:", unknown.len()), Paint::Faint, screen)?;
-                named("", Paint::Faint, first, screen)?;
+                row("whose text", &format!("unknown in {} places; the first:", unknown.len()), Paint::Faint, screen);
+                named("", Paint::Faint, first, screen);
             }
         }
     }
@@ -183,20 +180,20 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
             true => format!("reads back {read_back} of {cases} messages, the reader in use {reader_reads_back}"),
             false => format!("cannot be read: {error}"),
         };
-        row("its response", &text, if described.is_fault() { Paint::Red } else { Paint::Plain }, screen)?;
+        row("its response", &text, if described.is_fault() { Paint::Red } else { Paint::Plain }, screen);
         if !why.is_empty() {
-            named("  the first", Paint::Plain, why, screen)?;
+            named("  the first", Paint::Plain, why, screen);
         }
     }
     for found in linted.tokenizer.iter().flatten() {
         let text = |name: &str| found[name].as_str().unwrap_or_default();
-        row("its tokenizer", &format!("{}: {}", text("kind"), text("words")), Paint::Faint, screen)?;
+        row("its tokenizer", &format!("{}: {}", text("kind"), text("words")), Paint::Faint, screen);
         if found["messages"].as_array().is_some_and(|messages| !messages.is_empty()) {
-            row("  shown by", &found["messages"].to_string(), Paint::Faint, screen)?;
+            row("  shown by", &found["messages"].to_string(), Paint::Faint, screen);
         }
     }
     if linted.tokenizer.as_ref().is_some_and(Vec::is_empty) {
-        row("its tokenizer", "ids turn by turn are those of each new render", Paint::Plain, screen)?;
+        row("its tokenizer", "ids turn by turn are those of each new render", Paint::Plain, screen);
     }
     match linted.fault() {
         Some(fault) => verdict(&format!("failed: {fault}"), false, screen),
@@ -208,34 +205,43 @@ fn show(linted: &Linted, screen: &mut Screen) -> io::Result<()> {
     }
 }
 
-fn verdict(text: &str, passed: bool, screen: &mut Screen) -> io::Result<()> {
-    screen.paint(if passed { Paint::Green } else { Paint::Red }, text)?;
+fn verdict(text: &str, passed: bool, screen: &mut Screen) {
+    screen.paint(if passed { Paint::Green } else { Paint::Red }, text);
     writeln!(screen)
 }
 
 /// Prints a cause with its messages; for a fault also the first message in full.
-fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> {
+fn cause(cause: &Cause, report: &Report, screen: &mut Screen) {
     let (kind, paint) = if cause.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
-    let text = format!("{}: {} ({} of {})", cause.name.replace('_', " "), cause.meaning, cause.cases.len(), report.cases.len());
-    row(kind, &text, paint, screen)?;
+    let text = format!(
+        "{}: {} ({} of {})",
+        cause.name.replace('_', " "),
+        cause.meaning,
+        cause.cases.len(),
+        report.cases.len()
+    );
+    row(kind, &text, paint, screen);
     let paint = if cause.is_fault { Paint::Plain } else { Paint::Faint };
-    row("  messages", &cause.messages(report), paint, screen)?;
+    row("  messages", &cause.messages(report), paint, screen);
     if !cause.is_fault {
-        return Ok(());
+        return;
     }
     let case = cause.cases[0];
     if let Outcome::Refused(error) = &case.outcome {
         let line = error.place().map_or(String::new(), |place| format!("template {place}: "));
-        row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen)?;
-        return error.place().map_or(Ok(()), |place| named("  there", Paint::Plain, &place.excerpt, screen));
+        row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen);
+        if let Some(place) = error.place() {
+            named("  there", Paint::Plain, &place.excerpt, screen);
+        }
+        return;
     }
-    let Some(Difference { at, expected, got, .. }) = case.outcome.difference() else { return Ok(()) };
-    row("  the first", &format!("{} ({})", case.probe, case.thinking.name()), Paint::Plain, screen)?;
+    let Some(Difference { at, expected, got, .. }) = case.outcome.difference() else { return };
+    row("  the first", &format!("{} ({})", case.probe, case.thinking.name()), Paint::Plain, screen);
     if !case.turn.is_empty() {
-        named("  turn", Paint::Faint, &case.turn, screen)?;
+        named("  turn", Paint::Faint, &case.turn, screen);
     }
-    named("  expected", Paint::Green, expected, screen)?;
-    named("  got", Paint::Red, got, screen)?;
+    named("  expected", Paint::Green, expected, screen);
+    named("  got", Paint::Red, got, screen);
     match at {
         Some(at) => row("  differs at", &format!("byte {at}"), Paint::Plain, screen),
         None => row("  differs at", "no byte: the template writes both alike", Paint::Plain, screen),
@@ -243,19 +249,20 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) -> io::Result<()> 
 }
 
 /// Prints a broken rule, and what breaking it does.
-fn finding(found: &Finding, screen: &mut Screen) -> io::Result<()> {
+fn finding(found: &Finding, screen: &mut Screen) {
     let (kind, paint) = if found.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
-    row(kind, &format!("{}: {}", found.rule.id(), found.message), paint, screen)?;
-    row("  so", found.rule.effect(), Paint::Plain, screen)?;
+    row(kind, &format!("{}: {}", found.rule.id(), found.message), paint, screen);
+    row("  so", found.rule.effect(), Paint::Plain, screen);
     let lines: Vec<String> = found.places.iter().map(|place| place.line.to_string()).collect();
     if !lines.is_empty() {
-        row("  in line", &lines.join(", "), Paint::Plain, screen)?;
+        row("  in line", &lines.join(", "), Paint::Plain, screen);
     }
-    let mut shown = found.shown.iter();
-    shown.try_for_each(|shown| named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen))
+    for shown in &found.shown {
+        named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen);
+    }
 }
 
-fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
+fn preserving(next: &Preserving, screen: &mut Screen) {
     let when = format!("{}, thinking {}", next.kind.name(), next.thinking.name());
     let (text, paint) = match &next.preserved {
         Preserved::Yes => ("appends: the next prompt begins with all that was sent".to_owned(), Paint::Plain),
@@ -273,11 +280,11 @@ fn preserving(next: &Preserving, screen: &mut Screen) -> io::Result<()> {
 }
 
 /// A name, and a wrapped text beside it.
-fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) -> io::Result<()> {
+fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) {
     screen.row(name, MARGIN, text, paint)
 }
 
 /// A name, and a text that is printed exactly.
-fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) -> io::Result<()> {
+fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) {
     screen.exact(name, MARGIN, &escaped(text), paint)
 }

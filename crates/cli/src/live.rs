@@ -1,7 +1,5 @@
 //! Prints a message while it grows: each part under its name.
 
-use std::io::{self, Write};
-
 use chatparse::{Delta, DeltaKind};
 
 use crate::screen::{Paint, Screen};
@@ -23,29 +21,29 @@ pub struct Live {
 
 impl Live {
     /// Appends what a delta adds.
-    pub fn delta(&mut self, delta: &Delta, screen: &mut Screen) -> io::Result<()> {
+    pub fn delta(&mut self, delta: &Delta, screen: &mut Screen) {
         let paint = match delta.kind {
             DeltaKind::Reasoning | DeltaKind::ToolId => Paint::Faint,
             DeltaKind::Content | DeltaKind::ToolArguments => Paint::Plain,
             DeltaKind::ToolName => Paint::Call,
-            _ => return Ok(()),
+            _ => return,
         };
         if delta.kind == DeltaKind::ToolId && self.part == Some((DeltaKind::ToolArguments, delta.call)) {
             self.late_id = Some(format!(" [{}]", tamed(delta.text)));
-            return Ok(());
+            return;
         }
         let here = Some((delta.kind, delta.call));
         match self.part {
             _ if self.part == here => {}
             // Name, id and arguments of a call are on one line.
             Some((kind, call)) if call == delta.call && kind.is_of_call() && delta.kind.is_of_call() => {
-                screen.write_all(b" ")?;
+                screen.print(b" ");
             }
             _ => {
-                self.end(screen)?;
+                self.end(screen);
                 let is_call = delta.kind.is_of_call();
                 let name = if is_call { format!("call {}", delta.call + 1) } else { delta.kind.name().to_owned() };
-                screen.paint(Paint::Strong, &format!("{name:MARGIN$}"))?;
+                screen.paint(Paint::Strong, &format!("{name:MARGIN$}"));
             }
         }
         self.part = here;
@@ -55,28 +53,26 @@ impl Live {
     }
 
     /// Ends the last part.
-    pub fn end(&mut self, screen: &mut Screen) -> io::Result<()> {
+    pub fn end(&mut self, screen: &mut Screen) {
         if self.part.take().is_some() {
             self.broken = false;
             if let Some(id) = self.late_id.take() {
-                screen.paint(Paint::Faint, &id)?;
+                screen.paint(Paint::Faint, &id);
             }
-            writeln!(screen)?;
+            writeln!(screen);
         }
-        Ok(())
     }
 
     /// Further lines are indented like the first.
-    fn text(&mut self, screen: &mut Screen, paint: Paint, text: &str) -> io::Result<()> {
+    fn text(&mut self, screen: &mut Screen, paint: Paint, text: &str) {
         for line in text.split_inclusive('\n') {
             let (line, ends) = line.strip_suffix('\n').map_or((line, false), |line| (line, true));
             if std::mem::take(&mut self.broken) {
                 let margin = if line.is_empty() { 0 } else { MARGIN };
-                write!(screen, "\n{:margin$}", "")?;
+                write!(screen, "\n{:margin$}", "");
             }
-            screen.paint(paint, line)?;
+            screen.paint(paint, line);
             self.broken = ends;
         }
-        Ok(())
     }
 }

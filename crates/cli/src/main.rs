@@ -109,7 +109,10 @@ fn run(screen: &mut Screen) -> Outcome {
     let program = match given.and_then(|given| Program::from_arg_matches(&given)) {
         Ok(program) => program,
         // Help, or the version.
-        Err(error) if !error.use_stderr() => return Ok(write!(screen, "{error}")?),
+        Err(error) if !error.use_stderr() => {
+            write!(screen, "{error}");
+            return Ok(());
+        }
         Err(error) => return Err(Failure::Usage(misused(&error))),
     };
     screen.colour(program.color);

@@ -1,7 +1,7 @@
 //! `parse`: parses a model's output while it is read, and prints the message.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 
 use chatparse::message::Diagnostic;
 use chatparse::stream::Ended;
@@ -119,7 +119,7 @@ impl Parse {
                         return Err(input::too_long(output, input::FILE_BYTES));
                     }
                     for delta in stream.feed(&chunk[..size]) {
-                        view.delta(&delta, screen)?;
+                        view.delta(&delta, screen);
                     }
                     screen.flush()?;
                 }
@@ -129,10 +129,10 @@ impl Parse {
         }
         let ended = stream.finish(self.partial);
         for delta in stream.deltas() {
-            view.delta(&delta, screen)?;
+            view.delta(&delta, screen);
         }
         let refused = if self.strict { ended.strict(self.partial).err() } else { None };
-        view.end(&ended, refused.is_some(), screen)?;
+        view.end(&ended, refused.is_some(), screen);
         if let Some(error) = refused {
             return Err(input::failed(output, &error));
         }
@@ -168,39 +168,38 @@ enum View {
 }
 
 impl View {
-    fn delta(&mut self, delta: &Delta, screen: &mut Screen) -> io::Result<()> {
+    fn delta(&mut self, delta: &Delta, screen: &mut Screen) {
         match self {
             View::Live(live) => live.delta(delta, screen),
             View::Events => {
                 let Delta { kind, call, text, span, .. } = delta;
                 let span = [span.start, span.end];
-                writeln!(screen, "{}", json!({"kind": kind.name(), "call": call, "text": text, "span": span}))
+                writeln!(screen, "{}", json!({"kind": kind, "call": call, "text": text, "span": span}));
             }
-            View::Message => Ok(()),
+            View::Message => {}
         }
     }
 
-    fn end(&mut self, ended: &Ended, refused: bool, screen: &mut Screen) -> io::Result<()> {
+    fn end(&mut self, ended: &Ended, refused: bool, screen: &mut Screen) {
         let status = ended.status.name();
         match self {
             View::Live(live) => {
-                live.end(screen)?;
+                live.end(screen);
                 if refused {
-                    return Ok(());
+                    return;
                 }
-                screen.paint(Paint::Faint, &format!("{:11}{status}\n", "status"))?;
+                screen.paint(Paint::Faint, &format!("{:11}{status}\n", "status"));
                 for found in ended.diagnostics() {
                     let Diagnostic { kind, span, message, .. } = found;
                     let line = format!("{:11}bytes {} to {}, {}: {message}\n", "", span.start, span.end, kind.name());
-                    screen.paint(Paint::Faint, &line)?;
+                    screen.paint(Paint::Faint, &line);
                 }
-                Ok(())
             }
-            View::Message if refused => Ok(()),
+            View::Message if refused => {}
             View::Message => {
                 let mut last = ended.report_json();
                 last["message"] = ended.message.to_json();
-                writeln!(screen, "{last:#}")
+                writeln!(screen, "{last:#}");
             }
             View::Events => writeln!(screen, "{}", ended.report_json()),
         }

@@ -1,7 +1,5 @@
 //! The part of `inspect` about the reader of a template, and its proof.
 
-use std::io;
-
 use chatparse::ChatTemplate;
 use chatparse::proof::{Choice, Proof};
 
@@ -14,21 +12,21 @@ pub const MARGIN: usize = 13;
 const MOST: usize = 6;
 
 /// Prints the reader, and how many messages are read back.
-pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
+pub fn show(template: &ChatTemplate, screen: &mut Screen) {
     let Choice { tried, .. } = template.choice();
     let proof = template.proof();
     let reader = match template.reader() {
         "turn" => "the learnt turn".to_owned(),
         family => format!("{family}, a known family of templates"),
     };
-    line(screen, "reader", Paint::Plain, &reader)?;
+    line(screen, "reader", Paint::Plain, &reader);
     let paint = if proof.is_whole() { Paint::Plain } else { Paint::Red };
-    line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases))?;
-    notes(proof, screen)?;
+    line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases));
+    notes(proof, screen);
     if proof.grammar_cases > 0 {
         let (right, cases, fault) = (proof.grammar_right, proof.grammar_cases, escaped(&proof.grammar_fault));
         let paint = if fault.is_empty() { Paint::Plain } else { Paint::Red };
-        line(screen, "grammar", paint, format!("{right} of {cases}: {fault}").trim_end_matches(": "))?;
+        line(screen, "grammar", paint, format!("{right} of {cases}: {fault}").trim_end_matches(": "));
     }
     // Candidates without results are not listed.
     let asked = tried.iter().filter(|tried| tried.cases > 0);
@@ -40,13 +38,13 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) -> io::Result<()> {
     });
     let asked: Vec<String> = asked.collect();
     if asked.len() > 1 {
-        line(screen, "tried", Paint::Plain, &asked.join(", "))?;
+        line(screen, "tried", Paint::Plain, &asked.join(", "));
     }
     failures(proof, screen)
 }
 
 /// Details of the two numbers.
-fn notes(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
+fn notes(proof: &Proof, screen: &mut Screen) {
     let notes = [
         (proof.recovered, "of them outside the reader's format: streaming and grammars do not know these"),
         (proof.alike, "not counted: another message comes back, which the template writes alike"),
@@ -55,29 +53,27 @@ fn notes(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
         (proof.refused, "not counted: the template refuses them"),
     ];
     for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
-        line(screen, "", Paint::Faint, &format!("{count} {note}"))?;
+        line(screen, "", Paint::Faint, &format!("{count} {note}"));
     }
     if !proof.refusal.is_empty() {
-        line(screen, "", Paint::Faint, &format!("the first of these: {}", proof.refusal))?;
+        line(screen, "", Paint::Faint, &format!("the first of these: {}", proof.refusal));
     }
-    Ok(())
 }
 
 /// The messages that are not read back, one per line, with their thinking.
-fn failures(proof: &Proof, screen: &mut Screen) -> io::Result<()> {
+fn failures(proof: &Proof, screen: &mut Screen) {
     let messages: Vec<_> = proof.failures.chunk_by(|a, b| a.probe == b.probe).collect();
     for (index, message) in messages.iter().take(MOST).enumerate() {
         let ways: Vec<&str> = message.iter().map(|failure| failure.thinking.name()).collect();
         let what = format!("{} ({}): {}", message[0].probe, ways.join(", "), message[0].why);
-        line(screen, if index == 0 { "not" } else { "" }, Paint::Plain, &what)?;
+        line(screen, if index == 0 { "not" } else { "" }, Paint::Plain, &what);
     }
     if messages.len() > MOST {
-        line(screen, "", Paint::Faint, &format!("and {} more: see chatparse lint", messages.len() - MOST))?;
+        line(screen, "", Paint::Faint, &format!("and {} more: see chatparse lint", messages.len() - MOST));
     }
-    Ok(())
 }
 
 /// A name and a text, which is wrapped if it is long.
-pub fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) -> io::Result<()> {
+pub fn line(screen: &mut Screen, name: &str, paint: Paint, text: &str) {
     screen.row(name, MARGIN, text, paint)
 }

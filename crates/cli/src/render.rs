@@ -1,7 +1,6 @@
 //! `render`: prints the prompt of a request.
 
 use std::ffi::OsString;
-use std::io::Write;
 
 use chatparse::{Origin, Segments};
 use clap::ValueHint;
@@ -53,21 +52,21 @@ impl Render {
         let request = input::request(word, &json!({"plain": self.plain}))?;
         let refused = |error| input::refused(template, word, &error);
         if self.params {
-            return Ok(writeln!(screen, "{:#}", compiled.params(&request).map_err(refused)?.to_json())?);
-        }
-        if self.tools {
+            writeln!(screen, "{:#}", compiled.params(&request).map_err(refused)?.to_json());
+        } else if self.tools {
             let found = compiled.segments(&request).map_err(refused)?;
-            return list(&found, request.tools.iter().map(|tool| &*tool.name), screen);
+            list(&found, request.tools.iter().map(|tool| &*tool.name), screen);
+        } else if self.segments {
+            show(&compiled.segments(&request).map_err(refused)?, screen);
+        } else {
+            screen.print(compiled.prompt(&request).map_err(refused)?);
         }
-        if self.segments {
-            return show(&compiled.segments(&request).map_err(refused)?, screen);
-        }
-        Ok(screen.write_all(compiled.prompt(&request).map_err(refused)?.as_bytes())?)
+        Ok(())
     }
 }
 
 /// What each tool takes of the prompt, with the template's text inside of it.
-fn list<'n>(found: &Segments, names: impl Iterator<Item = &'n str>, screen: &mut Screen) -> Outcome {
+fn list<'n>(found: &Segments, names: impl Iterator<Item = &'n str>, screen: &mut Screen) {
     let mut taken: Vec<(&str, usize)> = names.map(|name| (name, 0)).collect();
     let mut last = None;
     for segment in &found.segments {
@@ -80,30 +79,28 @@ fn list<'n>(found: &Segments, names: impl Iterator<Item = &'n str>, screen: &mut
     let all = taken.iter().map(|(_, bytes)| bytes).sum();
     for (name, bytes) in taken.into_iter().chain([("all tools", all), ("the prompt", found.prompt.len())]) {
         let share = 100.0 * bytes as f64 / found.prompt.len().max(1) as f64;
-        writeln!(screen, "{bytes:>8} {share:>5.1} {name}")?;
+        writeln!(screen, "{bytes:>8} {share:>5.1} {name}");
     }
-    Ok(())
 }
 
-fn show(found: &Segments, screen: &mut Screen) -> Outcome {
+fn show(found: &Segments, screen: &mut Screen) {
     for segment in &found.segments {
         let text = &found.prompt[segment.bytes.clone()];
         if screen.coloured {
-            screen.paint(paint(&segment.origin), text)?;
+            screen.paint(paint(&segment.origin), text);
         } else {
             let mut json = segment.to_json();
             json["text"] = text.into();
-            writeln!(screen, "{json}")?;
+            writeln!(screen, "{json}");
         }
     }
     if screen.coloured {
-        screen.heading("whose text it is")?;
+        screen.heading("whose text it is");
         for (paint, what) in LEGEND {
-            screen.paint(*paint, what)?;
-            writeln!(screen)?;
+            screen.paint(*paint, what);
+            writeln!(screen);
         }
     }
-    Ok(())
 }
 
 const LEGEND: &[(Paint, &str)] = &[

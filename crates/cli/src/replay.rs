@@ -4,7 +4,6 @@
 //! each output: what a client sees after each step of the stream.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::ops::Range;
 
 use chatparse::api::Api;
@@ -80,7 +79,7 @@ pub fn run(screen: &mut Screen) -> Outcome {
                     result = result.replace(c, escaped);
                 }
             }
-            writeln!(screen, "{result}")?;
+            writeln!(screen, "{result}");
             screen.flush()?;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ColorChoice;
@@ -52,6 +53,8 @@ pub struct Screen {
     /// Styles are printed in colour.
     pub coloured: bool,
     width: OnceCell<usize>,
+    /// The first error of writing: nothing is written after it, and [`Screen::flush`] returns it.
+    failed: Option<io::Error>,
 }
 
 impl Screen {
@@ -59,7 +62,7 @@ impl Screen {
         let out = io::stdout().lock();
         let terminal = out.is_terminal();
         let coloured = terminal && wants_colour(std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
-        Screen { terminal, coloured, out: BufWriter::new(out), width: OnceCell::new() }
+        Screen { terminal, coloured, out: BufWriter::new(out), width: OnceCell::new(), failed: None }
     }
 
     /// Applies the value of `--color`.
@@ -78,36 +81,35 @@ impl Screen {
     }
 
     /// Writes `text` in a style.
-    pub fn paint(&mut self, paint: Paint, text: &str) -> io::Result<()> {
+    pub fn paint(&mut self, paint: Paint, text: &str) {
         if !self.coloured || paint == Paint::Plain || text.is_empty() {
-            return self.out.write_all(text.as_bytes());
+            return self.print(text);
         }
-        write!(self.out, "\x1b[{}m{text}\x1b[0m", paint.code())
+        write!(self, "\x1b[{}m{text}\x1b[0m", paint.code());
     }
 
     /// Prints a name, and beside it, from this column on, a text that is wrapped at spaces.
-    pub fn row(&mut self, name: &str, margin: usize, text: &str, paint: Paint) -> io::Result<()> {
+    pub fn row(&mut self, name: &str, margin: usize, text: &str, paint: Paint) {
         let lines = wrapped(&tamed(text), self.width().saturating_sub(margin));
         self.beside(name, margin - 2, &lines, paint)
     }
 
     /// The same with a text on one line that is printed exactly.
-    pub fn exact(&mut self, name: &str, margin: usize, text: &str, paint: Paint) -> io::Result<()> {
+    pub fn exact(&mut self, name: &str, margin: usize, text: &str, paint: Paint) {
         self.beside(name, margin - 2, &folded(text, self.width().saturating_sub(margin)), paint)
     }
 
     /// Prints a name of this width, and lines beside it.
-    fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) -> io::Result<()> {
+    fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) {
         for (index, line) in lines.iter().map(AsRef::as_ref).enumerate() {
             let name = if index == 0 { name } else { "" };
             let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };
             // No line ends in white space.
             let width = if line.is_empty() { 0 } else { width };
-            self.paint(name_paint, &format!("  {name:width$}"))?;
-            self.paint(paint, line)?;
-            self.out.write_all(b"\n")?;
+            self.paint(name_paint, &format!("  {name:width$}"));
+            self.paint(paint, line);
+            self.print("\n");
         }
-        Ok(())
     }
 
     /// Prints notes to standard error, after what was printed so far, if both go to one place.
@@ -121,20 +123,32 @@ impl Screen {
     }
 
     /// A heading on a separate line, after an empty line.
-    pub fn heading(&mut self, title: &str) -> io::Result<()> {
-        self.out.write_all(b"\n")?;
-        self.paint(Paint::Strong, title)?;
-        self.out.write_all(b"\n")
-    }
-}
-
-impl Write for Screen {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+    pub fn heading(&mut self, title: &str) {
+        self.print("\n");
+        self.paint(Paint::Strong, title);
+        self.print("\n");
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+    /// Writes a text or bytes.
+    pub fn print(&mut self, bytes: impl AsRef<[u8]>) {
+        if self.failed.is_none() {
+            self.failed = self.out.write_all(bytes.as_ref()).err();
+        }
+    }
+
+    /// For `write!`.
+    pub fn write_fmt(&mut self, text: fmt::Arguments<'_>) {
+        if self.failed.is_none() {
+            self.failed = self.out.write_fmt(text).err();
+        }
+    }
+
+    /// Hands over what was written.
+    ///
+    /// # Errors
+    /// The first of writing.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.failed.take().map_or_else(|| self.out.flush(), Err)
     }
 }
 

@@ -1,7 +1,6 @@
 //! `templates`: lists the built-in templates.
 
 use std::ffi::OsString;
-use std::io::Write;
 
 use chatparse::builtin::{self, BUILTINS};
 
@@ -33,16 +32,14 @@ impl Templates {
             let name = word.to_string_lossy();
             let known = builtin::find(&name)
                 .ok_or_else(|| Failure::Failed(format!("there is no built-in template {name:?}{}", hint(&name))))?;
-            return Ok(screen.write_all(known.source.as_bytes())?);
+            screen.print(known.source);
+            return Ok(());
         }
         let widest = builtin::names().map(str::len).max().unwrap_or(0) + 2;
         for known in BUILTINS {
-            screen.paint(Paint::Strong, &format!("{:widest$}", known.name))?;
-            writeln!(
-                screen,
-                "{}",
-                wrapped(known.about, screen.width().saturating_sub(widest)).join(&format!("\n{:widest$}", ""))
-            )?;
+            screen.paint(Paint::Strong, &format!("{:widest$}", known.name));
+            let lines = wrapped(known.about, screen.width().saturating_sub(widest));
+            writeln!(screen, "{}", lines.join(&format!("\n{:widest$}", "")));
         }
         Ok(())
     }

@@ -262,7 +262,8 @@ impl Check<'_> {
     }
 
     fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
-        if [text, &*self.asked.quotable, own].map(|text| text.contains(char::REPLACEMENT_CHARACTER)) == [true, false, false]
+        if [text, &*self.asked.quotable, own].map(|text| text.contains(char::REPLACEMENT_CHARACTER))
+            == [true, false, false]
         {
             self.add("broken-character", call, "a text has U+FFFD, which stands for a character that was cut");
         }

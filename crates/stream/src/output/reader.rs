@@ -23,6 +23,7 @@ use chatparse_peg::{Capture, Machine, incomplete_tail, lossy};
 #[derive(Clone, Default)]
 pub(crate) struct CaptureReader {
     state: ReaderState,
+    call: OpenCall,
     /// The regions around the current one, outermost first.
     regions: PersistentStack<(Tag, usize)>,
     /// The open objects and arrays of the arguments, outermost first, and whether each has a member; the first is the object
@@ -45,7 +46,6 @@ struct ReaderState {
     covered: usize,
     /// The current region, and the position from which on it is not read yet.
     region: Option<(Tag, usize)>,
-    call: OpenCall,
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
@@ -61,6 +61,7 @@ struct ReaderState {
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderMark {
     state: ReaderState,
+    call: OpenCall,
     regions: StackMark,
     containers: StackMark,
     early: usize,
@@ -92,7 +93,7 @@ impl CaptureReader {
         };
         self.text(capture.pos, output, true, sink);
         // More of the output matches than a value's last word.
-        if capture.pos > self.state.call.literal_end {
+        if capture.pos > self.call.literal_end {
             self.end_word(sink);
         }
         match capture.opens {
@@ -119,7 +120,7 @@ impl CaptureReader {
 
     /// Whether a call has begun and not ended.
     pub fn in_call(&self) -> bool {
-        self.state.call.open && self.state.call.named
+        self.call.open && self.call.named
     }
 
     /// Whether the value of an argument has begun that is written as JSON.
@@ -134,7 +135,7 @@ impl CaptureReader {
 
     /// Goes back to what these two were before what contradicted the message, as nothing of that is in it. Nothing more is read then.
     pub fn set_back(&mut self, in_call: bool, covered: usize) {
-        (self.state.call.open, self.state.call.named, self.state.covered) = (in_call, in_call, covered);
+        (self.call.open, self.call.named, self.state.covered) = (in_call, in_call, covered);
     }
 
     /// The number of captures read.
@@ -157,6 +158,7 @@ impl CaptureReader {
     pub fn mark(&self) -> ReaderMark {
         ReaderMark {
             state: self.state.clone(),
+            call: self.call,
             regions: self.regions.mark(),
             containers: self.containers.mark(),
             early: self.early.len(),
@@ -165,7 +167,7 @@ impl CaptureReader {
 
     /// Resets the reader. Marks that were made since are invalid.
     pub fn restore(&mut self, mark: &ReaderMark) {
-        self.state = mark.state.clone();
+        (self.state, self.call) = (mark.state.clone(), mark.call);
         self.regions.restore(mark.regions);
         self.containers.restore(mark.containers);
         self.early.truncate(mark.early);
@@ -184,24 +186,24 @@ impl CaptureReader {
             Tag::ToolOpen => {
                 self.early.truncate(self.early_kept);
                 // The id may stand in front of the rest of what opens the call.
-                if !self.state.call.open || self.state.call.named {
+                if !self.call.open || self.call.named {
                     self.state.id = pos..pos;
                 }
-                self.state.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
+                self.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
                 self.containers.clear();
                 self.containers.push((Container::Object, false));
             }
             Tag::ArgClose => self.close_text(pos, sink),
             // A text in several regions is one value.
-            Tag::ArgText if self.state.call.quoted || self.state.call.literal.in_string() => {}
-            Tag::ArgText if self.state.call.breaks => self.begin_json(),
+            Tag::ArgText if self.call.quoted || self.call.literal.in_string() => {}
+            Tag::ArgText if self.call.breaks => self.begin_json(),
             Tag::ArgText => {
                 self.begin_value(pos, sink);
                 self.begin_text(pos, sink);
             }
             Tag::ArgJson => self.begin_json(),
-            Tag::Broken => self.state.call.broken = true,
-            Tag::BrokenJson => (self.state.call.breaks, self.state.call.broken) = (true, true),
+            Tag::Broken => self.call.broken = true,
+            Tag::BrokenJson => (self.call.breaks, self.call.broken) = (true, true),
             Tag::Key => {
                 self.begin_member(pos, sink);
                 self.begin_text(pos, sink);
@@ -209,9 +211,9 @@ impl CaptureReader {
             Tag::Object => self.begin_container(Container::Object, "{", pos, sink),
             Tag::Array => self.begin_container(Container::Array, "[", pos, sink),
             Tag::Unknown => self.state.flags.unknown = true,
-            Tag::Python => self.state.call.python = true,
-            Tag::Entities => self.state.call.names = Names::Entities,
-            Tag::Escaped => self.state.call.names = Names::Escaped,
+            Tag::Python => self.call.python = true,
+            Tag::Entities => self.call.names = Names::Entities,
+            Tag::Escaped => self.call.names = Names::Escaped,
             Tag::Content => sink.event(Event::Begin(Channel::Content, pos)),
             Tag::Reasoning => {
                 self.state.reasoning = Some((pos, usize::MAX));
@@ -244,8 +246,8 @@ impl CaptureReader {
                 sink.event(Event::End(pos));
             }
             // What breaks stays as it is.
-            Tag::ArgText if self.state.call.breaks => {
-                let held = pos - std::mem::take(&mut self.state.call.literal).held()..pos;
+            Tag::ArgText if self.call.breaks => {
+                let held = pos - std::mem::take(&mut self.call.literal).held()..pos;
                 self.add_arguments(Text::raw(output, &held), held, sink);
             }
             _ if tag.streams() => {}
@@ -259,11 +261,11 @@ impl CaptureReader {
 
     /// Text of a call without a name is not in the message yet, nor is a word that waits.
     fn cover(&mut self, to: usize) {
-        let to = match self.state.call.literal.word_held() {
+        let to = match self.call.literal.word_held() {
             0 => to,
-            waits => to.min(self.state.call.literal_end - waits),
+            waits => to.min(self.call.literal_end - waits),
         };
-        if self.state.announced.is_empty() && (!self.state.call.open || self.state.call.named) {
+        if self.state.announced.is_empty() && (!self.call.open || self.call.named) {
             self.state.covered = self.state.covered.max(to);
         }
     }
@@ -271,10 +273,10 @@ impl CaptureReader {
     /// Writes the brace before the first argument, and a comma before the second and each further member of an object.
     fn begin_member(&mut self, pos: usize, sink: &mut impl Sink) {
         let first = self.begins_container();
-        if std::mem::take(&mut self.state.call.separated) {
+        if std::mem::take(&mut self.call.separated) {
             return;
         }
-        let begins = if self.state.call.arguments.begun { "" } else { "{" };
+        let begins = if self.call.arguments.begun { "" } else { "{" };
         self.markup(if first { begins } else { "," }, pos, sink);
     }
 
@@ -282,7 +284,7 @@ impl CaptureReader {
     fn begin_value(&mut self, pos: usize, sink: &mut impl Sink) {
         if let Some((Container::Array, _)) = self.containers.last() {
             let begins = self.begins_container();
-            let separated = std::mem::take(&mut self.state.call.separated);
+            let separated = std::mem::take(&mut self.call.separated);
             self.markup(if begins || separated { "" } else { "," }, pos, sink);
         }
     }
@@ -297,23 +299,23 @@ impl CaptureReader {
     }
 
     fn begin_json(&mut self) {
-        let literal = Literal::new(self.mends, false, self.state.call.python);
-        (self.state.call.literal, self.state.call.fresh) = (literal, true);
+        let literal = Literal::new(self.mends, false, self.call.python);
+        (self.call.literal, self.call.fresh) = (literal, true);
     }
 
     fn begin_text(&mut self, pos: usize, sink: &mut impl Sink) {
-        if self.state.call.open && !self.state.call.quoted {
+        if self.call.open && !self.call.quoted {
             self.markup("\"", pos, sink);
-            self.state.call.quoted = true;
+            self.call.quoted = true;
         }
     }
 
     fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize, sink: &mut impl Sink) {
         // In a list or dict of Python the text has the comma.
         let is_value = !self.in_json();
-        if std::mem::take(&mut self.state.call.fresh) || is_value {
+        if std::mem::take(&mut self.call.fresh) || is_value {
             self.begin_value(pos, sink);
-        } else if self.state.call.literal.end_gap_at_item() {
+        } else if self.call.literal.end_gap_at_item() {
             self.markup(",", pos, sink);
         }
         self.markup(bracket, pos, sink);
@@ -333,19 +335,19 @@ impl CaptureReader {
             Tag::JsonText => return self.json_text(span, output, sink),
             _ => {}
         }
-        if tag == Tag::Separator && !self.state.call.open {
+        if tag == Tag::Separator && !self.call.open {
             return self.join_thoughts(span.end, sink);
         }
         // The object around a call may hold its id, behind the end of the call.
-        let is_late_id = tag == Tag::ToolId && self.state.call.named;
-        if !self.state.call.open && !is_late_id {
+        let is_late_id = tag == Tag::ToolId && self.call.named;
+        if !self.call.open && !is_late_id {
             if tag.is_text() {
                 sink.event(Event::Uncovered(span.len()));
             }
             return;
         }
         let mut text = lossy(&output[span.clone()]);
-        match self.state.call.names {
+        match self.call.names {
             Names::Entities if matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') => {
                 text = without_entities(&text).into();
             }
@@ -353,8 +355,8 @@ impl CaptureReader {
             _ => {}
         }
         match tag {
-            Tag::ToolName if !self.state.call.named && !text.trim_ascii_end().is_empty() => {
-                self.state.call.named = true;
+            Tag::ToolName if !self.call.named && !text.trim_ascii_end().is_empty() => {
+                self.call.named = true;
                 let announced = std::mem::take(&mut self.state.announced);
                 let (other, behind) = (lossy(&output[announced.clone()]), lossy(&output[announced.end..span.end]));
                 let mut words = other.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -365,20 +367,20 @@ impl CaptureReader {
                 }
                 let id_span = bare_id(output, self.state.id.clone());
                 let flags = std::mem::take(&mut self.state.flags);
-                let arguments = &self.early[self.state.call.early..];
-                let arguments_span = self.state.call.early_span.map_or(span.end..span.end, |(from, to)| from..to);
+                let arguments = &self.early[self.call.early..];
+                let arguments_span = self.call.early_span.map_or(span.end..span.end, |(from, to)| from..to);
                 let id = &lossy(&output[id_span.clone()]);
                 let early = Early { begin: self.state.covered, id, id_span, arguments, arguments_span };
                 sink.event(Event::Call { name: text.trim_ascii_end(), early, flags, span });
             }
-            Tag::ToolId if self.state.call.named => {
+            Tag::ToolId if self.call.named => {
                 let span = bare_id(output, span);
                 sink.event(Event::Id(&lossy(&output[span.clone()]), span));
             }
             Tag::ToolId => self.state.id = span,
             Tag::ArgName => {
                 // Text around arguments that are tagged one by one is dropped.
-                self.state.call.arguments.ignored = true;
+                self.call.arguments.ignored = true;
                 let name = text.trim_ascii_end();
                 let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
                 self.begin_member(span.start, sink);
@@ -394,7 +396,7 @@ impl CaptureReader {
             }
             Tag::Separator => {
                 self.arguments(Text::Owned(","), span, sink);
-                self.state.call.separated = true;
+                self.call.separated = true;
             }
             _ if tag.is_text() => sink.event(Event::Uncovered(span.len())),
             _ => {}
@@ -440,8 +442,8 @@ impl CaptureReader {
             Tag::Reasoning => sink.event(Event::Text(Channel::Reasoning, Text::Raw(bytes, from), from..to)),
             Tag::Content | Tag::Answer => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
             // `null` for no arguments counts when it is whole.
-            Tag::ToolArgs if !whole && !self.state.call.arguments.begun && !bytes.starts_with(b"{") => return,
-            Tag::ToolArgs if self.mends && (self.state.call.arguments.begun || bytes.starts_with(b"{")) => {
+            Tag::ToolArgs if !whole && !self.call.arguments.begun && !bytes.starts_with(b"{") => return,
+            Tag::ToolArgs if self.mends && (self.call.arguments.begun || bytes.starts_with(b"{")) => {
                 to = self.nearly_object(from, to, output, sink);
             }
             Tag::ToolArgs => {
@@ -460,8 +462,8 @@ impl CaptureReader {
                 self.object(Text::Owned(&json), from..to, sink);
                 self.scratch = json;
             }
-            Tag::ArgText | Tag::ArgJson if tag == Tag::ArgJson || self.state.call.breaks => {
-                if std::mem::take(&mut self.state.call.fresh) {
+            Tag::ArgText | Tag::ArgJson if tag == Tag::ArgJson || self.call.breaks => {
+                if std::mem::take(&mut self.call.fresh) {
                     self.begin_value(from, sink);
                 }
                 to = self.literal(from, to, output, sink);
@@ -480,7 +482,7 @@ impl CaptureReader {
 
     /// Reads a piece of arguments that are one JSON object, or nearly. Returns up to where they are shown.
     fn nearly_object(&mut self, from: usize, to: usize, output: &[u8], sink: &mut impl Sink) -> usize {
-        let call = &mut self.state.call;
+        let call = &mut self.call;
         let mut begin = from;
         if !call.literal.mends {
             let waited = from - call.arguments.waits;
@@ -499,13 +501,13 @@ impl CaptureReader {
             }
         }
         let end = self.literal(begin, to, output, sink);
-        sink.event(Event::Mended(self.state.call.literal.mended));
+        sink.event(Event::Mended(self.call.literal.mended));
         end
     }
 
     /// Reads the text of an array or object as that, unless it is none: then it is the text.
     fn json_text(&mut self, span: Range<usize>, output: &[u8], sink: &mut impl Sink) {
-        if std::mem::take(&mut self.state.call.fresh) {
+        if std::mem::take(&mut self.call.fresh) {
             self.begin_value(span.start, sink);
         }
         let text: Option<String> = serde_json::from_slice(&output[span.clone()]).ok();
@@ -514,16 +516,16 @@ impl CaptureReader {
             self.nearly_object(span.start, span.end, output, sink);
             return;
         };
-        let call = &mut self.state.call;
+        let call = &mut self.call;
         if !call.literal.mends {
             let waited = span.start - call.arguments.waits..span.start;
             call.literal = Literal::new(true, call.arguments.end_json(), false);
             self.show_arguments(Text::raw(output, &waited), waited, sink);
         }
-        let (literal, mut json) = (&mut self.state.call.literal, String::new());
+        let (literal, mut json) = (&mut self.call.literal, String::new());
         literal.mended |= JSON_TEXT;
         literal.feed(&output[..span.start], &text, &mut json);
-        self.state.call.literal_end = span.end;
+        self.call.literal_end = span.end;
         sink.event(Event::Mended(literal.mended));
         self.add_arguments(Text::Owned(&json), span, sink);
     }
@@ -532,8 +534,8 @@ impl CaptureReader {
     fn literal(&mut self, from: usize, to: usize, output: &[u8], sink: &mut impl Sink) -> usize {
         let mut json = std::mem::take(&mut self.scratch);
         json.clear();
-        self.state.call.literal_end = to;
-        let (literal, bytes) = (&mut self.state.call.literal, &output[from..to]);
+        self.call.literal_end = to;
+        let (literal, bytes) = (&mut self.call.literal, &output[from..to]);
         let start = from.saturating_sub(literal.held());
         literal.feed(&output[..from], &lossy(bytes), &mut json);
         let end = to.saturating_sub(literal.held()).max(start);
@@ -548,7 +550,7 @@ impl CaptureReader {
 
     /// Shows the word that waits: no more output comes, or none that could be of the word.
     pub fn end_word(&mut self, sink: &mut impl Sink) {
-        let OpenCall { literal, literal_end: to, .. } = &mut self.state.call;
+        let OpenCall { literal, literal_end: to, .. } = &mut self.call;
         let span = *to - literal.word_held()..*to;
         if !span.is_empty() {
             let mut word = String::new();
@@ -570,7 +572,7 @@ impl CaptureReader {
         if piece.bytes().is_empty() {
             return;
         }
-        let arguments = &mut self.state.call.arguments;
+        let arguments = &mut self.call.arguments;
         arguments.ignored |= !arguments.begun && !piece.bytes().starts_with(b"{");
         if !arguments.ignored {
             self.arguments(piece, span, sink);
@@ -586,7 +588,7 @@ impl CaptureReader {
 
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         self.end_word(sink);
-        let OpenCall { literal, literal_end: to, .. } = &mut self.state.call;
+        let OpenCall { literal, literal_end: to, .. } = &mut self.call;
         let mut escape = String::new();
         let waited = *to - literal.end_escape(&mut escape)..*to;
         if !waited.is_empty() {
@@ -596,50 +598,50 @@ impl CaptureReader {
     }
 
     fn add_arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
-        if self.state.call.open {
-            self.state.call.arguments.follow(text);
+        if self.call.open {
+            self.call.arguments.follow(text);
         }
         self.show_arguments(text, span, sink);
     }
 
     fn show_arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
-        if !self.state.call.open {
+        if !self.call.open {
             return sink.event(Event::Uncovered(span.len()));
         }
-        if self.state.call.named {
+        if self.call.named {
             sink.event(Event::Arguments(text, span));
         } else {
             text.write(&mut self.early);
             if !span.is_empty() {
-                let (from, _) = self.state.call.early_span.unwrap_or((span.start, span.end));
-                self.state.call.early_span = Some((from, span.end));
+                let (from, _) = self.call.early_span.unwrap_or((span.start, span.end));
+                self.call.early_span = Some((from, span.end));
             }
         }
     }
 
     fn close_text(&mut self, pos: usize, sink: &mut impl Sink) {
-        if std::mem::take(&mut self.state.call.breaks) {
-            self.state.call.literal = Literal::default();
+        if std::mem::take(&mut self.call.breaks) {
+            self.call.literal = Literal::default();
         }
-        if self.state.call.literal.end_string() || self.state.call.quoted {
+        if self.call.literal.end_string() || self.call.quoted {
             self.markup("\"", pos, sink);
-            self.state.call.quoted = false;
+            self.call.quoted = false;
         }
     }
 
     fn close_call(&mut self, pos: usize, sink: &mut impl Sink) {
         self.close_text(pos, sink);
-        if self.state.call.open && self.state.call.named {
-            let Arguments { begun, depth, .. } = self.state.call.arguments;
-            let broken = self.state.call.broken;
+        if self.call.open && self.call.named {
+            let Arguments { begun, depth, .. } = self.call.arguments;
+            let broken = self.call.broken;
             let end = if begun { "}".repeat(if broken { 1 } else { depth }) } else { "{}".to_owned() };
             self.markup(&end, pos, sink);
             sink.event(Event::CallEnd { at: pos, broken });
-        } else if self.state.call.open {
-            let early = self.state.call.early_span.map_or(0, |(from, to)| to - from);
+        } else if self.call.open {
+            let early = self.call.early_span.map_or(0, |(from, to)| to - from);
             sink.event(Event::Uncovered(early + self.state.id.len()));
         }
-        self.state.call.open = false;
+        self.call.open = false;
     }
 }
 

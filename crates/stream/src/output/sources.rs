@@ -56,9 +56,7 @@ impl Sources {
                 None => parts.push(OutputPart { kind: part, call: 0, text: from..*given, span }),
             }
         }
-        for (kind, text) in
-            [(PartKind::Reasoning, &message.reasoning_content), (PartKind::Content, &message.content)]
-        {
+        for (kind, text) in [(PartKind::Reasoning, &message.reasoning_content), (PartKind::Content, &message.content)] {
             if let Some(last) = parts.iter_mut().rfind(|part| part.kind == kind) {
                 last.text.end = text.len();
             }

@@ -76,7 +76,8 @@ impl Marks {
     fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
         self.note(range.len(), false);
         let Marks { tokens, begun, seen, .. } = self;
-        *begun = tokens.0.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
+        *begun =
+            tokens.0.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
     }
 
     fn note(&mut self, count: usize, special: bool) {
