@@ -193,7 +193,7 @@ fn of_schema(scenario: &Value, schema: &Value) -> Answer<Value> {
     let grammar = grammar::from_json_schema_as(schema, style)?;
     let mut fields = json!({});
     if !scenario["texts"].is_null() {
-        fields["accepts"] = accepts(&grammar, texts(&scenario["texts"]).map(Held::To))?;
+        fields["accepts"] = accepts(&grammar, texts(&scenario["texts"]).map(Ok))?;
     }
     if faithful {
         fields["report"] = json!(grammar.report);
@@ -226,41 +226,30 @@ fn dialects(print: impl Fn(Dialect) -> Result<Printed, Error>) -> Value {
     all
 }
 
-/// The text that the grammar is checked against.
-enum Held {
-    /// None, because all of the output is free.
-    Free,
-    /// Unknown, because a pattern determines where the grammar starts.
-    Unknown,
-    To(String),
-}
-
 /// The part of an output that llama.cpp would check against the grammar.
-fn constrained(params: &Params, text: String) -> Held {
+///
+/// # Errors
+/// What is known without one: all of the output is free; or nothing, because a pattern determines where the grammar starts.
+fn constrained(params: &Params, text: String) -> Result<String, Option<bool>> {
     let triggers = params.constraint.triggers();
     match &params.constraint {
-        Constraint::Free => Held::Free,
-        Constraint::Strict(_) => Held::To(params.parser.prefill().to_owned() + &text),
-        Constraint::Lazy(_) if triggers.iter().any(|trigger| trigger.kind == TriggerKind::Pattern) => Held::Unknown,
+        Constraint::Free => Err(Some(true)),
+        Constraint::Strict(_) => Ok(params.parser.prefill().to_owned() + &text),
+        Constraint::Lazy(_) if triggers.iter().any(|trigger| trigger.kind == TriggerKind::Pattern) => Err(None),
         Constraint::Lazy(_) => {
             let found = triggers.iter().filter_map(|trigger| text.find(&trigger.value)).min();
-            found.map_or(Held::Free, |at| Held::To(text[at..].to_owned()))
+            found.map(|at| text[at..].to_owned()).ok_or(Some(true))
         }
     }
 }
 
 /// Whether the grammar allows each text.
-fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Held>) -> Answer<Value> {
+fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Result<String, Option<bool>>>) -> Answer<Value> {
     if grammar.text.is_empty() {
         return Ok(texts.map(|_| true).collect());
     }
     let recogniser = Recogniser::new(&grammar.text)?;
-    let verdicts = texts.map(|held| match held {
-        Held::Free => Some(true),
-        Held::Unknown => None,
-        Held::To(text) => Some(recogniser.accepts(&text)),
-    });
-    Ok(verdicts.collect())
+    Ok(texts.map(|text| text.map_or_else(|known| known, |text| Some(recogniser.accepts(&text)))).collect())
 }
 
 /// Whether the template handles reasoning, judging by a plain request.

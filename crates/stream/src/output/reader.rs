@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::arguments::{Arguments, Container, Names, OpenCall};
 use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::literal::{JSON_TEXT, Literal};
-use super::persistent_stack::{PersistentStack, StackMark};
+use super::persistent_stack::PersistentStack;
 use chatparse_base::json_string::{push_unquoted, unquoted};
 use chatparse_learn::format::Tag;
 use chatparse_peg::{Capture, Machine, incomplete_tail, lossy};
@@ -62,8 +62,8 @@ struct ReaderState {
 pub(crate) struct ReaderMark {
     state: ReaderState,
     call: OpenCall,
-    regions: StackMark,
-    containers: StackMark,
+    regions: PersistentStack<(Tag, usize)>,
+    containers: PersistentStack<(Container, bool)>,
     early: usize,
 }
 
@@ -159,8 +159,8 @@ impl CaptureReader {
         ReaderMark {
             state: self.state.clone(),
             call: self.call,
-            regions: self.regions.mark(),
-            containers: self.containers.mark(),
+            regions: self.regions.clone(),
+            containers: self.containers.clone(),
             early: self.early.len(),
         }
     }
@@ -168,16 +168,13 @@ impl CaptureReader {
     /// Resets the reader. Marks that were made since are invalid.
     pub fn restore(&mut self, mark: &ReaderMark) {
         (self.state, self.call) = (mark.state.clone(), mark.call);
-        self.regions.restore(mark.regions);
-        self.containers.restore(mark.containers);
+        (self.regions, self.containers) = (mark.regions.clone(), mark.containers.clone());
         self.early.truncate(mark.early);
         self.early_kept = mark.early;
     }
 
     /// Only this mark and earlier ones are still needed.
     pub fn keep(&mut self, last: Option<&ReaderMark>) {
-        self.regions.keep(last.map(|mark| mark.regions));
-        self.containers.keep(last.map(|mark| mark.containers));
         self.early_kept = last.map_or(0, |mark| mark.early);
     }
 
@@ -190,7 +187,7 @@ impl CaptureReader {
                     self.state.id = pos..pos;
                 }
                 self.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
-                self.containers.clear();
+                self.containers = PersistentStack::default();
                 self.containers.push((Container::Object, false));
             }
             Tag::ArgClose => self.close_text(pos, sink),
