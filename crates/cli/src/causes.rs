@@ -19,23 +19,21 @@ pub struct Cause<'a> {
 impl Cause<'_> {
     /// The names of the messages, with their thinking unless all of them fail.
     pub fn messages(&self, report: &Report) -> String {
-        let probes = report.cases.chunk_by(|a, b| a.probe == b.probe);
-        let counts: Vec<(&str, usize)> = probes.map(|same| (same[0].probe, same.len())).collect();
-        let named: Vec<(&str, String)> = self
-            .cases
-            .chunk_by(|a, b| a.probe == b.probe)
-            .map(|same| {
-                let ways: Vec<&str> = same.iter().map(|case| case.thinking.name()).collect();
-                let all = counts.contains(&(same[0].probe, ways.len()));
-                (same[0].probe, if all { String::new() } else { format!(" ({})", ways.join(", ")) })
-            })
-            .collect();
-        let all = named.len() == counts.len();
-        let groups = named.chunk_by(|a, b| a.1 == b.1).map(|same| match all && same.len() == counts.len() {
-            true => format!("all{}", same[0].1),
-            false => format!("{}{}", same.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "), same[0].1),
-        });
-        groups.collect::<Vec<_>>().join("; ")
+        let all_of = |probe: &str| report.cases.iter().filter(|case| case.probe == probe).count();
+        // By thinking.
+        let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+        for same in self.cases.chunk_by(|a, b| a.probe == b.probe) {
+            let ways: Vec<&str> = same.iter().map(|case| case.thinking.name()).collect();
+            let all = ways.len() == all_of(same[0].probe);
+            let ways = if all { String::new() } else { format!(" ({})", ways.join(", ")) };
+            match groups.last_mut() {
+                Some((last, probes)) if *last == ways => probes.push(same[0].probe),
+                _ => groups.push((ways, vec![same[0].probe])),
+            }
+        }
+        let all = report.cases.chunk_by(|a, b| a.probe == b.probe).count();
+        let names = |probes: &[&str]| if probes.len() == all { "all".to_owned() } else { probes.join(", ") };
+        groups.iter().map(|(ways, probes)| names(probes) + ways).collect::<Vec<_>>().join("; ")
     }
 }
 

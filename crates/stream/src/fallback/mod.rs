@@ -84,13 +84,9 @@ impl FallbackConfig {
 
     /// The grammar of the format; `lazy`: of what follows a trigger.
     pub fn grammar(&self, lazy: bool, style: GrammarStyle) -> Grammar {
-        match &self.parts {
-            Some((parts, _)) => {
-                let linked = (style == GrammarStyle::Faithful).then(|| parts.grammar(&self.format, lazy)).flatten();
-                linked.unwrap_or_else(|| grammar::from_arena(&parts.whole(Want::Grammar), lazy, style))
-            }
-            None => grammar::from_arena(&self.format, lazy, style),
-        }
+        let Some((parts, _)) = &self.parts else { return grammar::from_arena(&self.format, lazy, style) };
+        let linked = (style == GrammarStyle::Faithful).then(|| parts.grammar(&self.format, lazy)).flatten();
+        linked.unwrap_or_else(|| grammar::from_arena(&parts.whole(Want::Grammar), lazy, style))
     }
 
     /// The format as it is compiled: it may lack what calls have behind their heads.
@@ -156,9 +152,17 @@ impl FallbackConfig {
         self.prefilters[scope as usize].get_or_init(make).clone()
     }
 
-    /// The origin of a call outside of the format. `dialect`: its row of the table.
+    /// The origin of a call outside of the format. `dialect`: its row of the table, `None` for the format's own way to write calls.
+    ///
+    /// A call in the format's own way counts as one of the format if it has a marker; without one it is a bare JSON object like
+    /// any other. A bare call directly inside a tag or special tokens has a separate row, because that wrapper marks it. Fences
+    /// and brackets do not mark calls, because models also put quotations into them.
     fn origin(&self, dialect: Option<u16>) -> CallOrigin {
-        origin::of_found(dialect, || self.is_marked())
+        match dialect.and_then(dialects::is_bare) {
+            Some(false) => CallOrigin::Dialect,
+            None if self.is_marked() => CallOrigin::Format,
+            _ => CallOrigin::Bare,
+        }
     }
 
     fn is_marked(&self) -> bool {
@@ -167,12 +171,15 @@ impl FallbackConfig {
 
     /// Builds what outputs may need in regions of the format and behind it.
     pub fn warm(self: &Arc<Self>) {
-        let channels = [Channel::Content, Channel::Reasoning];
-        let regions =
-            channels.into_iter().flat_map(|channel| [true, false].map(|begins| self.scope_of(channel, begins, false)));
-        let behind = [(false, false), (false, true), (true, false)]
-            .map(|(in_call, called)| self.scope_behind(in_call, called, false));
-        for scope in regions.chain(behind).flatten() {
+        let scopes = [
+            self.scope_of(Channel::Content, true, false),
+            self.scope_of(Channel::Content, false, false),
+            self.scope_of(Channel::Reasoning, false, false),
+            self.scope_behind(false, false, false),
+            self.scope_behind(false, true, false),
+            self.scope_behind(true, false, false),
+        ];
+        for scope in scopes.into_iter().flatten() {
             self.prefilter(scope).iter().for_each(|prefilter| prefilter.warm());
             self.program(scope, Seen::default()).iter().for_each(|program| program.warm());
         }
@@ -181,19 +188,16 @@ impl FallbackConfig {
     /// What is searched for in a region of the format, if the request asks for that. `begins`: only reasoning precedes the region.
     /// `called`: a call precedes it, so the text may go on with one.
     fn scope_of(&self, channel: Channel, begins: bool, called: bool) -> Option<Scope> {
-        match (channel, self.rules.leniency.dialects, self.rules.leniency.calls_in_reasoning) {
+        let Leniency { dialects, bare_calls, calls_in_reasoning, .. } = self.rules.leniency;
+        match (channel, dialects, calls_in_reasoning) {
             // Where it is not all calls, it is looked at again.
-            (Channel::Content, Dialects::Always | Dialects::Tail, _)
-                if begins && self.rules.leniency.bare_calls == BareCalls::Whole =>
-            {
+            (Channel::Content, Dialects::Always | Dialects::Tail, _) if begins && bare_calls == BareCalls::Whole => {
                 Some(Scope::Whole)
             }
             (Channel::Content, Dialects::Always, _) => Some(Scope::Anywhere),
             (Channel::Content, Dialects::Recover | Dialects::Tail, _) if called => Some(Scope::Anywhere),
             (Channel::Content, Dialects::Tail, _) => Some(Scope::AtEnd),
-            (Channel::Content, Dialects::Recover, _) if begins && self.rules.leniency.bare_calls != BareCalls::Off => {
-                Some(Scope::Whole)
-            }
+            (Channel::Content, Dialects::Recover, _) if begins && bare_calls != BareCalls::Off => Some(Scope::Whole),
             (Channel::Reasoning, _, CallsInReasoning::Always) => Some(Scope::Anywhere),
             (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Some(Scope::AtEnd),
             _ => None,

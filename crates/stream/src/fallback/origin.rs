@@ -1,24 +1,7 @@
-//! Determines the origin of a call outside of the format.
+//! Whether the calls of a format have a marker.
 
-use super::dialects;
-use crate::report::CallOrigin;
 use chatparse_message::Tool;
 use chatparse_peg::Arena;
-
-/// The origin of a call that the fallback parser read. `dialect`: its row of the table, `None` for the format's own way to
-/// write calls. `marked`: calls of the format have a marker.
-///
-/// A call in the format's own way counts as one of the format if it has a marker; without one it is a bare JSON object like
-/// any other. A bare call directly inside a tag or special tokens has a separate row, because that wrapper marks it. Fences
-/// and brackets do not mark calls, because models also put quotations into them.
-pub(super) fn of_found(dialect: Option<u16>, marked: impl FnOnce() -> bool) -> CallOrigin {
-    match dialect.and_then(dialects::is_bare) {
-        Some(true) => CallOrigin::Bare,
-        Some(false) => CallOrigin::Dialect,
-        None if marked() => CallOrigin::Format,
-        None => CallOrigin::Bare,
-    }
-}
 
 /// Whether every call of a format begins with a marker. If only some do, a call may be one of the others.
 pub(super) fn is_marked(format: &Arena, tools: &[Tool]) -> bool {

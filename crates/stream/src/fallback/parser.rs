@@ -152,8 +152,6 @@ impl Sink for Found<'_> {
 struct Noted<'a> {
     prose: &'a mut Prose,
     candidates: &'a mut Option<usize>,
-    /// All text in front of calls is white space, which does not wait.
-    at_once: bool,
     output: &'a [u8],
     builder: &'a mut MessageBuilder,
 }
@@ -163,11 +161,6 @@ impl Sink for Noted<'_> {
         match event {
             // A name that announces a call is read with the call.
             Event::Text(_, _, span) if self.candidates.is_some() || self.prose.known < span.start => {}
-            Event::Text(_, text, span) if self.at_once => {
-                if text.is_blank() {
-                    self.prose.show(span.end, self.output, self.builder);
-                }
-            }
             Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { .. } => drop(self.candidates.get_or_insert(self.prose.known)),
             _ => {}
@@ -179,8 +172,8 @@ impl FallbackParser {
     /// Returns `None` if there are no calls to search for.
     pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
         // Behind a call, another one or its rest may come at once.
-        let at_once = matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall | Scope::Only);
-        let seen = if scope == Scope::Only { dialects::named() } else { Seen::default() };
+        let at_once = matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall);
+        let seen = Seen::default();
         let (prefilter, machine) = match at_once {
             true => (None, Some(Machine::committed(config.program(scope, seen)?, at))),
             false => (Some(config.prefilter(scope)?), None),
@@ -269,9 +262,10 @@ impl FallbackParser {
                 if self.candidates.is_none() {
                     self.read(raw, builder);
                 }
-                match self.candidates {
-                    Some(from) => self.read_candidates(from, output, builder),
-                    None => self.prose.show(raw.len(), raw, builder),
+                match (self.candidates, self.scope) {
+                    (Some(from), _) => self.read_candidates(from, output, builder),
+                    (None, Scope::Whole) if self.machine.is_some() => self.end_calls(raw, builder),
+                    (None, _) => self.prose.show(raw.len(), raw, builder),
                 }
             }
             _ if self.looks_anywhere() => {
@@ -304,8 +298,7 @@ impl FallbackParser {
         if whole {
             self.read(raw, builder);
         }
-        self.reader.end_word(builder);
-        self.prose.show(self.prose.known, raw, builder);
+        self.end_calls(raw, builder);
         let rest = self.reader.covered();
         if self.is_in(|state| state == State::Limit) {
             self.limit = Some(rest);
@@ -316,6 +309,12 @@ impl FallbackParser {
             self.prose.shown = rest;
             self.prose.show(raw.len(), raw, builder);
         }
+    }
+
+    /// Shows what waits behind what was read.
+    fn end_calls(&mut self, output: &[u8], builder: &mut MessageBuilder) {
+        self.reader.end_word(builder);
+        self.prose.show(self.prose.known, output, builder);
     }
 
     fn advance(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
@@ -406,9 +405,9 @@ impl FallbackParser {
     fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
         let Some(machine) = &mut self.machine else { return };
         let prose = &mut self.prose;
-        if self.scope.waits_for_end() {
-            let (candidates, at_once) = (&mut self.candidates, self.scope == Scope::Whole);
-            self.reader.read_all(machine, output, &mut Noted { prose, candidates, at_once, output, builder });
+        if self.scope == Scope::AtEnd {
+            let candidates = &mut self.candidates;
+            self.reader.read_all(machine, output, &mut Noted { prose, candidates, output, builder });
         } else {
             let (config, in_rest) = (&*self.config, &mut self.in_rest);
             self.reader.read_all(machine, output, &mut Found { prose, in_rest, config, output, builder });
@@ -462,7 +461,7 @@ impl FallbackParser {
         self.looked = covered;
         // Calls that begin with names are compiled where a text begins with one.
         let (CallRules { tools, leniency, .. }, text) = (&self.config.rules, output.seen[covered..].trim_ascii_start());
-        let named = !scope.is_whole() || tools.iter().any(|tool| text.starts_with(tool.name.as_bytes()));
+        let named = scope != Scope::Whole || tools.iter().any(|tool| text.starts_with(tool.name.as_bytes()));
         if named && counts_bare(*leniency, scope) {
             self.seen = self.seen.and(dialects::named());
         }
@@ -499,11 +498,10 @@ impl FallbackParser {
     }
 
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let scope = if self.scope == Scope::Whole { Scope::Only } else { Scope::Anywhere };
-        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, scope, from);
+        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, Scope::Anywhere, from);
         if let Some(parser) = parser {
             // In content, only calls that can be run, with nothing behind them.
-            let before = (scope == Scope::Anywhere && self.prose.channel == Channel::Content).then(|| builder.clone());
+            let before = (self.prose.channel == Channel::Content).then(|| builder.clone());
             let mut parser = parser.budgeted(self.budget);
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);

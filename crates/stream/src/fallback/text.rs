@@ -32,17 +32,11 @@ pub(crate) enum Scope {
     AtEnd,
     /// The whole text consists of calls, or has none; bare calls count.
     Whole,
-    /// The whole text is known to consist of calls.
-    Only,
 }
 
 impl Scope {
     /// The number of scopes.
-    pub const COUNT: usize = Scope::Only as usize + 1;
-
-    pub(super) fn is_whole(self) -> bool {
-        matches!(self, Scope::Whole | Scope::Only)
-    }
+    pub const COUNT: usize = Scope::Whole as usize + 1;
 
     /// Whether calls are read at the end of the text only.
     pub fn waits_for_end(self) -> bool {
@@ -90,7 +84,7 @@ fn openings(closes: &[String]) -> Vec<String> {
 
 /// Whether calls without a marker count.
 pub(super) fn counts_bare(leniency: Leniency, scope: Scope) -> bool {
-    scope.is_whole() || leniency.bare_calls == BareCalls::Anywhere
+    scope == Scope::Whole || leniency.bare_calls == BareCalls::Anywhere
 }
 
 /// The same, and `opens`, which open sections of the format, as the markers that end a text.
@@ -117,7 +111,7 @@ impl Prefilter {
         let opens = openings(&closing_markers(&config.format));
         let starts: Vec<SmolStr> =
             ends_of_text(starts(config, scope, true), opens, scope).into_iter().map(SmolStr::from).collect();
-        let whole = scope.is_whole();
+        let whole = scope == Scope::Whole;
         Prefilter { starts: if whole { Markers::beginnings(&starts) } else { Markers::new(&starts, true) }, whole }
     }
 
@@ -193,7 +187,7 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
     let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
     let behind_own = behind(&p, &own, &openings, false);
     let behind = behind(&p, &ends, &openings, true);
-    if scope.is_whole() {
+    if scope == Scope::Whole {
         let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held, around), behind]));
         let all = p.sequence([calls, p.space(), p.end()]);
         // White space in front is visible at once, because most answers are text.
