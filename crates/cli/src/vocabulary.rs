@@ -20,10 +20,9 @@ struct Vocabulary {
 
 /// Reads a `tokenizer.json`.
 pub fn read(file: &Path) -> std::result::Result<Arc<dyn Tokenizer>, Failure> {
-    let failed = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-    let described = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
-    Ok(Arc::new(Vocabulary::of(described).map_err(|error| failed(error.to_string()))?))
+    let vocabulary = || Vocabulary::of(serde_json::from_str(&fs::read_to_string(file)?)?);
+    let read = vocabulary().map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    Ok(Arc::new(read))
 }
 
 /// What stands between a template and a tokenizer, as JSON.

@@ -45,9 +45,8 @@ struct Checkpoint {
     pending: usize,
     /// The lowest position that writing was undone to since; everything before it is unchanged.
     low: usize,
-    /// The slices behind that, last one first, and their owned text, last part first.
-    slices: Vec<Slice>,
-    owned: Vec<String>,
+    /// The slices behind that, last one first, each with its text if the table owned it.
+    slices: Vec<(Slice, String)>,
 }
 
 impl PieceTable {
@@ -180,20 +179,17 @@ impl PieceTable {
         (self.pending, self.confirmed) = (pending, 0);
         if let Some(mut checkpoint) = self.checkpoint.take() {
             if position < checkpoint.low {
-                self.truncate(checkpoint.low, |_, _| {});
-                self.truncate(position, |slice, owned| {
-                    checkpoint.slices.push(slice);
-                    checkpoint.owned.push(owned);
-                });
+                self.truncate(checkpoint.low, |_| {});
+                self.truncate(position, |dropped| checkpoint.slices.push(dropped));
                 checkpoint.low = position;
             }
             self.checkpoint = Some(checkpoint);
         }
-        self.truncate(position, |_, _| {});
+        self.truncate(position, |_| {});
     }
 
     /// Drops the slices behind a position. Each is passed to `dropped`, with its text if the table owns it.
-    fn truncate(&mut self, position: usize, mut dropped: impl FnMut(Slice, String)) {
+    fn truncate(&mut self, position: usize, mut dropped: impl FnMut((Slice, String))) {
         while self.length > position {
             let excess = self.length - position;
             let Some((source, slice)) = self.slices.last_mut() else { return };
@@ -201,7 +197,7 @@ impl PieceTable {
             slice.end -= excess.min(slice.len());
             self.length -= end - slice.end;
             let owned = if *source == Source::Owned { self.owned.split_off(slice.end) } else { String::new() };
-            dropped((*source, slice.end..end), owned);
+            dropped(((*source, slice.end..end), owned));
             if slice.start == slice.end {
                 self.slices.pop();
             }
@@ -220,8 +216,7 @@ impl PieceTable {
     /// Saves the state for [`PieceTable::rollback`].
     pub fn set_checkpoint(&mut self) {
         let pending = self.pending.len() - self.confirmed;
-        self.checkpoint =
-            Some(Box::new(Checkpoint { pending, low: self.length, slices: Vec::new(), owned: Vec::new() }));
+        self.checkpoint = Some(Box::new(Checkpoint { pending, low: self.length, slices: Vec::new() }));
     }
 
     pub fn has_checkpoint(&self) -> bool {
@@ -238,8 +233,8 @@ impl PieceTable {
         let mut shown = String::new();
         self.push_between(checkpoint.low..self.length, parsed, &mut shown);
         shown.push_str(&self.pending[self.confirmed..]);
-        self.truncate(checkpoint.low, |_, _| {});
-        for ((source, slice), owned) in checkpoint.slices.into_iter().zip(checkpoint.owned).rev() {
+        self.truncate(checkpoint.low, |_| {});
+        for ((source, slice), owned) in checkpoint.slices.into_iter().rev() {
             self.owned.push_str(&owned);
             self.add(source, slice);
         }

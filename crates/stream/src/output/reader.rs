@@ -24,11 +24,6 @@ use chatparse_peg::{Capture, Machine, incomplete_tail, lossy};
 pub(crate) struct CaptureReader {
     state: ReaderState,
     call: OpenCall,
-    /// The regions around the current one, outermost first.
-    regions: PersistentStack<(Tag, usize)>,
-    /// The open objects and arrays of the arguments, outermost first, and whether each has a member; the first is the object
-    /// of all arguments.
-    containers: PersistentStack<(Container, bool)>,
     /// Arguments that preceded the name of their call.
     early: String,
     early_kept: usize,
@@ -46,6 +41,11 @@ struct ReaderState {
     covered: usize,
     /// The current region, and the position from which on it is not read yet.
     region: Option<(Tag, usize)>,
+    /// The regions around it, outermost first.
+    regions: PersistentStack<(Tag, usize)>,
+    /// The open objects and arrays of the arguments, outermost first, and whether each has a member; the first is the object
+    /// of all arguments.
+    containers: PersistentStack<(Container, bool)>,
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
     id: Range<usize>,
@@ -62,8 +62,6 @@ struct ReaderState {
 pub(crate) struct ReaderMark {
     state: ReaderState,
     call: OpenCall,
-    regions: PersistentStack<(Tag, usize)>,
-    containers: PersistentStack<(Container, bool)>,
     early: usize,
 }
 
@@ -102,11 +100,6 @@ impl CaptureReader {
         }
     }
 
-    /// Reads the text of the open region, up to a position.
-    pub fn read_text(&mut self, reach: usize, output: &[u8], sink: &mut impl Sink) {
-        self.text(reach, output, false, sink);
-    }
-
     /// Reads all visible captures of a machine that has not gone back behind a capture already read.
     pub fn read_all(&mut self, machine: &mut Machine, output: &[u8], sink: &mut impl Sink) {
         machine.take_kept();
@@ -114,7 +107,7 @@ impl CaptureReader {
         for capture in visible.from(self.state.read) {
             self.read(capture, output, sink);
         }
-        self.read_text(visible.end, output, sink);
+        self.text(visible.end, output, false, sink);
         machine.forget(self.state.read);
     }
 
@@ -150,25 +143,18 @@ impl CaptureReader {
 
     /// The innermost open region, or the one around it where that is `outer` 1.
     pub fn region(&self, outer: usize) -> Option<Tag> {
-        let region = if outer == 0 { self.state.region.as_ref() } else { self.regions.last() };
+        let region = if outer == 0 { self.state.region.as_ref() } else { self.state.regions.last() };
         region.filter(|_| outer < 2).map(|(tag, _)| *tag)
     }
 
     /// Saves the state, for [`CaptureReader::restore`].
     pub fn mark(&self) -> ReaderMark {
-        ReaderMark {
-            state: self.state.clone(),
-            call: self.call,
-            regions: self.regions.clone(),
-            containers: self.containers.clone(),
-            early: self.early.len(),
-        }
+        ReaderMark { state: self.state.clone(), call: self.call, early: self.early.len() }
     }
 
     /// Resets the reader. Marks that were made since are invalid.
     pub fn restore(&mut self, mark: &ReaderMark) {
         (self.state, self.call) = (mark.state.clone(), mark.call);
-        (self.regions, self.containers) = (mark.regions.clone(), mark.containers.clone());
         self.early.truncate(mark.early);
         self.early_kept = mark.early;
     }
@@ -187,8 +173,8 @@ impl CaptureReader {
                     self.state.id = pos..pos;
                 }
                 self.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
-                self.containers = PersistentStack::default();
-                self.containers.push((Container::Object, false));
+                self.state.containers = PersistentStack::default();
+                self.state.containers.push((Container::Object, false));
             }
             Tag::ArgClose => self.close_text(pos, sink),
             // A text in several regions is one value.
@@ -223,7 +209,7 @@ impl CaptureReader {
             self.cover(pos);
         }
         if let Some(outer) = self.state.region.replace((tag, pos)) {
-            self.regions.push(outer);
+            self.state.regions.push(outer);
         }
     }
 
@@ -252,7 +238,7 @@ impl CaptureReader {
         }
         // What was read inside is no text of the region around it.
         let behind = |(outer, from): (Tag, usize)| (outer, if outer.streams() { from.max(pos) } else { from });
-        self.state.region = self.regions.pop().map(behind);
+        self.state.region = self.state.regions.pop().map(behind);
         self.cover(pos);
     }
 
@@ -279,7 +265,7 @@ impl CaptureReader {
 
     /// Writes a comma before the second and each further value of an array.
     fn begin_value(&mut self, pos: usize, sink: &mut impl Sink) {
-        if let Some((Container::Array, _)) = self.containers.last() {
+        if let Some((Container::Array, _)) = self.state.containers.last() {
             let begins = self.begins_container();
             let separated = std::mem::take(&mut self.call.separated);
             self.markup(if begins || separated { "" } else { "," }, pos, sink);
@@ -288,9 +274,9 @@ impl CaptureReader {
 
     /// Counts a member of the innermost container. Returns whether it is the first one.
     fn begins_container(&mut self) -> bool {
-        let Some(&(kind, filled)) = self.containers.last() else { return true };
+        let Some(&(kind, filled)) = self.state.containers.last() else { return true };
         if !filled {
-            self.containers.set_last((kind, true));
+            self.state.containers.set_last((kind, true));
         }
         !filled
     }
@@ -316,11 +302,11 @@ impl CaptureReader {
             self.markup(",", pos, sink);
         }
         self.markup(bracket, pos, sink);
-        self.containers.push((kind, false));
+        self.state.containers.push((kind, false));
     }
 
     fn end_container(&mut self, bracket: &str, pos: usize, sink: &mut impl Sink) {
-        self.containers.pop();
+        self.state.containers.pop();
         self.markup(bracket, pos, sink);
     }
 
@@ -423,8 +409,8 @@ impl CaptureReader {
         }
     }
 
-    /// Reads more of the current region up to `to`, if its text is passed on as it arrives.
-    fn text(&mut self, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
+    /// Reads more of the current region up to `to`, if its text is passed on as it arrives. `whole`: its character is.
+    pub fn text(&mut self, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
         let Some((tag, from)) = self.state.region else { return };
         if to <= from {
             return;

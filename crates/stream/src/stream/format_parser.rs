@@ -240,7 +240,7 @@ impl FormatParser {
             for capture in hidden {
                 self.reader.read(capture, output.raw, &mut Routed { written, output });
             }
-            self.reader.read_text(length, output.raw, &mut Routed { written, output });
+            self.reader.text(length, output.raw, false, &mut Routed { written, output });
         }
         if whole && self.in_call() {
             // A name may only be looked at, unless markup is before it.
@@ -281,7 +281,7 @@ impl FormatParser {
         if self.reader.captures_read() < count {
             self.read_captures(written, output);
         }
-        self.reader.read_text(end, output.raw, &mut Routed { written, output });
+        self.reader.text(end, output.raw, false, &mut Routed { written, output });
         let contradicted = written.builder.contradicted;
         if contradicted {
             self.reader.set_back(in_call, covered);

@@ -24,10 +24,6 @@ pub(super) struct Marks {
     special: Option<Bits>,
 }
 
-/// A saved state.
-#[derive(Clone, Copy)]
-pub(super) struct Mark(Begun);
-
 impl Marks {
     pub fn new(tokens: &SpecialTokens) -> Self {
         Marks { tokens: tokens.clone(), begun: Begun::default(), seen: Vec::new(), special: None }
@@ -87,17 +83,16 @@ impl Marks {
     }
 
     /// Sets the checkpoint: [`Marks::rollback`] accepts any later byte.
-    pub fn checkpoint(&mut self) -> Mark {
+    pub fn checkpoint(&mut self) -> Begun {
         self.special = Some(Bits::default());
-        Mark(self.begun)
+        self.begun
     }
 
     /// Goes back to the checkpoint, where the text was `raw`. Returns the ranges of the next `length` bytes that came from
     /// special tokens.
-    pub fn rollback(&mut self, mark: Mark, raw: &[u8], length: usize) -> Vec<Range<usize>> {
-        let spans = self.special.take().map_or_else(Vec::new, |bits| bits.runs(length));
-        self.special = Some(Bits::default());
-        self.begun = mark.0;
+    pub fn rollback(&mut self, mark: Begun, raw: &[u8], length: usize) -> Vec<Range<usize>> {
+        let spans = self.special.replace(Bits::default()).map_or_else(Vec::new, |bits| bits.runs(length));
+        self.begun = mark;
         if !self.seen.is_empty() {
             // What waited then waits again.
             let open = raw.len() - self.waiting();

@@ -28,7 +28,7 @@ use chatparse_message::{IncompleteCalls, Message};
 use chatparse_peg::{Machine, State, incomplete_tail};
 use ended::FormatExit;
 use format_parser::{FormatParser, ParserState};
-use marks::{Mark, Marks};
+use marks::Marks;
 use state::Held;
 
 /// A parse in progress. One owner at a time; clone it to fork the parse.
@@ -83,7 +83,7 @@ struct Progress {
 struct Checkpoint {
     /// The length of the prefill and the output.
     length: usize,
-    mark: Option<Mark>,
+    mark: Option<Begun>,
     at: Progress,
     fallback: Option<Box<FallbackParser>>,
     limit: Option<usize>,
@@ -147,7 +147,7 @@ impl Stream {
         let format = FormatParser::new(parser.program(), prefill, parser.fallback.mends());
         let mut stream = Stream {
             parser: parser.clone(),
-            output: Vec::new(),
+            output: parser.prefill().as_bytes().to_vec(),
             marks: None,
             written: ParserState::new(prefill, Arc::clone(&parser.fallback)),
             at: Progress { format, read: prefill, left: None, limit: false, covered: prefill },
@@ -155,7 +155,6 @@ impl Stream {
             held: None,
             fresh: true,
         };
-        stream.output.extend_from_slice(parser.prefill().as_bytes());
         stream.read_between(0, prefill);
         stream
     }
@@ -165,9 +164,8 @@ impl Stream {
     pub fn set_budget(&mut self, budget: Budget) {
         self.written.budget = Some(budget);
         self.at.format.machine.set_budget(budget);
-        if let Some(parser) = self.written.fallback.take() {
-            self.written.set_fallback(Some(*parser));
-        }
+        let fallback = self.written.fallback.take();
+        self.written.set_fallback(fallback.map(|parser| *parser));
     }
 
     /// The work so far: instructions, bytes passed and captures taken back by the parsing machines, and text taken back. It
@@ -224,8 +222,8 @@ impl Stream {
             return Err(Error::invalid("stream: no special tokens are set"));
         }
         let mut from = 0;
+        let length = bytes.len();
         for (index, &Range { start, end }) in spans.iter().enumerate() {
-            let length = bytes.len();
             if start < from || end < start || end > length {
                 return Err(Error::invalid(format!(
                     "spans: number {index}, {start} to {end}, is not within {from} to {length}"
