@@ -42,18 +42,21 @@ pub struct Board {
     reading: Reading,
 }
 
-/// What the columns are called, and whether they hold numbers.
-const COLUMNS: [(&str, bool); 9] = [
-    ("template", false),
-    ("read by", false),
-    ("messages that come back", true),
-    ("tool step", false),
-    ("user turn", false),
-    ("whose text", false),
-    ("grammar starts", false),
-    ("response template", false),
-    ("faults", false),
+/// What the columns are called.
+const COLUMNS: [&str; 9] = [
+    "template",
+    "read by",
+    COUNTS,
+    "tool step",
+    "user turn",
+    "whose text",
+    "grammar starts",
+    "response template",
+    "faults",
 ];
+
+/// The column that holds numbers.
+const COUNTS: &str = "messages that come back";
 
 const PAGE: &str = include_str!("board.html");
 
@@ -226,8 +229,8 @@ fn grammar(template: &ChatTemplate) -> Cell {
 
 fn markdown(rows: &[Row], screen: &mut Screen) {
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-    writeln!(screen, "{}", line(&COLUMNS.map(|(name, _)| name.to_owned())));
-    writeln!(screen, "{}", line(&COLUMNS.map(|(_, number)| if number { "---:" } else { "---" }.to_owned())));
+    writeln!(screen, "{}", line(&COLUMNS.map(str::to_owned)));
+    writeln!(screen, "{}", line(&COLUMNS.map(|name| if name == COUNTS { "---:" } else { "---" }.to_owned())));
     for row in rows {
         let cells = row.cells.iter().map(|cell| tamed(&cell.text).replace('|', "\\|"));
         let mut cells: Vec<String> = std::iter::once(row.name.clone()).chain(cells).collect();
@@ -238,8 +241,8 @@ fn markdown(rows: &[Row], screen: &mut Screen) {
 
 fn page(rows: &[Row]) -> String {
     let (mut heads, mut body) = (String::new(), String::new());
-    for (name, number) in COLUMNS {
-        let class = if number { " class=\"number\"" } else { "" };
+    for name in COLUMNS {
+        let class = if name == COUNTS { " class=\"number\"" } else { "" };
         let _ = write!(heads, "<th{class} aria-sort=\"none\"><button type=\"button\">{name}</button></th>");
     }
     for row in rows {

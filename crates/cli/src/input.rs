@@ -145,7 +145,7 @@ pub fn compile(
 /// The error for a text that is not a template.
 pub fn uncompiled(word: &OsStr, source: &Source, error: &chatparse::Error) -> Failure {
     let hint = (error.kind() == ErrorKind::InvalidArgument).then(|| no_template(word, &source.text));
-    with_hint(failed(word, error), hint.flatten())
+    with_hint(placed(word, error), hint.flatten())
 }
 
 /// A hint for a JSON file without a template.
@@ -167,17 +167,15 @@ fn no_template(word: &OsStr, text: &str) -> Option<String> {
 fn template_file(word: &OsStr) -> Outcome<String> {
     if !is_stdin(word) && !Path::new(word).exists() {
         let given = word.to_string_lossy();
-        let near = hint(&given);
-        return Err(Failure::Failed(format!(
-            "there is no file {given:?}, and no built-in template of that name{near}"
-        )));
+        let message = format!("there is no file {given:?}, and no built-in template of that name{}", hint(&given));
+        return Err(Failure::Failed(message));
     }
     let bytes = read(word, ChatTemplate::MAX_BYTES)?;
     if bytes.starts_with(b"GGUF") {
         let message = format!("{}: a model in GGUF, not a template", name(word));
         let hint = "its template is the metadata tokenizer.chat_template; save that as a file, e.g. with gguf-dump --json \
                     --no-tensors and jq, or take it from the model's tokenizer_config.json";
-        return Err(with_hint(Failure::Failed(message), Some(hint.into())));
+        return Err(with_hint(message, Some(hint.into())));
     }
     utf8(word, bytes, ChatTemplate::MAX_BYTES)
 }
@@ -235,8 +233,8 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
 fn directory(word: &OsStr) -> Failure {
     let names = ["chat_template.jinja", "tokenizer_config.json", "chat_template.json"];
     let inside = names.iter().map(|name| Path::new(word).join(name)).find(|path| path.is_file());
-    let failure = Failure::Failed(format!("cannot read {}: it is a directory", name(word)));
-    with_hint(failure, inside.map(|path| format!("there is a template in it: {}", path.display())))
+    let message = format!("cannot read {}: it is a directory", name(word));
+    with_hint(message, inside.map(|path| format!("there is a template in it: {}", path.display())))
 }
 
 /// An error about an input.
@@ -274,10 +272,9 @@ fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
     let written = text.trim_end();
     let last = written.lines().last().map_or(0, str::len);
     let (line, column) = if error.is_eof() { (written.lines().count(), last + 1) } else { (line, column) };
-    let failure =
-        Failure::Failed(format!("{}:{line}:{column}: not JSON: {what}{}", name(word), marked(text, line, column)));
+    let message = format!("{}:{line}:{column}: not JSON: {what}{}", name(word), marked(text, line, column));
     let template = text.contains("{%") || text.contains("{{");
-    with_hint(failure, template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()))
+    with_hint(message, template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()))
 }
 
 /// A line of a text, and a mark below its byte `column`, from 1.
@@ -291,11 +288,11 @@ fn marked(text: &str, line: usize, column: usize) -> String {
     format!("\n  {line} | {part}\n  {:margin$} | {:before$}^", "", "")
 }
 
-fn with_hint(failure: Failure, hint: Option<String>) -> Failure {
-    match (failure, hint) {
-        (Failure::Failed(message), Some(hint)) => Failure::Failed(format!("{message}\nhint: {hint}")),
-        (failure, _) => failure,
-    }
+fn with_hint(message: String, hint: Option<String>) -> Failure {
+    Failure::Failed(match hint {
+        Some(hint) => format!("{message}\nhint: {hint}"),
+        None => message,
+    })
 }
 
 /// An error of reading an input.

@@ -60,9 +60,8 @@ impl Inspect {
                 Ok(_) => format!(" {}", proof.refusal),
             };
             let (name, refused) = (input::name(word), proof.refused);
-            return Err(Failure::Failed(format!(
-                "{name}: the template refuses all {refused} messages; the first:{first}"
-            )));
+            let message = format!("{name}: the template refuses all {refused} messages; the first:{first}");
+            return Err(Failure::Failed(message));
         }
         if proof.cases + proof.no_turn == 0 {
             let message = format!("{}: the template renders none of the {} messages", input::name(word), proof.omitted);

@@ -87,7 +87,7 @@ impl<'a> Asked<'a> {
         let ended = self.params.parser.read(output.as_bytes(), is_cut, false);
         let body = ended.map(|ended| Answer::new(self.api, options).body(&ended, &finish)).unwrap_or_default();
         let turns = turns(self.api, &read(self.api, 0, &body), &mut Findings::default());
-        turns.and_then(|turns| turns.into_iter().next()).unwrap_or_default()
+        turns.into_iter().flatten().next().unwrap_or_default()
     }
 
     /// Checks the number of choices; an error has none.
@@ -136,8 +136,7 @@ impl<'a> Asked<'a> {
     }
 
     fn limit(&self) -> Option<u64> {
-        let names = ["max_completion_tokens", "max_output_tokens", "max_tokens"];
-        names.into_iter().find_map(|name| self.body[name].as_u64())
+        first_number(self.body, &["max_completion_tokens", "max_output_tokens", "max_tokens"])
     }
 }
 
@@ -215,8 +214,8 @@ impl Check<'_> {
     /// Checks reasoning and content.
     fn texts(&mut self) {
         let (reasoning, content) = (&*self.turn.reasoning, &*self.turn.content);
+        let is_read_so = self.own.as_ref().is_some_and(|own| own.content.trim() == content.trim());
         let own = self.own.as_ref().map(|own| [own.reasoning.clone(), own.content.clone()]);
-        let is_read_so = own.as_ref().is_some_and(|[_, own]| own.trim() == content.trim());
         let [own_reasoning, own_content] = own.unwrap_or_default();
         self.broken(reasoning, &own_reasoning, None);
         self.broken(content, &own_content, None);
@@ -262,9 +261,8 @@ impl Check<'_> {
     }
 
     fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
-        if [text, &*self.asked.quotable, own].map(|text| text.contains(char::REPLACEMENT_CHARACTER))
-            == [true, false, false]
-        {
+        let has = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+        if has(text) && !has(&self.asked.quotable) && !has(own) {
             self.add("broken-character", call, "a text has U+FFFD, which stands for a character that was cut");
         }
     }
@@ -298,7 +296,7 @@ impl Check<'_> {
 
     /// Tokens of output.
     fn used(&self) -> Option<u64> {
-        ["completion_tokens", "output_tokens"].into_iter().find_map(|name| self.turn.usage[name].as_u64())
+        first_number(&self.turn.usage, &["completion_tokens", "output_tokens"])
     }
 
     fn usage(&mut self, streamed: bool) {
@@ -309,8 +307,8 @@ impl Check<'_> {
             }
             return;
         };
-        let input = ["prompt_tokens", "input_tokens"].into_iter().find_map(|name| usage[name].as_u64()).unwrap_or(0);
-        let part = |of: [&str; 2], name: &str| of.into_iter().find_map(|of| usage[of][name].as_u64()).unwrap_or(0);
+        let input = first_number(usage, &["prompt_tokens", "input_tokens"]).unwrap_or(0);
+        let part = |of: [&str; 2], name| of.into_iter().find_map(|of| first_number(&usage[of], &[name])).unwrap_or(0);
         let cached = part(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
         let thought = part(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
         let sum = input.saturating_add(output);
@@ -378,6 +376,11 @@ impl Check<'_> {
             self.add(kind, call, format!("{field}: the answer and what the output has differ: {how}"));
         }
     }
+}
+
+/// The first of these fields that is a number.
+fn first_number(of: &Value, names: &[&str]) -> Option<u64> {
+    names.iter().find_map(|name| of[*name].as_u64())
 }
 
 /// Where a value first breaks its schema.

@@ -423,7 +423,6 @@ fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
 }
 
 fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
-    let of = |tool: &str| if tool.is_empty() { "the response".to_owned() } else { format!("the call of {tool:?}") };
     match missing {
         [] if whole.message.tool_calls.len() > before.message.tool_calls.len() => {
             "a call must follow, and its name is not known".to_owned()
@@ -434,12 +433,17 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
                 let found = missing.iter().filter(|one| one.begun == begun).map(|one| format!("{:?}", one.pointer));
                 found.collect::<Vec<_>>().join(", ")
             };
-            let what = match (list(true), list(false)) {
-                (begun, missing) if begun.is_empty() => format!("lacks {missing}"),
-                (begun, missing) if missing.is_empty() => format!("has begun {begun}, which is not whole"),
-                (begun, missing) => format!("has begun {begun}, which is not whole, and lacks {missing}"),
+            let begun = format!("has begun {}, which is not whole", list(true));
+            let lacks = format!("lacks {}", list(false));
+            let what = match (missing.iter().any(|one| one.begun), missing.iter().all(|one| one.begun)) {
+                (false, _) => lacks,
+                (true, true) => begun,
+                (true, false) => format!("{begun}, and {lacks}"),
             };
-            format!("{} {what}", of(&first.tool))
+            match &*first.tool {
+                "" => format!("the response {what}"),
+                tool => format!("the call of {tool:?} {what}"),
+            }
         }
     }
 }
