@@ -3,9 +3,20 @@
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 
-/// Gives an enum the function `name`, a word for each variant, which is also its JSON.
+/// Gives an enum the function `name`, a word for each variant, which is also its JSON. The enum may be declared with its words.
 #[macro_export]
 macro_rules! names {
+    ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$meta])*
+        pub enum $kind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        $crate::names! {
+            /// A stable lower-case name, which is also its JSON.
+            $kind { $($variant: $name,)* }
+        }
+    };
     ($(#[$doc:meta])* $kind:ident { $($variant:ident: $name:literal,)* }) => {
         impl $kind {
             $(#[$doc])*

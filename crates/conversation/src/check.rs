@@ -21,27 +21,19 @@ pub struct Finding {
     pub token: Option<usize>,
 }
 
-/// What does not go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FindingKind {
-    /// The end of the turn is no special token: what a model samples for it a user can write, too.
-    End,
-    /// Another marker is none.
-    Marker,
-    /// Ids turn by turn are not those of the whole conversation.
-    Seam,
-    /// The template changes what was sent.
-    Rewrite,
-}
-
 chatparse_base::names! {
-    /// A stable lower-case name, e.g. `seam`.
-    FindingKind {
-        End: "end",
-        Marker: "marker",
-        Seam: "seam",
-        Rewrite: "rewrite",
+    /// What does not go together.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum FindingKind {
+        /// The end of the turn is no special token: what a model samples for it a user can write, too.
+        End = "end",
+        /// Another marker is none.
+        Marker = "marker",
+        /// Ids turn by turn are not those of the whole conversation.
+        Seam = "seam",
+        /// The template changes what was sent.
+        Rewrite = "rewrite",
     }
 }
 

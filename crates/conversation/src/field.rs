@@ -4,40 +4,28 @@ use std::sync::Arc;
 
 use chatparse_stream::DeltaKind;
 
-/// What a token is a part of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FieldKind {
-    /// Sent: the template's own text.
-    Template,
-    /// Sent: text of a message, a tool or a variable.
-    Value,
-    /// Sampled: what no field has, such as markers, and the end of the turn.
-    #[default]
-    Markup,
-    /// Sampled: the reasoning.
-    Reasoning,
-    /// Sampled: the content.
-    Content,
-    /// Sampled: the name of a call.
-    ToolName,
-    /// Sampled: the id of a call.
-    ToolId,
-    /// Sampled: the arguments of a call.
-    ToolArguments,
-}
-
 chatparse_base::names! {
-    /// A stable lower-case name, e.g. `tool_arguments`.
-    FieldKind {
-        Template: "template",
-        Value: "value",
-        Markup: "markup",
-        Reasoning: "reasoning",
-        Content: "content",
-        ToolName: "tool_name",
-        ToolId: "tool_id",
-        ToolArguments: "tool_arguments",
+    /// What a token is a part of.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum FieldKind {
+        /// Sent: the template's own text.
+        Template = "template",
+        /// Sent: text of a message, a tool or a variable.
+        Value = "value",
+        /// Sampled: what no field has, such as markers, and the end of the turn.
+        #[default]
+        Markup = "markup",
+        /// Sampled: the reasoning.
+        Reasoning = "reasoning",
+        /// Sampled: the content.
+        Content = "content",
+        /// Sampled: the name of a call.
+        ToolName = "tool_name",
+        /// Sampled: the id of a call.
+        ToolId = "tool_id",
+        /// Sampled: the arguments of a call.
+        ToolArguments = "tool_arguments",
     }
 }
 

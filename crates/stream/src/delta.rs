@@ -4,50 +4,34 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// The part of the message that changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DeltaKind {
-    /// `reasoning_content`.
-    Reasoning,
-    /// `content`.
-    Content,
-    /// The name of a call; the first delta of each call, and its only one of this kind.
-    ToolName,
-    /// The id of a call, at most once.
-    ToolId,
-    /// A piece of a call's arguments, as JSON text.
-    ToolArguments,
-    /// The call is complete: its last delta, with an empty text, but for an id behind the call. An interrupted call has none.
-    ToolEnd,
-    /// This kind and the following occur after a rollback only. Remove the text from the end of `reasoning_content`.
-    ReasoningWithdrawn,
-    /// Remove the text from the end of `content`.
-    ContentWithdrawn,
-    /// Remove the last call, which has this name, with its id and its arguments.
-    CallWithdrawn,
-    /// Remove the id of a call.
-    ToolIdWithdrawn,
-    /// Remove the text from the end of a call's arguments.
-    ToolArgumentsWithdrawn,
-    /// The call is not complete any more.
-    ToolEndWithdrawn,
-}
-
 chatparse_base::names! {
-    /// A stable lower-case name, e.g. `tool_arguments`.
-    DeltaKind {
-        Reasoning: "reasoning",
-        Content: "content",
-        ToolName: "tool_name",
-        ToolId: "tool_id",
-        ToolArguments: "tool_arguments",
-        ToolEnd: "tool_end",
-        ReasoningWithdrawn: "reasoning_withdrawn",
-        ContentWithdrawn: "content_withdrawn",
-        CallWithdrawn: "call_withdrawn",
-        ToolIdWithdrawn: "tool_id_withdrawn",
-        ToolArgumentsWithdrawn: "tool_arguments_withdrawn",
-        ToolEndWithdrawn: "tool_end_withdrawn",
+    /// The part of the message that changes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum DeltaKind {
+        /// `reasoning_content`.
+        Reasoning = "reasoning",
+        /// `content`.
+        Content = "content",
+        /// The name of a call; the first delta of each call, and its only one of this kind.
+        ToolName = "tool_name",
+        /// The id of a call, at most once.
+        ToolId = "tool_id",
+        /// A piece of a call's arguments, as JSON text.
+        ToolArguments = "tool_arguments",
+        /// The call is complete: its last delta, with an empty text, but for an id behind the call. An interrupted call has none.
+        ToolEnd = "tool_end",
+        /// This kind and the following occur after a rollback only. Remove the text from the end of `reasoning_content`.
+        ReasoningWithdrawn = "reasoning_withdrawn",
+        /// Remove the text from the end of `content`.
+        ContentWithdrawn = "content_withdrawn",
+        /// Remove the last call, which has this name, with its id and its arguments.
+        CallWithdrawn = "call_withdrawn",
+        /// Remove the id of a call.
+        ToolIdWithdrawn = "tool_id_withdrawn",
+        /// Remove the text from the end of a call's arguments.
+        ToolArgumentsWithdrawn = "tool_arguments_withdrawn",
+        /// The call is not complete any more.
+        ToolEndWithdrawn = "tool_end_withdrawn",
     }
 }
 

@@ -4,45 +4,31 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 
-/// Whether an output matched its format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The whole output matched.
-    Complete,
-    /// The output was cut off, or ended at a place where the format does not, as inside of the reasoning: the message has what
-    /// was read.
-    Partial,
-    /// The output left the format. The rest was read as content and as calls in known dialects.
-    Recovered,
-}
-
 chatparse_base::names! {
-    /// `complete`, `partial` or `recovered`.
-    Status {
-        Complete: "complete",
-        Partial: "partial",
-        Recovered: "recovered",
+    /// Whether an output matched its format.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Status {
+        /// The whole output matched.
+        Complete = "complete",
+        /// The output was cut off, or ended at a place where the format does not, as inside of the reasoning: the message has what
+        /// was read.
+        Partial = "partial",
+        /// The output left the format. The rest was read as content and as calls in known dialects.
+        Recovered = "recovered",
     }
 }
 
-/// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CallOrigin {
-    /// In the template's format: at a place for calls, or after the marker of calls.
-    #[default]
-    Format,
-    /// In another dialect with a marker, or as a JSON object between tags or special tokens.
-    Dialect,
-    /// Without a marker: a JSON object or a Python call in running text, even if the template's calls look like that.
-    Bare,
-}
-
 chatparse_base::names! {
-    /// `format`, `dialect` or `bare`.
-    CallOrigin {
-        Format: "format",
-        Dialect: "dialect",
-        Bare: "bare",
+    /// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum CallOrigin {
+        /// In the template's format: at a place for calls, or after the marker of calls.
+        #[default]
+        Format = "format",
+        /// In another dialect with a marker, or as a JSON object between tags or special tokens.
+        Dialect = "dialect",
+        /// Without a marker: a JSON object or a Python call in running text, even if the template's calls look like that.
+        Bare = "bare",
     }
 }
 
@@ -61,45 +47,31 @@ pub struct CallReport {
     pub origin: CallOrigin,
 }
 
-/// The kind of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiagnosticKind {
-    /// From here on the output did not match the format, up to its end. What is unusual in front of that has diagnostics of its
-    /// own, so [`crate::Ended::left_at`] may be an earlier byte.
-    LeftFormat,
-    /// A call in another dialect than the template's, or at another place.
-    Dialect,
-    /// A call inside reasoning that was never closed.
-    CallInReasoning,
-    /// A call without its end.
-    UnfinishedCall,
-    /// A call of a tool that the request does not offer.
-    UnknownTool,
-    /// Arguments that are not a JSON object, or that violate the tool's schema.
-    InvalidArguments,
-    /// An argument that occurs more than once. JSON readers use the last one.
-    DuplicateArgument,
-    /// The parser's budget was used up here: the rest of the output is content.
-    Limit,
-    /// The output ends inside of the reasoning.
-    UnfinishedReasoning,
-    /// Arguments that were nearly JSON, as models spoil it; what the call has is the JSON that was meant.
-    MendedArguments,
-}
-
 chatparse_base::names! {
-    /// A stable lower-case name, e.g. `left_format`.
-    DiagnosticKind {
-        LeftFormat: "left_format",
-        Dialect: "dialect",
-        CallInReasoning: "call_in_reasoning",
-        UnfinishedCall: "unfinished_call",
-        UnknownTool: "unknown_tool",
-        InvalidArguments: "invalid_arguments",
-        DuplicateArgument: "duplicate_argument",
-        Limit: "limit",
-        UnfinishedReasoning: "unfinished_reasoning",
-        MendedArguments: "mended_arguments",
+    /// The kind of a diagnostic.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DiagnosticKind {
+        /// From here on the output did not match the format, up to its end. What is unusual in front of that has diagnostics of its
+        /// own, so [`crate::Ended::left_at`] may be an earlier byte.
+        LeftFormat = "left_format",
+        /// A call in another dialect than the template's, or at another place.
+        Dialect = "dialect",
+        /// A call inside reasoning that was never closed.
+        CallInReasoning = "call_in_reasoning",
+        /// A call without its end.
+        UnfinishedCall = "unfinished_call",
+        /// A call of a tool that the request does not offer.
+        UnknownTool = "unknown_tool",
+        /// Arguments that are not a JSON object, or that violate the tool's schema.
+        InvalidArguments = "invalid_arguments",
+        /// An argument that occurs more than once. JSON readers use the last one.
+        DuplicateArgument = "duplicate_argument",
+        /// The parser's budget was used up here: the rest of the output is content.
+        Limit = "limit",
+        /// The output ends inside of the reasoning.
+        UnfinishedReasoning = "unfinished_reasoning",
+        /// Arguments that were nearly JSON, as models spoil it; what the call has is the JSON that was meant.
+        MendedArguments = "mended_arguments",
     }
 }
 
@@ -123,23 +95,16 @@ fn as_pair<S: Serializer>(range: &Range<usize>, to: S) -> Result<S::Ok, S::Error
     [range.start, range.end].serialize(to)
 }
 
-/// The kind of an output's part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartKind {
-    /// Text of `reasoning_content`.
-    Reasoning,
-    /// Text of `content`.
-    Content,
-    /// A call.
-    Call,
-}
-
 chatparse_base::names! {
-    /// `reasoning`, `content` or `call`.
-    PartKind {
-        Reasoning: "reasoning",
-        Content: "content",
-        Call: "call",
+    /// The kind of an output's part.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PartKind {
+        /// Text of `reasoning_content`.
+        Reasoning = "reasoning",
+        /// Text of `content`.
+        Content = "content",
+        /// A call.
+        Call = "call",
     }
 }
 

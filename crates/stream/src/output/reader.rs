@@ -4,7 +4,7 @@
 //! white space. Arguments written one by one are assembled into an object: raw text becomes a JSON string that stays open until
 //! the value ends, and the object is closed with the call. A call without arguments has `{}`.
 //!
-//! Setting a reader back to a mark takes constant time: its stacks and texts keep what a mark needs.
+//! Setting a reader back to a mark takes constant time: a mark shares its stacks, and its texts keep what a mark needs.
 
 use std::ops::Range;
 

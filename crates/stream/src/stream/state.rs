@@ -17,33 +17,23 @@ use chatparse_learn::format::Tag;
 use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
 
-/// What an output is in the middle of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OpenPart {
-    /// Markers, punctuation and white space, of a call or between the parts of the message; and what may yet be that or text.
-    Markup,
-    /// Reasoning.
-    Reasoning,
-    /// Content.
-    Content,
-    /// The name of a call.
-    Name,
-    /// The name of an argument, or of a member of an object in one.
-    Key,
-    /// A value among a call's arguments.
-    Value,
-}
-
 chatparse_base::names! {
-    /// `markup`, `reasoning`, `content`, `name`, `key` or `value`.
-    OpenPart {
-        Markup: "markup",
-        Reasoning: "reasoning",
-        Content: "content",
-        Name: "name",
-        Key: "key",
-        Value: "value",
+    /// What an output is in the middle of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum OpenPart {
+        /// Markers, punctuation and white space, of a call or between the parts of the message; and what may yet be that or text.
+        Markup = "markup",
+        /// Reasoning.
+        Reasoning = "reasoning",
+        /// Content.
+        Content = "content",
+        /// The name of a call.
+        Name = "name",
+        /// The name of an argument, or of a member of an object in one.
+        Key = "key",
+        /// A value among a call's arguments.
+        Value = "value",
     }
 }
 
