@@ -16,33 +16,20 @@ const WIDTH: usize = 80;
 const NARROWEST: usize = 40;
 const WIDEST: usize = 120;
 
-/// The style of a text.
+/// The style of a text, with a terminal's number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    Plain,
+    Plain = 0,
     /// Headings and names.
-    Strong,
+    Strong = 1,
     /// Less important text.
-    Faint,
+    Faint = 2,
     /// Errors, and the first of two texts.
-    Red,
+    Red = 31,
     /// Success, and the second of two texts.
-    Green,
+    Green = 32,
     /// Names of calls.
-    Call,
-}
-
-impl Paint {
-    fn code(self) -> &'static str {
-        match self {
-            Paint::Plain => "",
-            Paint::Strong => "1",
-            Paint::Faint => "2",
-            Paint::Red => "31",
-            Paint::Green => "32",
-            Paint::Call => "36",
-        }
-    }
+    Call = 36,
 }
 
 /// The output of commands.
@@ -85,7 +72,7 @@ impl Screen {
         if !self.coloured || paint == Paint::Plain || text.is_empty() {
             return self.print(text);
         }
-        write!(self, "\x1b[{}m{text}\x1b[0m", paint.code());
+        write!(self, "\x1b[{}m{text}\x1b[0m", paint as u8);
     }
 
     /// Prints a name, and beside it, from this column on, a text that is wrapped at spaces.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 chatparse_base::names! {
     /// The part of the message that changes.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum DeltaKind {
         /// `reasoning_content`.
         Reasoning = "reasoning",

@@ -1,9 +1,7 @@
 //! The sources of a message's parts in the output, in the order of the output and by field.
 
-use std::collections::HashMap;
-use std::fmt;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use super::places::{Place, Places};
 use crate::delta::DeltaKind;
@@ -11,46 +9,50 @@ use crate::report::{OutputPart, PartKind};
 use chatparse_message::Message;
 use chatparse_peg::lossy;
 
-/// The spans of each field.
-type Fields = HashMap<(DeltaKind, usize), Vec<Range<usize>>>;
-
-/// Where the texts of a message came from.
-#[derive(Clone, Default)]
+/// Where the texts of a message came from, in bytes of the output.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sources {
-    places: Places,
-    prefill: usize,
-    parts: Vec<OutputPart>,
-    fields: OnceLock<Fields>,
+    /// All parts, in the order of the output.
+    pub parts: Vec<OutputPart>,
+    /// The spans of each field, in the order of its text.
+    fields: BTreeMap<(DeltaKind, usize), Vec<Range<usize>>>,
 }
 
 impl Sources {
-    /// For a message whose texts are at these places of the parsed text.
-    pub fn new(places: Places, prefill: usize, message: &Message, parsed: &[u8]) -> Self {
-        let mut sources = Sources { prefill, ..Sources::default() };
+    /// For a message whose texts are at these places of the parsed text, of which the first `prefill` bytes are not output.
+    pub fn new(places: &Places, prefill: usize, message: &Message, parsed: &[u8]) -> Self {
+        let Sources { mut parts, mut fields } = Sources::default();
         // How much of each text was assigned to parts.
         let (mut thought, mut said) = (0, 0);
-        let mut parts: Vec<OutputPart> = Vec::new();
         let mut calls = Vec::new();
         for Place { kind, call, span: place } in places.iter() {
-            let span = sources.in_output(&place);
+            // Reasoning of white space only is not shown.
+            if kind == DeltaKind::Reasoning && message.reasoning_content.is_empty() {
+                continue;
+            }
+            let span = place.start.saturating_sub(prefill)..place.end.saturating_sub(prefill);
+            let spans: &mut Vec<Range<usize>> = fields.entry((kind, call)).or_default();
+            match spans.last_mut() {
+                _ if span.is_empty() => {}
+                Some(last) if last.end == span.start => last.end = span.end,
+                _ => spans.push(span.clone()),
+            }
             let (part, text, given) = match kind {
-                // Reasoning of white space only is not shown.
-                DeltaKind::Reasoning if message.reasoning_content.is_empty() => continue,
                 DeltaKind::Reasoning => (PartKind::Reasoning, &message.reasoning_content, &mut thought),
                 DeltaKind::Content => (PartKind::Content, &message.content, &mut said),
+                DeltaKind::ToolName => {
+                    calls.push(parts.len());
+                    parts.push(OutputPart { kind: PartKind::Call, call, text: 0..0, span });
+                    continue;
+                }
                 _ => {
-                    sources.places.add(kind, call, place);
-                    if kind == DeltaKind::ToolName {
-                        calls.push(parts.len());
-                        parts.push(OutputPart { kind: PartKind::Call, call, text: 0..0, span });
-                    } else if let Some(part) = calls.get(call).and_then(|index| parts.get_mut(*index)) {
+                    if let Some(part) = calls.get(call).and_then(|index| parts.get_mut(*index)) {
                         part.span = part.span.start.min(span.start)..part.span.end.max(span.end);
                     }
                     continue;
                 }
             };
-            let from = std::mem::replace(given, end_of(text, *given, &parsed[place.clone()]));
-            sources.places.add(kind, call, place);
+            let from = std::mem::replace(given, end_of(text, *given, &parsed[place]));
             match parts.last_mut().filter(|last| last.kind == part) {
                 Some(last) => (last.text.end, last.span.end) = (*given, last.span.end.max(span.end)),
                 None => parts.push(OutputPart { kind: part, call: 0, text: from..*given, span }),
@@ -61,37 +63,17 @@ impl Sources {
                 last.text.end = text.len();
             }
         }
-        sources.parts = parts;
-        sources
+        Sources { parts, fields }
     }
 
-    /// All parts, in the order of the output.
-    pub fn parts(&self) -> &[OutputPart] {
-        &self.parts
-    }
-
-    /// The spans of one field, in the order of its text. The first call computes those of all fields.
+    /// The spans of one field.
     pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
-        let fields = self.fields.get_or_init(|| {
-            let mut fields = Fields::new();
-            for place in self.places.iter() {
-                let span = self.in_output(&place.span);
-                let spans = fields.entry((place.kind, place.call)).or_default();
-                match spans.last_mut() {
-                    _ if span.is_empty() => {}
-                    Some(last) if last.end == span.start => last.end = span.end,
-                    _ => spans.push(span),
-                }
-            }
-            fields
-        });
-        fields.get(&(kind, call)).map_or(&[], Vec::as_slice)
+        self.fields.get(&(kind, call)).map_or(&[], Vec::as_slice)
     }
 
     /// What no field has of an output of this length, in order. `gone`: what is no part of the message.
     pub fn structure(&self, length: usize, gone: &[Range<usize>]) -> Vec<Range<usize>> {
-        let fields = self.places.iter().map(|place| self.in_output(&place.span));
-        let mut fields: Vec<Range<usize>> = fields.chain(gone.iter().cloned()).collect();
+        let mut fields: Vec<Range<usize>> = self.fields.values().flatten().chain(gone).cloned().collect();
         chatparse_base::sort::by_key(&mut fields, |span| span.start);
         let (mut structure, mut from) = (Vec::new(), 0);
         for field in fields.into_iter().chain(std::iter::once(length..length)) {
@@ -101,24 +83,6 @@ impl Sources {
             from = from.max(field.end);
         }
         structure
-    }
-
-    fn in_output(&self, range: &Range<usize>) -> Range<usize> {
-        range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
-    }
-}
-
-impl PartialEq for Sources {
-    /// The other fields are derived.
-    fn eq(&self, other: &Self) -> bool {
-        (&self.places, self.prefill, &self.parts) == (&other.places, other.prefill, &other.parts)
-    }
-}
-
-impl fmt::Debug for Sources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places = self.places.iter().map(|Place { kind, call, span }| (kind.name(), call, span));
-        f.debug_list().entries(places).finish()
     }
 }
 

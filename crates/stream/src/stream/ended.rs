@@ -69,7 +69,7 @@ impl Ended {
         let (mut message, mut places, prefill) = (builder.message(output), builder.places(), builder.prefill);
         let settled = output::settle(incomplete, &mut message, &mut records, &mut places, output, prefill);
         Ended {
-            sources: Sources::new(places, prefill, &message, output),
+            sources: Sources::new(&places, prefill, &message, output),
             message,
             status,
             left_at,
@@ -86,7 +86,7 @@ impl Ended {
 
     /// The parts of the output in order: reasoning, text and calls.
     pub fn parts(&self) -> &[OutputPart] {
-        self.sources.parts()
+        &self.sources.parts
     }
 
     /// The bytes of the output that a field of the message came from, in the order of its text: of [`DeltaKind::Reasoning`]
