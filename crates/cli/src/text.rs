@@ -4,28 +4,23 @@ use serde_json::Value;
 
 /// `text` on one line: line breaks, tabs and other control characters as escapes.
 pub fn escaped(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' | '\\' => line.extend(c.escape_default()),
-            c if c.is_control() => line.extend(c.escape_unicode()),
-            c => line.push(c),
-        }
-    }
-    line
+    with_escapes(text, |c| c == '\\' || c.is_control())
 }
 
 /// `text` without characters that could move a terminal's cursor.
 pub fn tamed(text: &str) -> String {
-    let mut tame = String::with_capacity(text.len());
+    with_escapes(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+fn with_escapes(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
+    let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '\n' | '\t' => tame.push(c),
-            c if c.is_control() => tame.extend(c.escape_default()),
-            c => tame.push(c),
+        match is_escaped(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
         }
     }
-    tame
+    shown
 }
 
 /// `line` in pieces of at most `width` characters (at least one); escapes are not split.

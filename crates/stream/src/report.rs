@@ -91,7 +91,7 @@ pub struct Diagnostic {
 }
 
 /// As JSON, a range is its begin and its end.
-fn as_pair<S: Serializer>(range: &Range<usize>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_pair<S: Serializer>(range: &Range<usize>, to: S) -> Result<S::Ok, S::Error> {
     [range.start, range.end].serialize(to)
 }
 

@@ -85,10 +85,8 @@ impl Dialect {
         let starts = p.any_of(&self.starts);
         let Some(Named { before, behind }) = &self.named else { return starts };
         let names = p.shared("offered names", || p.one_of_tools(tools, |name| p.marker(name)));
-        let befores = before.iter().map(|before| p.marker(&**before));
-        p.choice(
-            befores.map(|before| p.sequence([before, names, p.marker(&**behind)])).chain([starts]).collect::<Vec<_>>(),
-        )
+        let named = before.iter().map(|before| p.sequence([p.marker(&**before), names, p.marker(&**behind)]));
+        p.choice(named.chain([starts]).collect::<Vec<_>>())
     }
 
     /// Its calls. `first`: the number of its first part.
