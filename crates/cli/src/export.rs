@@ -6,8 +6,6 @@ use crate::failure::Outcome;
 use crate::input::{self, Reading, Template};
 use crate::screen::Screen;
 
-const ENGINES: [Engine; 4] = Engine::ALL;
-
 /// Print a response template, made from a chat template
 ///
 /// Prints what was learnt from the chat template as a response template (version 1): the JSON that transformers looks for under
@@ -25,7 +23,7 @@ pub struct Export {
     #[arg(long, required = true)]
     response_template: bool,
     /// The program that will read it
-    #[arg(long = "for", value_name = "PROGRAM", default_value = "transformers", value_parser = ENGINES.map(Engine::name))]
+    #[arg(long = "for", value_name = "PROGRAM", default_value = "transformers", value_parser = Engine::ALL.map(Engine::name))]
     engine: String,
     #[command(flatten)]
     reading: Reading,

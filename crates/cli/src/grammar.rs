@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use chatparse::GrammarStyle;
 use chatparse::grammar::{self, Dialect, Recogniser};
 use clap::ValueHint;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
@@ -40,16 +39,11 @@ pub struct Grammar {
     #[arg(long, conflicts_with_all = ["dialect", "llama"])]
     check: bool,
     /// Also portable-gbnf (for XGrammar), lark (llguidance, XGrammar, vLLM) and structural-tag (XGrammar)
-    #[arg(long, value_name = "NAME", value_parser = dialects(), default_value = "gbnf")]
-    dialect: Dialect,
+    #[arg(long, value_name = "NAME", value_parser = Dialect::ALL.map(Dialect::name), default_value = "gbnf")]
+    dialect: String,
     /// Print exactly the rules that llama.cpp makes of the schema
     #[arg(long)]
     llama: bool,
-}
-
-fn dialects() -> impl TypedValueParser<Value = Dialect> {
-    PossibleValuesParser::new(Dialect::ALL.map(Dialect::name))
-        .map(|name| Dialect::find(&name).expect("the parser allows names only"))
 }
 
 impl Grammar {
@@ -59,17 +53,14 @@ impl Grammar {
             return check(file, self.text.as_deref(), screen);
         }
         let style = if self.llama { GrammarStyle::LlamaCpp } else { GrammarStyle::Faithful };
-        print(file, style, self.dialect, screen)
+        let dialect = Dialect::find(&self.dialect).unwrap_or(Dialect::Gbnf);
+        let schema = input::json(file)?;
+        let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
+        let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
+        screen.print(printed.text);
+        let report = grammar.report.iter().chain(&printed.report);
+        screen.notes(report.map(|entry| format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message)))
     }
-}
-
-fn print(file: &OsStr, style: GrammarStyle, dialect: Dialect, screen: &mut Screen) -> Outcome {
-    let schema = input::json(file)?;
-    let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
-    let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
-    screen.print(printed.text);
-    let report = grammar.report.iter().chain(&printed.report);
-    screen.notes(report.map(|entry| format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message)))
 }
 
 fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
