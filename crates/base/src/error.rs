@@ -4,33 +4,23 @@
 use std::fmt;
 use std::ops::Range;
 
-/// The class of an error. Hosts map it to a response code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The caller's input has the wrong shape: request JSON, an option, a text that is not UTF-8.
-    InvalidArgument,
-    /// The template does not parse, raises, or fails while it renders.
-    Template,
-    /// A JSON schema cannot be used.
-    Schema,
-    /// A limit of the library was reached: each is a constant of `limits`.
-    Limit,
-    /// A strict parse of output that does not match the format.
-    Parse,
-    /// A defect of this library.
-    Internal,
-}
-
 crate::names! {
-    /// A stable lower-case name, e.g. `invalid_argument`.
-    ErrorKind {
-        InvalidArgument: "invalid_argument",
-        Template: "template",
-        Schema: "schema",
-        Limit: "limit",
-        Parse: "parse",
-        Internal: "internal",
+    /// The class of an error. Hosts map it to a response code.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum ErrorKind {
+        /// The caller's input has the wrong shape: request JSON, an option, a text that is not UTF-8.
+        InvalidArgument = "invalid_argument",
+        /// The template does not parse, raises, or fails while it renders.
+        Template = "template",
+        /// A JSON schema cannot be used.
+        Schema = "schema",
+        /// A limit of the library was reached: each is a constant of `limits`.
+        Limit = "limit",
+        /// A strict parse of output that does not match the format.
+        Parse = "parse",
+        /// A defect of this library.
+        Internal = "internal",
     }
 }
 

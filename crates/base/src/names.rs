@@ -11,7 +11,6 @@ macro_rules! names {
         pub enum $kind {
             $($(#[$doc])* $variant,)*
         }
-
         $crate::names! {
             /// A stable lower-case name, which is also its JSON.
             $kind { $($variant: $name,)* }
