@@ -196,10 +196,10 @@ fn of_schema(scenario: &Value, schema: &Value) -> Answer<Value> {
         fields["accepts"] = accepts(&grammar, texts(&scenario["texts"]).map(Ok))?;
     }
     if faithful {
-        let entries = grammar.report.iter();
-        let entry =
-            entries.map(|entry| json!({"kind": entry.kind, "pointer": entry.pointer, "message": entry.message}));
-        fields["report"] = entry.collect();
+        let report = grammar.report.iter();
+        let report =
+            report.map(|entry| json!({"kind": entry.kind, "pointer": entry.pointer, "message": entry.message}));
+        fields["report"] = report.collect();
     }
     if scenario["dialects"] == true {
         fields["dialects"] = dialects(|dialect| grammar.print(dialect));
