@@ -11,7 +11,7 @@ use chatparse::chat::Constraint;
 use chatparse::lint::{self, Report};
 use chatparse::next::{Kind as TurnKind, Preserved};
 use chatparse::{ChatTemplate, Request};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::causes::causes;
 use crate::failure::{Failure, Outcome};
@@ -141,7 +141,7 @@ fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
     let stem = path.file_stem().filter(|_| path.extension().is_some_and(|end| end == "jinja"));
     let name = stem.map_or_else(|| input::name(word), |stem| stem.to_string_lossy().into_owned());
     let source = input::source(word)?;
-    let template = match input::compile(&source, reading, None)? {
+    let template = match input::compile(&source, reading, Value::Null) {
         Ok(template) => template,
         Err(error) => {
             let message = format!("cannot be read: {}", error.reason());

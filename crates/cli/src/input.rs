@@ -94,7 +94,9 @@ pub struct Source {
 impl Template {
     pub fn compiled(&self, reading: &Reading, described: Option<&Described>) -> Outcome<ChatTemplate> {
         let source = source(&self.template)?;
-        compile(&source, reading, described)?.map_err(|error| uncompiled(&self.template, &source, &error))
+        let described = described.and_then(|described| described.response_template.as_ref());
+        let described = described.map(|file| json(file)).transpose()?.unwrap_or_default();
+        compile(&source, reading, described).map_err(|error| uncompiled(&self.template, &source, &error))
     }
 }
 
@@ -124,22 +126,16 @@ fn beside(word: &OsStr) -> Vec<String> {
     chatparse::chat::special_tokens(&fields)
 }
 
-/// Compiles a template with the command's options.
-pub fn compile(
-    source: &Source,
-    reading: &Reading,
-    described: Option<&Described>,
-) -> Outcome<chatparse::Result<ChatTemplate>> {
+/// Compiles a template with the command's options. `described`: a response template, or null.
+pub fn compile(source: &Source, reading: &Reading, described: Value) -> chatparse::Result<ChatTemplate> {
     let mut options = source.options.clone();
     let Tokens { bos, eos, name } = &reading.tokens;
     for (option, given) in [(&mut options.bos, bos), (&mut options.eos, eos), (&mut options.name, name)] {
         given.iter().for_each(|given| option.clone_from(given));
     }
     options.learn_only = reading.learn_only;
-    if let Some(file) = described.and_then(|described| described.response_template.as_ref()) {
-        options.response_template = json(file)?;
-    }
-    Ok(ChatTemplate::with_options(&source.text, &options))
+    options.response_template = described;
+    ChatTemplate::with_options(&source.text, &options)
 }
 
 /// The error for a text that is not a template.

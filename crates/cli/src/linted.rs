@@ -30,7 +30,7 @@ impl Linted {
     pub fn of(word: &OsStr, reading: &Reading, check: &Check) -> Result<Self, Failure> {
         let name = input::name(word);
         let (failure, place) = match input::source(word) {
-            Ok(source) => match input::compile(&source, reading, None)? {
+            Ok(source) => match input::compile(&source, reading, Value::Null) {
                 Ok(template) => {
                     let tokenizer = check(&template)?;
                     return Ok(Linted { name, found: Ok(lint::lint(&template)), tokenizer });
