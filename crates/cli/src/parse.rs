@@ -171,7 +171,11 @@ impl View {
     fn delta(&mut self, delta: &Delta, screen: &mut Screen) {
         match self {
             View::Live(live) => live.delta(delta, screen),
-            View::Events => writeln!(screen, "{}", json!(delta)),
+            View::Events => {
+                let Delta { kind, call, text, span, .. } = delta;
+                let span = [span.start, span.end];
+                writeln!(screen, "{}", json!({"kind": kind, "call": call, "text": text, "span": span}));
+            }
             View::Message => {}
         }
     }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 chatparse_base::names! {
@@ -58,7 +57,7 @@ impl DeltaKind {
 
 /// One change of the message. Deltas only append, unless the caller rolls the stream back; all of them, applied in order,
 /// are the message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta<'a> {
     /// The part that changes.
     pub kind: DeltaKind,
@@ -68,7 +67,6 @@ pub struct Delta<'a> {
     pub text: &'a str,
     /// The bytes of the output that it came from; empty for text that the output does not have, such as an added closing
     /// brace.
-    #[serde(serialize_with = "crate::report::as_pair")]
     pub span: Range<usize>,
 }
 

@@ -91,7 +91,7 @@ pub struct Diagnostic {
 }
 
 /// As JSON, a range is its begin and its end.
-pub(crate) fn as_pair<S: Serializer>(range: &Range<usize>, to: S) -> Result<S::Ok, S::Error> {
+fn as_pair<S: Serializer>(range: &Range<usize>, to: S) -> Result<S::Ok, S::Error> {
     [range.start, range.end].serialize(to)
 }
 
