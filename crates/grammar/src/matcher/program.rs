@@ -74,7 +74,7 @@ pub(super) struct Program {
 impl Program {
     /// All rules match some text then, so each way that is open leads to an end.
     pub fn of(tree: &Tree) -> Result<Program> {
-        let mut program = Writer::written(&tree.living())?.program;
+        let mut program = Writer::written(&tree.living(), HashMap::new())?.program;
         program.steps.shrink_to_fit();
         Ok(program)
     }
@@ -103,11 +103,9 @@ impl Program {
         self.steps.len()
     }
 
-    /// The first step of each rule of a living tree, in order, and its body: that of a repeated part, too.
-    pub fn bodies(tree: &Tree) -> Result<Vec<(u32, &Node)>> {
-        let Writer { program, parts, .. } = Writer::written(tree)?;
-        let own = tree.used().into_iter().map(|rule| (rule, &tree.rules[rule]));
-        Ok(own.chain(parts).map(|(rule, body)| (program.rules[rule].0, body)).collect())
+    /// By step: what is left of its rule from there on, where a byte, a class or a rule may begin. Of a living tree.
+    pub fn rests(tree: &Tree, steps: impl IntoIterator<Item = u32>) -> Result<HashMap<u32, Option<Node>>> {
+        Ok(Writer::written(tree, steps.into_iter().map(|at| (at, None)).collect())?.rests)
     }
 
     /// Its memory in bytes.
@@ -123,14 +121,19 @@ struct Writer<'t> {
     known: HashMap<&'t Chars, u32>,
     /// Repeated parts that are rules here, so that their steps are written once.
     parts: Vec<(usize, &'t Node)>,
+    /// What follows in the rule that is being written, the last first: parts, and how often they come.
+    behind: Vec<(&'t [Node], u64, Option<u64>)>,
+    /// See [`Program::rests`].
+    rests: HashMap<u32, Option<Node>>,
 }
 
 impl<'t> Writer<'t> {
-    fn written(tree: &'t Tree) -> Result<Writer<'t>> {
+    fn written(tree: &'t Tree, rests: HashMap<u32, Option<Node>>) -> Result<Writer<'t>> {
         let nullable = tree.nullable();
         let rules = nullable.iter().map(|nullable| (0, *nullable)).collect();
         let program = Program { steps: Vec::new(), rules, classes: Vec::new(), root: 0 };
-        let mut writer = Writer { program, nullable, known: HashMap::new(), parts: Vec::new() };
+        let (known, parts, behind) = Default::default();
+        let mut writer = Writer { program, nullable, known, parts, behind, rests };
         for rule in tree.used() {
             writer.rule(rule, &tree.rules[rule])?;
         }
@@ -166,10 +169,36 @@ impl<'t> Writer<'t> {
         self.program.steps[at as usize] = Packed::of(step);
     }
 
+    /// Notes what is left of the rule from the next step on, if that is asked for: this, and what is behind it.
+    fn note(&mut self, own: impl FnOnce() -> Node) {
+        let at = self.here();
+        if let Some(rest @ None) = self.rests.get_mut(&at) {
+            let behind = self.behind.iter().rev();
+            let behind = behind.map(|(parts, min, max)| Node::sequence(parts.iter().cloned()).repeat(*min, *max));
+            *rest = Some(Node::sequence([own()].into_iter().chain(behind)));
+        }
+    }
+
+    /// Writes a part that is followed by others, so many times.
+    fn write_before(&mut self, part: &'t Node, last: bool, behind: (&'t [Node], u64, Option<u64>)) -> Result<()> {
+        self.behind.push(behind);
+        self.write(part, last)?;
+        self.behind.pop();
+        Ok(())
+    }
+
     /// Writes the steps of a part; `last`: its rule ends behind it. Nests as deep as the tree.
     fn write(&mut self, node: &'t Node, last: bool) -> Result<()> {
+        self.note(|| node.clone());
         match node {
-            Node::Text(text) => text.bytes().try_for_each(|byte| self.push(Step::Byte(byte)).map(|_| ()))?,
+            Node::Text(text) => {
+                for (at, byte) in text.bytes().enumerate() {
+                    if text.is_char_boundary(at) {
+                        self.note(|| Node::Text(text[at..].to_owned()));
+                    }
+                    self.push(Step::Byte(byte))?;
+                }
+            }
             Node::Class(chars) => {
                 let class = self.class(chars);
                 self.push(Step::Class(class))?;
@@ -180,8 +209,11 @@ impl<'t> Writer<'t> {
             }
             Node::Sequence(parts) if parts.is_empty() => {}
             Node::Sequence(parts) => {
-                let end = parts.len() - 1;
-                return parts.iter().enumerate().try_for_each(|(at, part)| self.write(part, last && at == end));
+                for (at, part) in parts.iter().enumerate() {
+                    let behind = &parts[at + 1..];
+                    self.write_before(part, last && behind.is_empty(), (behind, 1, Some(1)))?;
+                }
+                return Ok(());
             }
             Node::Choice(branches) => return self.choice(branches, last),
             Node::Repeat(part, min, max) => self.repeat(part, *min, *max)?,
@@ -211,35 +243,42 @@ impl<'t> Writer<'t> {
     }
 
     fn repeat(&mut self, part: &'t Node, min: u64, max: Option<u64>) -> Result<()> {
-        let rule = is_apart(part, min, max).then(|| {
+        let is_apart = !matches!(part, Node::Rule(_) | Node::Class(_)) && max.unwrap_or(min) > 1;
+        let rule = is_apart.then(|| {
             let rule = self.program.rules.len();
             self.program.rules.push((0, part.is_nullable(&self.nullable)));
             self.parts.push((rule, part));
             rule as u32
         });
-        let once = |writer: &mut Self| match rule {
+        // Once, and then so often.
+        let once = |writer: &mut Self, min: u64, max: Option<u64>| match rule {
             Some(rule) => writer.push(Step::Call(rule)).map(|_| ()),
-            None => writer.write(part, false),
+            None => writer.write_before(part, false, (std::slice::from_ref(part), min, max)),
         };
         let Some(max) = max else {
-            for _ in 1..min {
-                once(self)?;
+            for left in (2..=min).rev() {
+                self.note(|| part.clone().repeat(left, None));
+                once(self, left - 1, None)?;
             }
             let split = if min == 0 { Some(self.push(Step::Never)?) } else { None };
             let again = self.here();
-            once(self)?;
+            if min > 0 {
+                self.note(|| part.clone().repeat(1, None));
+            }
+            once(self, 0, None)?;
+            self.note(|| part.clone().repeat(0, None));
             self.push(Step::Split(again))?;
             let behind = self.here();
             split.into_iter().for_each(|split| self.set(split, Step::Split(behind)));
             return Ok(());
         };
-        for _ in 0..min {
-            once(self)?;
-        }
         let mut exits = Vec::new();
-        for _ in min..max {
-            exits.push(self.push(Step::Never)?);
-            once(self)?;
+        for done in 0..max {
+            self.note(|| part.clone().repeat(min.saturating_sub(done), Some(max - done)));
+            if done >= min {
+                exits.push(self.push(Step::Never)?);
+            }
+            once(self, min.saturating_sub(done + 1), Some(max - done - 1))?;
         }
         let behind = self.here();
         exits.into_iter().for_each(|exit| self.set(exit, Step::Split(behind)));
@@ -255,102 +294,6 @@ impl<'t> Writer<'t> {
             classes[class].heads = heads.fold(Bytes::NONE, |all, byte| all.or(Bytes::byte(byte)));
             class as u32
         })
-    }
-}
-
-/// Whether a repeated part is a rule of its own.
-fn is_apart(part: &Node, min: u64, max: Option<u64>) -> bool {
-    !matches!(part, Node::Rule(_) | Node::Class(_)) && max.unwrap_or(min) > 1
-}
-
-/// The number of steps that [`Writer::write`] writes of a part.
-fn steps_of(node: &Node, last: bool) -> usize {
-    let end = usize::from(last);
-    match node {
-        Node::Text(text) => text.len() + end,
-        Node::Class(_) => 1 + end,
-        Node::Rule(_) => 1,
-        Node::Sequence(parts) => match parts.split_last() {
-            Some((end, parts)) => parts.iter().map(|part| steps_of(part, false)).sum::<usize>() + steps_of(end, last),
-            None => end,
-        },
-        Node::Choice(branches) => {
-            let all: usize = branches.iter().map(|branch| steps_of(branch, last) + 1 + usize::from(!last)).sum();
-            all.saturating_sub(1 + usize::from(!last)).max(1)
-        }
-        Node::Repeat(part, min, max) => {
-            let once = if is_apart(part, *min, *max) { 1 } else { steps_of(part, false) };
-            let (least, more) = (*min as usize, max.map(|max| (max - min) as usize));
-            end + match more {
-                Some(more) => least * once + more * (once + 1),
-                None => least.max(1) * once + 1 + usize::from(least == 0),
-            }
-        }
-    }
-}
-
-/// What is left of a part behind its first `at` steps, which end where a byte, a class or a rule may begin. `None` inside of a
-/// character.
-pub(super) fn rest_of(node: &Node, at: usize, last: bool) -> Option<Node> {
-    if at == 0 {
-        return Some(node.clone());
-    }
-    match node {
-        Node::Text(text) if at < text.len() => text.get(at..).map(|rest| Node::text(rest.to_owned())),
-        Node::Text(_) | Node::Class(_) | Node::Rule(_) => Some(Node::EMPTY),
-        Node::Sequence(parts) => {
-            let mut left = at;
-            for (number, part) in parts.iter().enumerate() {
-                let (behind, last) = (&parts[number + 1..], last && number + 1 == parts.len());
-                match left.checked_sub(steps_of(part, last)) {
-                    Some(more) => left = more,
-                    None => {
-                        let rest = rest_of(part, left, last)?;
-                        return Some(Node::sequence([rest].into_iter().chain(behind.iter().cloned())));
-                    }
-                }
-            }
-            Some(Node::EMPTY)
-        }
-        Node::Choice(branches) => {
-            let mut left = at;
-            for (number, branch) in branches.iter().enumerate() {
-                if left == 0 {
-                    return Some(Node::choice(branches[number..].iter().cloned()));
-                }
-                left -= usize::from(number + 1 < branches.len());
-                match left.checked_sub(steps_of(branch, last)) {
-                    // The jump behind it.
-                    Some(0) if !last => return Some(Node::EMPTY),
-                    Some(more) => left = more - usize::from(!last),
-                    None => return rest_of(branch, left, last),
-                }
-            }
-            Some(Node::EMPTY)
-        }
-        Node::Repeat(part, min, max) => {
-            let once = if is_apart(part, *min, *max) { 1 } else { steps_of(part, false) };
-            let again = |done: u64| (**part).clone().repeat(min.saturating_sub(done), max.map(|max| max - done));
-            let (mut left, mut done) = (at, 0);
-            while max.is_none_or(|max| done < max) {
-                // Behind the copies that must be there: a step that goes on, or over the rest.
-                let splits = if max.is_some() { done >= *min } else { *min == 0 };
-                if left == 0 {
-                    return Some(again(done));
-                }
-                left -= usize::from(splits);
-                done += 1;
-                match left.checked_sub(once) {
-                    None => return Some(Node::sequence([rest_of(part, left, false)?, again(done)])),
-                    // The last copy of an open repetition comes again.
-                    Some(more) if max.is_none() && done >= *min => {
-                        return Some(if more == 0 { again(done) } else { Node::EMPTY });
-                    }
-                    Some(more) => left = more,
-                }
-            }
-            Some(Node::EMPTY)
-        }
     }
 }
 

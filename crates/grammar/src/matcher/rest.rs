@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::cache::{Cache, Place, ROOT, Waiter};
-use super::program::{Program, Step, rest_of};
+use super::program::{Program, Step};
 use crate::text::tree::{Node, Tree};
 use chatparse_base::{Error, Result, limits};
 
@@ -141,21 +141,17 @@ fn end(costs: &[u32], ends: &HashMap<u32, (u32, Waiter)>, at: u32, back: u32) ->
 /// [`chatparse_base::ErrorKind::InvalidArgument`] inside of a character.
 pub(super) fn rest(tree: &Tree, cache: &Cache, set: u32) -> Result<Tree> {
     let tree = tree.living();
-    let mut bodies = Program::bodies(&tree)?;
-    bodies.sort_unstable_by_key(|(begin, _)| *begin);
-    let inside = || Error::invalid("matcher: a grammar cannot begin inside a character");
-    let rest = |at: u32| {
-        let body = bodies.partition_point(|(begin, _)| *begin <= at);
-        let (begin, body) = bodies[body.saturating_sub(1)];
-        rest_of(body, (at - begin) as usize, true).ok_or_else(inside)
-    };
-    let mut left = Tree::clone(&tree);
     let returns = cache.returns_of(set);
+    let waiting = returns.iter().flat_map(|back| cache.waiters_of(*back)).map(|waiter| waiter.0);
+    let rests = Program::rests(&tree, cache.places_of(set).iter().map(|place| place.at).chain(waiting))?;
+    let inside = || Error::invalid("matcher: a grammar cannot begin inside a character");
+    let mut left = Tree::clone(&tree);
     let outer = returns.into_iter().filter(|back| *back != ROOT);
     let rules: HashMap<u32, usize> = outer.map(|back| (back, left.add("rest", Node::EMPTY))).collect();
     let followed = |at: u32, back: u32| {
         let behind = rules.get(&back).map(|rule| Node::Rule(*rule));
-        Ok(Node::sequence([rest(at)?].into_iter().chain(behind)))
+        let rest = rests[&at].clone().ok_or_else(inside)?;
+        Ok(Node::sequence([rest].into_iter().chain(behind)))
     };
     for (back, rule) in &rules {
         let waiters = cache.waiters_of(*back).iter().map(|(at, back)| followed(*at, *back));
