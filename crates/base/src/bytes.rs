@@ -51,9 +51,14 @@ impl Bytes {
     }
 
     pub fn byte(byte: u8) -> Bytes {
-        let mut bytes = Bytes::default();
-        bytes.0[usize::from(byte >> 6)] = 1 << (byte & 63);
-        bytes
+        Bytes::range(byte, byte)
+    }
+}
+
+/// The bytes of all sets.
+impl FromIterator<Bytes> for Bytes {
+    fn from_iter<I: IntoIterator<Item = Bytes>>(sets: I) -> Bytes {
+        sets.into_iter().fold(Bytes::NONE, Bytes::or)
     }
 }
 

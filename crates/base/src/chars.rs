@@ -120,7 +120,7 @@ impl Chars {
 
     /// The first bytes of its characters.
     pub fn heads(&self) -> Bytes {
-        self.as_chars().fold(Bytes::NONE, |all, (low, high)| all.or(Bytes::heads(low, high)))
+        self.as_chars().map(|(low, high)| Bytes::heads(low, high)).collect()
     }
 
     /// The ranges to print, and whether they are those of the complement: those that are shorter. The set of all characters

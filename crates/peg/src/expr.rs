@@ -298,7 +298,7 @@ impl Expr {
     /// The bytes of such names.
     pub fn in_names() -> Bytes {
         let ranges = [(b'-', b'.'), (b'0', b'9'), (b'A', b'Z'), (b'_', b'_'), (b'a', b'z')];
-        ranges.into_iter().fold(Bytes::NONE, |all, (low, high)| all.or(Bytes::range(low, high)))
+        ranges.into_iter().map(|(low, high)| Bytes::range(low, high)).collect()
     }
 
     /// The direct children.
@@ -420,11 +420,6 @@ impl Arena {
                 Some(always)
             }
             Expr::Repeat(child, min, _) => Some(below(*child)? && *min > 0),
-            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Tolerated(child) | Expr::Excluding(child, _) => {
-                below(*child)
-            }
-            Expr::Rule { child, .. } | Expr::Gbnf(child, _) | Expr::Written(child, _) => below(*child),
-            Expr::Schema(value) => below(value.child),
             Expr::Named { child, name, .. } => {
                 let known = into.texts.len();
                 let must = self.firsts(*child, into, depth + 1)?;
@@ -443,7 +438,9 @@ impl Arena {
                 into.rules.insert(rule, must);
                 Some(must)
             }
-            _ => None,
+            Expr::Unordered(..) => None,
+            // Others have one child, or begin with anything.
+            other => below(*other.child_list().first()?),
         }
     }
 

@@ -85,7 +85,7 @@ impl First {
 /// The first bytes of the characters of a set. May include others above ASCII.
 fn heads(set: &CharSet) -> Bytes {
     let ranges = set.ranges.iter().filter(|(low, high)| low <= high);
-    let all = ranges.fold(Bytes::default(), |bytes, &(low, high)| bytes.or(Bytes::heads(low, high)));
+    let all: Bytes = ranges.map(|&(low, high)| Bytes::heads(low, high)).collect();
     if set.negated { all.negated().or(Bytes::WIDE) } else { all }
 }
 

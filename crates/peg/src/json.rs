@@ -2,38 +2,24 @@
 
 use super::builder::Builder;
 use super::expr::ExprId;
+use super::python::{JSON, WORDS};
 
 impl Builder {
     /// Any JSON value.
     pub fn json(&self) -> ExprId {
-        const NAME: &str = "json-value";
-        if self.is_defined(NAME) {
-            return self.reference(NAME);
-        }
-        let member =
-            self.sequence([self.json_string(), self.space(), self.literal(":"), self.space(), self.reference(NAME)]);
-        let value = self.choice([
-            self.json_container("json-object", ["{", "}"], member),
-            self.json_container("json-array", ["[", "]"], self.reference(NAME)),
-            self.json_string(),
-            self.json_number(),
-            self.literal("true"),
-            self.literal("false"),
-            self.literal("null"),
-        ]);
-        self.rule(NAME, value)
+        self.python_value(JSON, &WORDS[..3], &|| self.json_string(), &|_| Vec::new())
     }
 
     /// Any JSON object.
     pub fn json_object(&self) -> ExprId {
         self.json();
-        self.reference("json-object")
+        self.reference(JSON[1])
     }
 
     /// Any JSON array.
     pub fn json_array(&self) -> ExprId {
         self.json();
-        self.reference("json-array")
+        self.reference(JSON[2])
     }
 
     /// A JSON string, quotes included. If the arena already defines a rule `json-string`, that rule is used, also inside

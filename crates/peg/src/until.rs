@@ -99,8 +99,7 @@ enum Heads {
 
 /// The bytes that may stand behind the first one; all, if a marker has no other.
 fn seconds(markers: &[SmolStr]) -> Bytes {
-    let second = |marker: &SmolStr| marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second));
-    markers.iter().fold(Bytes::default(), |all, marker| all.or(second(marker)))
+    markers.iter().map(|marker| marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second))).collect()
 }
 
 /// Many first bytes, each with the bytes that may stand behind it: most that begin nothing are passed over at once.

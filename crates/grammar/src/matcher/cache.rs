@@ -300,7 +300,7 @@ impl Cache {
 
     /// The bytes that may follow.
     pub fn allowed(&self, program: &Program, set: u32) -> Bytes {
-        self.places_of(set).iter().fold(Bytes::NONE, |all, place| all.or(bytes_of(place, program)))
+        self.places_of(set).iter().map(|place| bytes_of(place, program)).collect()
     }
 
     pub fn is_full(&self) -> bool {

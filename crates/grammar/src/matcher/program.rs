@@ -291,7 +291,7 @@ impl<'t> Writer<'t> {
             classes.push(Class { chars: chars.clone(), heads: Bytes::NONE });
             let class = classes.len() - 1;
             let heads = (0..=u8::MAX).filter(|byte| classes[class].after(0, *byte).is_some());
-            classes[class].heads = heads.fold(Bytes::NONE, |all, byte| all.or(Bytes::byte(byte)));
+            classes[class].heads = heads.map(Bytes::byte).collect();
             class as u32
         })
     }
@@ -360,9 +360,7 @@ impl Class {
         match within {
             0 => self.heads,
             _ if within & ANY != 0 => Bytes::range(0x80, 0xBF),
-            _ => (0x80..=0xBF)
-                .filter(|byte| self.after(within, *byte).is_some())
-                .fold(Bytes::NONE, |all, byte| all.or(Bytes::byte(byte))),
+            _ => (0x80..=0xBF).filter(|byte| self.after(within, *byte).is_some()).map(Bytes::byte).collect(),
         }
     }
 }

@@ -89,8 +89,7 @@ impl<'c> Lexer<'c> {
             }
             for (token, longer) in &scan.longer {
                 let next = self.place(behind[token].iter().copied());
-                let mut bytes = Bytes::default();
-                next.iter().for_each(|(token, _)| bytes = bytes.or(self.first[*token]));
+                let bytes: Bytes = next.iter().map(|(token, _)| self.first[*token]).collect();
                 self.confused.extend(longer.iter().filter(|(_, on)| on.meets(bytes)).map(|(other, _)| *other));
             }
         }
@@ -366,11 +365,8 @@ impl<'c> Machine<'c> {
     }
 
     fn first(&self, token: usize) -> Bytes {
-        let mut bytes = Bytes::default();
-        for state in self.closed(vec![self.starts[token]]) {
-            self.states[state].moves.iter().for_each(|(set, _)| bytes = bytes.or(set.heads()));
-        }
-        bytes
+        let states = self.closed(vec![self.starts[token]]);
+        states.into_iter().flat_map(|state| &self.states[state].moves).map(|(set, _)| set.heads()).collect()
     }
 
     /// Follows all of `tokens` at once. `None` if that takes more steps than are left.

@@ -6,34 +6,18 @@ use smol_str::SmolStr;
 
 use crate::rules::primitive::no_character;
 use crate::rules::rule::Rule;
-use crate::text::fixpoint::{Fact, Fixpoint};
+use crate::text::tree::{Node, Tree};
 
 /// The names of the rules that match no text. References to other rules count as matching one.
 pub(crate) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet<SmolStr> {
     let rules: Vec<(&SmolStr, &Rule)> = rules.collect();
-    let numbers: HashMap<&SmolStr, usize> =
-        rules.iter().enumerate().map(|(number, (name, _))| (*name, number)).collect();
-    let mut facts = Fixpoint::of_rules(rules.len());
-    for (number, (_, rule)) in rules.iter().enumerate() {
-        let matches = matches(rule, &numbers, &mut facts);
-        facts.follows(number, matches);
-    }
-    let live = facts.solve();
-    rules.into_iter().zip(live).filter(|(_, live)| !live).map(|((name, _), _)| name.clone()).collect()
-}
-
-fn matches(rule: &Rule, numbers: &HashMap<&SmolStr, usize>, facts: &mut Fixpoint) -> Fact {
-    match rule {
-        Rule::Reference(name) => numbers.get(name).map_or(Fact::Always, |number| Fact::Number(*number)),
-        Rule::Sequence(parts) | Rule::Choice(parts) => {
-            let parts: Vec<Fact> = parts.iter().map(|part| matches(part, numbers, facts)).collect();
-            if matches!(rule, Rule::Sequence(_)) { facts.all(parts) } else { facts.any(parts) }
-        }
-        Rule::Repeat(_, bounds) if bounds.min == 0 => Fact::Always,
-        Rule::Group(body, _) | Rule::Repeat(body, _) => matches(body, numbers, facts),
-        rule if *rule == no_character() => facts.never(),
-        _ => Fact::Always,
-    }
+    let numbers: HashMap<&str, usize> = rules.iter().map(|(name, _)| name.as_str()).zip(0..).collect();
+    // Behind all of them, one that stands for others.
+    let number = |name: &str| Some(numbers.get(name).copied().unwrap_or(rules.len()));
+    let nodes = rules.iter().map(|(_, rule)| rule.node(&number)).chain([Ok(Node::EMPTY)]);
+    let Ok(nodes) = nodes.collect() else { return HashSet::new() };
+    let matching = Tree { names: Vec::new(), rules: nodes, root: 0 }.matching();
+    rules.into_iter().zip(matching).filter(|(_, matching)| !matching).map(|((name, _), _)| name.clone()).collect()
 }
 
 /// A rule without what cannot match because of dead rules; `None` if nothing is left.
