@@ -24,11 +24,7 @@ pub use formats::from_peg::{SectionRoot, TextSections, from_arena, linked};
 pub use matcher::recogniser::Recogniser;
 pub use matcher::{ByteSet, Matcher};
 pub use print::{Dialect, Printed, Start};
-pub use rules::builder::Builder;
-pub use rules::report::{Fidelity, FidelityKind};
-pub use rules::rule::spelled;
-pub use rules::rule::{Bounds, Pad, Rule};
-pub use rules::section::{Grammar, Section};
+pub use rules::{Bounds, Builder, Fidelity, FidelityKind, Grammar, Pad, Rule, Section, spelled};
 pub use text::sample::Walk;
 
 use serde::Serialize;

@@ -3,8 +3,7 @@
 use smol_str::SmolStr;
 
 use super::expr::{Arena, Expr, ExprId};
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, limits};
 
 /// The result of checking an arena.
 pub(super) struct Checked {

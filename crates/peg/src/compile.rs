@@ -17,8 +17,7 @@ use super::program::{Begin, Bounds, Late, Op, Program, Test};
 use super::select::{Rest, Table};
 use super::until::Markers;
 use chatparse_base::bytes::Bytes;
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, limits};
 
 /// The number of adjacent alternatives from which on a choice uses one table for all. For fewer, trying them in turn is as
 /// fast.

@@ -6,7 +6,7 @@ use smol_str::{SmolStr, format_smolstr};
 use super::conjunction::Conjunction;
 use super::places::Part;
 use super::{Lowering, below, comma, counted, space};
-use crate::rules::rule::Rule;
+use crate::rules::Rule;
 use crate::schema::Keywords;
 use crate::valid;
 use chatparse_base::Result;
@@ -38,7 +38,7 @@ impl<'a> Contained<'a> {
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for arrays; `None` if no array fits.
-    pub(super) fn array(&mut self, all: &Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
+    pub fn array(&mut self, all: &Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
         let min = counted(all, "minItems", u64::max).unwrap_or(0);
         let max = counted(all, "maxItems", u64::min);
         let (min, mut max) = self.bounds(all, (min, max), ("minItems", "maxItems"));
@@ -277,12 +277,12 @@ fn bracketed(inside: Rule) -> Rule {
 }
 
 /// A comma and an item, which may be repeated.
-pub(super) fn more(item: Rule) -> Rule {
+pub fn more(item: Rule) -> Rule {
     Rule::sequence([comma(), item]).group()
 }
 
 /// A repetition with commas in between.
-pub(super) fn listed(item: Rule, min: u64, max: Option<u64>) -> Rule {
+pub fn listed(item: Rule, min: u64, max: Option<u64>) -> Rule {
     if max == Some(0) {
         return Rule::Empty;
     }

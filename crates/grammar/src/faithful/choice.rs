@@ -7,16 +7,15 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::conjunction::{Branches, Conjunction};
 use super::{Lowering, Undeclared, types};
-use crate::rules::rule::Rule;
-use chatparse_base::Result;
-use chatparse_base::limits;
+use crate::rules::Rule;
+use chatparse_base::{Result, limits};
 
 /// The maximum number of branches that are compared with each other.
 const COMPARED: usize = 64;
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for schemas with choices; `None` if there are none.
-    pub(super) fn chosen(&mut self, all: &mut Conjunction<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
+    pub fn chosen(&mut self, all: &mut Conjunction<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
         let mut combinations = 1_usize;
         let mut kept = Vec::new();
         for choice in std::mem::take(&mut all.choices) {

@@ -15,7 +15,7 @@ use chatparse_base::number;
 
 /// A choice between sets of schemas.
 #[derive(Debug)]
-pub(super) struct Condition<'a> {
+pub struct Condition<'a> {
     /// The keyword that it stands for.
     pub key: &'static str,
     /// Sets of schemas; one of them holds.
@@ -26,7 +26,7 @@ pub(super) struct Condition<'a> {
 
 /// A schema of a branch.
 #[derive(Debug)]
-pub(super) enum Piece<'a> {
+pub enum Piece<'a> {
     /// In the document: the schema under this key, or in the map or list under it.
     Key(&'a str, &'a Value),
     Named(&'a str, &'a str, &'a Value),
@@ -36,7 +36,7 @@ pub(super) enum Piece<'a> {
 
 /// The conditions of a document, by the addresses of their schemas.
 #[derive(Debug, Default)]
-pub(super) struct Conditions<'a> {
+pub struct Conditions<'a> {
     all: HashMap<*const Value, Vec<Condition<'a>>>,
     /// By the address of the list: the branches of a `oneOf`, each without what the others allow.
     exclusive: HashMap<*const Value, Condition<'a>>,

@@ -10,7 +10,7 @@ use crate::schema::Keywords;
 
 /// Schemas that must all hold. References and `allOf` are resolved: their targets are among the parts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Conjunction<'a> {
+pub struct Conjunction<'a> {
     /// Objects with keywords, without duplicates.
     pub parts: Vec<Part<'a>>,
     /// Choices, of each of which one branch must hold.
@@ -31,7 +31,7 @@ pub(super) struct Conjunction<'a> {
 
 /// An `anyOf` or `oneOf`, or a condition.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choice<'a> {
+pub struct Choice<'a> {
     pub part: Part<'a>,
     pub key: &'static str,
     pub branches: Branches<'a>,
@@ -41,7 +41,7 @@ pub(super) struct Choice<'a> {
 
 /// The branches of a choice.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Branches<'a> {
+pub enum Branches<'a> {
     Listed(&'a [Value]),
     Of(&'a Condition<'a>),
 }
@@ -78,7 +78,7 @@ enum Step<'a> {
 }
 
 /// Identifies a [`Conjunction`]: the addresses of its schemas and choices, with the ways to them, and whether it is outer.
-pub(super) type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>, bool);
+pub type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>, bool);
 
 impl<'a> Conjunction<'a> {
     pub fn of(places: &mut SchemaLocations<'a>, schemas: impl IntoIterator<Item = Part<'a>>) -> Conjunction<'a> {

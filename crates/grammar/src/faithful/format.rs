@@ -2,7 +2,7 @@
 
 /// How exact a pattern is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub enum Known {
     /// The pattern is exact.
     Exactly,
     /// The pattern allows more.
@@ -12,7 +12,7 @@ pub(super) enum Known {
 }
 
 /// The pattern of a standard format, as one or several branches without anchors; `None` for other names.
-pub(super) fn pattern(name: &str) -> Option<(String, Known)> {
+pub fn pattern(name: &str) -> Option<(String, Known)> {
     let hostname = format!("{LABEL}(\\.{LABEL})*");
     let exactly = |pattern: String| Some((format!("^({pattern})$"), Known::Exactly));
     let wider = |pattern: String| Some((format!("^({pattern})$"), Known::Wider));

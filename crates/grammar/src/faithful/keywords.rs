@@ -8,7 +8,7 @@ use super::{Lowering, types};
 use crate::schema::{Draft, Keywords};
 
 /// The types that the keywords of all parts apply to.
-pub(super) fn types_of_keywords(all: &Conjunction) -> u8 {
+pub fn types_of_keywords(all: &Conjunction) -> u8 {
     let of_type = if all.keywords().any(|(_, keywords)| has_schemas_as_types(keywords)) { types::ALL } else { 0 };
     let given = all.keywords().flat_map(|(_, keywords)| keywords.fields.keys());
     given.fold(of_type, |constrained, key| constrained | types_of_keyword(key))
@@ -57,7 +57,7 @@ const UNFOLLOWED: &[&str] = &[
 
 impl<'a> Lowering<'_, 'a> {
     /// Reports the keywords that no rule expresses.
-    pub(super) fn left_out(&mut self, all: &Conjunction<'a>, types: u8) {
+    pub fn left_out(&mut self, all: &Conjunction<'a>, types: u8) {
         for (part, keywords) in all.keywords() {
             if has_schemas_as_types(keywords) {
                 let message = "types that are schemas are not followed by the grammar";

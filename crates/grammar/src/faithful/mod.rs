@@ -33,14 +33,11 @@ use self::keywords::types_of_keywords;
 use self::not::excluded_types;
 use self::places::{Part, Place, SchemaLocations};
 use crate::regular::{Dfa, StateBudget};
-use crate::rules::builder::{Builder, clean};
 use crate::rules::primitive::{self, blank as space, comma, no_character};
-use crate::rules::report::{Fidelity, FidelityKind, Notes};
-use crate::rules::rule::Rule;
+use crate::rules::{Builder, Fidelity, FidelityKind, Notes, Rule, clean};
 use crate::schema::{Base, Document, refused};
 use crate::valid::Checker;
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, limits};
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{Literals, Notation};
 
@@ -58,7 +55,7 @@ pub enum Undeclared {
 
 /// Which of a schema's values a rule has, and how they are written.
 #[derive(Clone, Debug)]
-pub(crate) struct Writing<'m> {
+pub struct Writing<'m> {
     pub notation: Notation,
     /// For [`Notation::Text`]: the markers that end the text, and what else may not be in it.
     pub ends: [&'m [SmolStr]; 2],
@@ -83,7 +80,7 @@ impl Writing<'_> {
 
 /// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
 /// in `root`.
-pub(super) fn add(
+pub fn add(
     builder: &mut Builder,
     name: &str,
     schema: &Value,

@@ -7,10 +7,10 @@ use crate::regular::Pattern;
 use crate::schema::{Draft, Keywords};
 
 /// Annotations.
-pub(super) const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
+pub const ANNOTATIONS: &[&str] = &["title", "description", "default", "examples", "$comment", "deprecated"];
 
 /// The types that a `not` excludes.
-pub(super) fn excluded_types(not: &Value, draft: Draft) -> u8 {
+pub fn excluded_types(not: &Value, draft: Draft) -> u8 {
     match not {
         Value::Bool(true) => types::ALL,
         Value::Object(fields) if has_only(Keywords { fields, draft }, &["type"]) => {
@@ -21,7 +21,7 @@ pub(super) fn excluded_types(not: &Value, draft: Draft) -> u8 {
 }
 
 /// The property that a `not` excludes, if it excludes nothing else.
-pub(super) fn forbidden(not: &Value, draft: Draft) -> Option<&str> {
+pub fn forbidden(not: &Value, draft: Draft) -> Option<&str> {
     let fields = not.as_object()?;
     let is_neutral = |(key, value): (&String, &Value)| match key.as_str() {
         "required" => true,
@@ -35,7 +35,7 @@ pub(super) fn forbidden(not: &Value, draft: Draft) -> Option<&str> {
 }
 
 /// The pattern that a `not` excludes, if it says nothing else of texts.
-pub(super) fn not_matching(not: &Value, draft: Draft) -> Option<Pattern> {
+pub fn not_matching(not: &Value, draft: Draft) -> Option<Pattern> {
     let fields = not.as_object().filter(|fields| has_only(Keywords { fields, draft }, &["pattern", "type"]))?;
     let is_text =
         fields.get("type").is_none_or(|given| types::of(given).is_some_and(|types| types & types::STRING != 0));
@@ -44,18 +44,18 @@ pub(super) fn not_matching(not: &Value, draft: Draft) -> Option<Pattern> {
 }
 
 /// The strings that a `not` excludes; `None` if it excludes other values.
-pub(super) fn excluded(not: &Value, draft: Draft) -> Option<Vec<&str>> {
+pub fn excluded(not: &Value, draft: Draft) -> Option<Vec<&str>> {
     let listed = Keywords { fields: not.as_object()?, draft }.listed()?;
     Some(listed.iter().filter_map(Value::as_str).collect())
 }
 
 /// Whether a schema has only these keywords and annotations.
-pub(super) fn has_only(keywords: Keywords, keys: &[&str]) -> bool {
+pub fn has_only(keywords: Keywords, keys: &[&str]) -> bool {
     let is_one = |key: &str| keys.contains(&key) || ANNOTATIONS.contains(&key) || !keywords.draft.knows(key);
     keywords.fields.keys().all(|key| is_one(key))
 }
 
 /// Whether a schema obviously allows any value.
-pub(super) fn is_free(schema: &Value) -> bool {
+pub fn is_free(schema: &Value) -> bool {
     *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
 }

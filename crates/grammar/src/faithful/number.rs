@@ -6,7 +6,7 @@ use super::conjunction::Conjunction;
 use super::range::{Digits, Range};
 use super::{Lowering, types};
 use crate::regular::{self, Spelling};
-use crate::rules::rule::Rule;
+use crate::rules::Rule;
 use crate::schema::Keywords;
 use chatparse_base::number;
 
@@ -14,7 +14,7 @@ const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveM
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for numbers; `None` if no number fits.
-    pub(super) fn number(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Rule> {
+    pub fn number(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Rule> {
         let of_types = types & types::NUMBER;
         let (whole, fraction) = (of_types == types::INTEGER, of_types == types::FRACTION);
         let mut range = Range { whole, fraction, ..Range::default() };

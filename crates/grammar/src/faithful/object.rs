@@ -13,11 +13,10 @@ use super::places::Part;
 use super::values::either;
 use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::regular::{self, Dfa, Pattern, Spelling, StateBudget};
+use crate::rules::Rule;
 use crate::rules::primitive::{colon, quoted};
-use crate::rules::rule::Rule;
 use crate::schema::Keywords;
-use chatparse_base::Result;
-use chatparse_base::limits;
+use chatparse_base::{Result, limits};
 
 /// The maximum number of patterns of names that are distinguished.
 const PATTERNS: usize = 8;
@@ -34,7 +33,7 @@ struct Declared {
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for objects; `None` if no object fits.
-    pub(super) fn object(&mut self, all: &Conjunction<'a>, name: &SmolStr) -> Result<Option<Rule>> {
+    pub fn object(&mut self, all: &Conjunction<'a>, name: &SmolStr) -> Result<Option<Rule>> {
         let required: Vec<&'a str> = unique(all.keywords().flat_map(|(_, keywords)| keywords.required()));
         let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
         let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));

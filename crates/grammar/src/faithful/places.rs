@@ -10,7 +10,7 @@ use chatparse_base::limits;
 
 /// A schema, its place, and what its references are relative to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'a> {
+pub struct Part<'a> {
     pub schema: &'a Value,
     pub place: Place,
     pub base: Base,
@@ -35,7 +35,7 @@ impl<'a> Part<'a> {
 
 /// Index of a place in [`SchemaLocations`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place(u32);
+pub struct Place(u32);
 
 /// A step from one place to another.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ enum Step<'a> {
 }
 
 /// The places of a document that were visited.
-pub(super) struct SchemaLocations<'a> {
+pub struct SchemaLocations<'a> {
     document: Rc<Document<'a>>,
     pub conditions: &'a Conditions<'a>,
     /// For each place: the previous place, the step from it, and the depth.

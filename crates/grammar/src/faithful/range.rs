@@ -8,7 +8,7 @@ use chatparse_base::decimal::Decimal;
 
 /// A number as its digits before and behind the point, without redundant zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Digits {
+pub struct Digits {
     negative: bool,
     whole: Vec<u8>,
     part: Vec<u8>,
@@ -60,11 +60,11 @@ impl Digits {
 }
 
 /// A bound, and whether it includes the bound itself.
-pub(super) type Bound = (Digits, bool);
+pub type Bound = (Digits, bool);
 
 /// A range of numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Range {
+pub struct Range {
     /// Without point and exponent.
     pub whole: bool,
     /// With a fraction that is not zero.

@@ -8,9 +8,8 @@ use super::places::Place;
 use super::{Lowering, Writing, counted, format};
 use crate::formats::automaton::{Automaton, Texts};
 use crate::regular::{self, Dfa, Expr, LazyAutomaton, Pattern, Spelling, Unusable};
-use crate::rules::builder::Builder;
 use crate::rules::primitive::{quoted, single_quoted};
-use crate::rules::rule::Rule;
+use crate::rules::{Builder, Rule};
 use crate::schema::refused;
 use chatparse_base::chars::Chars;
 use chatparse_base::{Result, limits};
@@ -31,7 +30,7 @@ struct Text<'a> {
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for strings; `None` if no string fits.
-    pub(super) fn string(&mut self, all: &Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
+    pub fn string(&mut self, all: &Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
         let mut text = self.text(all)?;
         if text.max.is_some_and(|max| max < text.min) {
             return Ok(None);
@@ -100,11 +99,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// A body in all quotes that a string may have here.
-    pub(super) fn in_quotes(
-        &mut self,
-        all: &Conjunction<'a>,
-        mut body: impl FnMut(&mut Builder, Spelling) -> Rule,
-    ) -> Rule {
+    pub fn in_quotes(&mut self, all: &Conjunction<'a>, mut body: impl FnMut(&mut Builder, Spelling) -> Rule) -> Rule {
         let double = quoted(body(self.builder, Spelling::JsonString));
         if self.literals(all) != Literals::Python {
             return double;
@@ -113,7 +108,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// A text, and what ends it.
-    pub(super) fn closed(&self, text: Rule) -> Rule {
+    pub fn closed(&self, text: Rule) -> Rule {
         let end = self.writing.ends[0].first().filter(|_| self.writing.closed);
         let end = end.map_or(Rule::Empty, |end| Rule::Literal(end.clone()));
         let text = if matches!(text, Rule::Choice(_)) { text.group() } else { text };
@@ -171,7 +166,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The names of properties that these schemas allow; `None` if any is allowed or a constraint cannot be used.
-    pub(super) fn names(&mut self, all: &Conjunction<'a>) -> Result<Option<Dfa>> {
+    pub fn names(&mut self, all: &Conjunction<'a>) -> Result<Option<Dfa>> {
         let listed = all.keywords().find_map(|(_, keywords)| keywords.listed());
         if let Some(listed) = listed {
             return Ok(Some(Dfa::of_texts(listed.iter().filter_map(Value::as_str))));
@@ -241,7 +236,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large upper ones as infinite.
-    pub(super) fn bounds(
+    pub fn bounds(
         &mut self,
         all: &Conjunction<'a>,
         (min, max): (u64, Option<u64>),
@@ -262,7 +257,7 @@ impl<'a> Lowering<'_, 'a> {
 }
 
 /// The texts without an end in them. Where the end is part of the rule, it is the first one in text and end together.
-pub(super) struct Within<'m> {
+pub struct Within<'m> {
     ends: Texts,
     close: Option<&'m str>,
 }

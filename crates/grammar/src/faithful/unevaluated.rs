@@ -9,7 +9,7 @@ use chatparse_base::Result;
 impl<'a> Lowering<'_, 'a> {
     /// The schemas that `key` (one of the two) adds for a property or an item. `describes`: whether the keywords of a part, apart
     /// from `key` itself, describe it.
-    pub(super) fn unevaluated(
+    pub fn unevaluated(
         &mut self,
         all: &Conjunction<'a>,
         key: &'static str,

@@ -7,16 +7,16 @@ use super::places::Part;
 use super::text::Within;
 use super::{Lowering, comma, space, types};
 use crate::regular::{self, Dfa, Spelling};
+use crate::rules::Rule;
 use crate::rules::json;
 use crate::rules::primitive::colon;
-use crate::rules::rule::Rule;
 use chatparse_base::decimal::Decimal;
 use chatparse_base::{limits, number};
 use chatparse_peg::{Literals, Notation};
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
-    pub(super) fn values(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
+    pub fn values(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
         let (part, listed) = self.listed(all, types)?;
         if all.is_outer && self.writing.notation == Notation::Text {
             return Some(self.one_text_of(part, &listed, name));
@@ -26,7 +26,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The listed values that other keywords do not exclude.
-    pub(super) fn listed(&mut self, all: &Conjunction<'a>, types: u8) -> Option<(Part<'a>, Vec<&'a Value>)> {
+    pub fn listed(&mut self, all: &Conjunction<'a>, types: u8) -> Option<(Part<'a>, Vec<&'a Value>)> {
         let (part, listed) = all.keywords().find_map(|(part, keywords)| Some((part, keywords.listed()?)))?;
         let fitting = listed.iter().filter(|value| {
             types & type_of(value) != 0
@@ -58,13 +58,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The rule for one of these values; `None` if there is none.
-    pub(super) fn one_of(
-        &mut self,
-        part: Part<'a>,
-        values: &[&'a Value],
-        name: &str,
-        literals: Literals,
-    ) -> Option<Rule> {
+    pub fn one_of(&mut self, part: Part<'a>, values: &[&'a Value], name: &str, literals: Literals) -> Option<Rule> {
         let mut texts = Vec::new();
         let mut branches = Vec::new();
         let (mut has_order, mut is_too_deep) = (false, false);
@@ -166,7 +160,7 @@ fn spell_out(value: &Value, depth: usize, literals: Literals, parts: &mut Vec<Ru
 }
 
 /// A scalar inside of others, in each way to write it.
-pub(super) fn either(scalar: &Value, literals: Literals) -> Rule {
+pub fn either(scalar: &Value, literals: Literals) -> Rule {
     let json = Rule::literal(scalar_text(scalar));
     match as_python(scalar, literals).filter(|_| literals == Literals::Python) {
         Some(python) => Rule::choice([json, Rule::literal(python)]).group(),

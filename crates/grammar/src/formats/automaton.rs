@@ -6,14 +6,12 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use crate::regular::{self, Dfa, LazyAutomaton, StateBudget};
-use crate::rules::builder::Builder;
-use crate::rules::class::one_of;
-use crate::rules::rule::Rule;
+use crate::rules::{Builder, Rule, one_of};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
 
 /// An Aho-Corasick automaton over characters.
-pub(crate) struct Automaton {
+pub struct Automaton {
     states: Vec<State>,
 }
 
@@ -33,11 +31,11 @@ struct State {
     forced: bool,
 }
 
-pub(crate) type Onward = SmallVec<[(usize, char); 4]>;
+pub type Onward = SmallVec<[(usize, char); 4]>;
 
 /// The transitions from one state.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Moves {
+pub struct Moves {
     /// Characters that complete a marker.
     pub completing: SmallVec<[char; 4]>,
     /// Characters that lead to a state other than the first, sorted by that state.
@@ -158,7 +156,7 @@ impl Automaton {
 }
 
 /// The texts in which nothing ends, or that end with the first marker.
-pub(crate) struct Texts {
+pub struct Texts {
     pub automaton: Automaton,
     /// The marker is part of the text. Else it may end anywhere.
     closed: bool,

@@ -5,16 +5,14 @@ use std::collections::HashMap;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::regular::{Spelling, characters, item, literal};
-use crate::rules::builder::Builder;
 use crate::rules::primitive::quoted;
-use crate::rules::report::{Fidelity, FidelityKind};
-use crate::rules::rule::Rule;
-use crate::text::tree::Node;
+use crate::rules::{Builder, Fidelity, FidelityKind, Rule};
+use crate::text::Node;
 use chatparse_base::Result;
 
 /// The schemas that are written so.
 #[derive(Default)]
-pub(crate) struct Escaped {
+pub struct Escaped {
     /// Their rules as JSON, and the names of the escaped ones.
     plain: Option<Builder>,
     roots: Vec<(SmolStr, SmolStr)>,

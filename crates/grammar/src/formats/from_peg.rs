@@ -14,12 +14,10 @@ use crate::faithful::{Undeclared, Writing};
 use crate::formats::automaton::{Automaton, Texts};
 use crate::formats::escaped::Escaped;
 use crate::formats::nullable::{Nullable, is_only_read, may_be_string, written};
-use crate::rules::builder::{Builder, clean};
-use crate::rules::class::{class, string_character};
 use crate::rules::primitive::no_character;
-use crate::rules::report::{Fidelity, FidelityKind};
-use crate::rules::rule::{Rule, SPACE, distinct};
-use crate::rules::section::{Grammar, Section};
+use crate::rules::{
+    Builder, Fidelity, FidelityKind, Grammar, Rule, SPACE, Section, class, clean, distinct, string_character,
+};
 use crate::schema;
 use chatparse_base::limits;
 use chatparse_base::store::{Store, fingerprint, hash_of};

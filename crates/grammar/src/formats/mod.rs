@@ -1,6 +1,6 @@
 //! Formats to rules.
 
-pub(crate) mod automaton;
+pub mod automaton;
 mod escaped;
-pub(crate) mod from_peg;
-pub(crate) mod nullable;
+pub mod from_peg;
+pub mod nullable;

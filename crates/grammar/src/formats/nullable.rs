@@ -7,7 +7,7 @@ use chatparse_base::limits::LOWERING_DEPTH;
 use chatparse_peg::{Arena, Children, Expr, ExprId, Notation, SchemaRef};
 
 /// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
-pub(crate) struct Nullable<'a> {
+pub struct Nullable<'a> {
     arena: &'a Arena,
     /// By expression. While one is being computed it counts as non-empty, because it may begin with itself.
     known: Vec<Option<bool>>,
@@ -104,7 +104,7 @@ impl<'a> Nullable<'a> {
 }
 
 /// Whether only the parser reads an expression: the end of the output, or a deviation, by whatever name.
-pub(crate) fn is_only_read(arena: &Arena, mut id: ExprId) -> bool {
+pub fn is_only_read(arena: &Arena, mut id: ExprId) -> bool {
     for _ in 0..LOWERING_DEPTH {
         id = match arena.get(id) {
             Expr::End | Expr::Tolerated(_) => return true,
@@ -120,12 +120,12 @@ pub(crate) fn is_only_read(arena: &Arena, mut id: ExprId) -> bool {
 }
 
 /// The alternatives that a grammar has.
-pub(crate) fn written(arena: &Arena, children: &[ExprId]) -> Children {
+pub fn written(arena: &Arena, children: &[ExprId]) -> Children {
     let written: Children = children.iter().copied().filter(|&child| !is_only_read(arena, child)).collect();
     if written.is_empty() { children.into() } else { written }
 }
 
 /// Whether a raw value may be a string.
-pub(crate) fn may_be_string(schema: &SchemaRef) -> bool {
+pub fn may_be_string(schema: &SchemaRef) -> bool {
     schema::may_be_string(schema.get(), &schema.document)
 }

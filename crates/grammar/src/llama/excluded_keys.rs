@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::rules::rule::{Pad, Rule};
+use crate::rules::{Pad, Rule};
 use chatparse_base::limits;
 
 /// A JSON string other than `names`, and whether all of them could be excluded. `chars` is the rule of a character. Strings
 /// that are prefixes of a name are excluded as well, as in llama.cpp.
-pub(super) fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> (Rule, bool) {
+pub fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> (Rule, bool) {
     let mut root = Node::default();
     let (mut has_empty, mut complete) = (false, true);
     for name in names {

@@ -14,15 +14,14 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use self::schema_to_rules::Lowering;
-use crate::rules::builder::{Builder, clean};
 use crate::rules::json;
-use crate::rules::report::Fidelity;
+use crate::rules::{Builder, Fidelity, clean};
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 
 /// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
 /// in `root`.
-pub(super) fn add(builder: &mut Builder, name: &str, schema: &Value, root: &Value) -> Result<(SmolStr, Vec<Fidelity>)> {
+pub fn add(builder: &mut Builder, name: &str, schema: &Value, root: &Value) -> Result<(SmolStr, Vec<Fidelity>)> {
     // Earlier versions of llama.cpp take `{}` for any object.
     let empty_is_object = builder.style != GrammarStyle::LlamaCpp;
     let (graph, first) = resolve::resolve(schema, root, empty_is_object)?;

@@ -1,13 +1,12 @@
 //! Ranges of whole numbers as rules over their digits, like llama.cpp's.
 
-use crate::rules::class;
-use crate::rules::rule::Rule;
+use crate::rules::{Rule, class as class_of};
 
 /// The maximum number of digits on a side without a bound.
 const DIGITS: u64 = 16;
 
 /// The whole numbers from `min` to `max`, and a note if the rule is not exact. At least one bound must be set.
-pub(super) fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'static str>) {
+pub fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'static str>) {
     let mut range = Range(Vec::new());
     let mut widened = None;
     match (min, max) {
@@ -152,7 +151,7 @@ fn from_here(a: u8, low: &[u8], b: u8, high: &[u8]) -> Rule {
 }
 
 fn class(from: u8, to: u8) -> Rule {
-    class::class([(from.into(), to.into())].into_iter(), false)
+    class_of([(from.into(), to.into())].into_iter(), false)
 }
 
 fn digits(min: u64, max: u64) -> Rule {

@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::schema_graph::Count;
-use crate::rules::builder::Builder;
-use crate::rules::rule::{Rule, spelled};
+use crate::rules::{Builder, Rule, spelled};
 use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::limits;
 
@@ -21,7 +20,7 @@ const DOT: &str = "dot";
 
 /// Why a pattern has no rule.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub enum Problem {
     /// It is outside of the subset.
     Unsupported(String),
     /// It is not a regular expression.
@@ -35,7 +34,7 @@ type Parsed<T> = Result<T, Problem>;
 /// A parsed pattern without its anchors. Its parts with braces have bounds without a sign; its
 /// references are its dots.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub struct Pattern {
     body: Rule,
     bare: bool,
     large: bool,

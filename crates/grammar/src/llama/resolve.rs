@@ -9,13 +9,12 @@ use serde_json::{Map, Value};
 use super::schema_graph::{Count, Graph, Node, NodeId, Place, Property, Text};
 use super::unsupported;
 use crate::schema::{self, Format, all_of, has_object_keywords, has_string_keywords, refused};
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result, number};
+use chatparse_base::{Error, ErrorKind, Result, limits, number};
 
 type Fields = Map<String, Value>;
 
 /// The graph of `schema`, and its first node. References are resolved in `root`.
-pub(super) fn resolve<'a>(schema: &'a Value, root: &'a Value, empty_is_object: bool) -> Result<(Graph<'a>, NodeId)> {
+pub fn resolve<'a>(schema: &'a Value, root: &'a Value, empty_is_object: bool) -> Result<(Graph<'a>, NodeId)> {
     let mut resolver =
         Resolver { root, empty_is_object, graph: Graph::default(), queue: VecDeque::new(), queued: HashSet::new() };
     let first = resolver.node(schema, Place::Root, 0)?;

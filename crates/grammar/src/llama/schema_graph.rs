@@ -9,7 +9,7 @@ use crate::text::circles;
 
 /// Index of a node in its [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct NodeId(pub u32);
+pub struct NodeId(pub u32);
 
 impl NodeId {
     pub fn index(self) -> usize {
@@ -19,7 +19,7 @@ impl NodeId {
 
 /// What a schema allows. If several keywords compete, the one that llama.cpp reads first is used.
 #[derive(Debug)]
-pub(super) enum Node<'a> {
+pub enum Node<'a> {
     Any,
     /// The schema at the pointer, see [`Graph::target`].
     Ref(&'a str),
@@ -39,14 +39,14 @@ pub(super) enum Node<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Text<'a> {
+pub struct Text<'a> {
     pub pattern: Option<&'a str>,
     pub format: Option<Format>,
     pub length: Count,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Count {
+pub struct Count {
     pub min: u64,
     pub max: Option<u64>,
 }
@@ -56,7 +56,7 @@ impl Count {
 }
 
 #[derive(Debug)]
-pub(super) struct Property<'a> {
+pub struct Property<'a> {
     pub name: &'a str,
     pub schema: NodeId,
     pub required: bool,
@@ -64,7 +64,7 @@ pub(super) struct Property<'a> {
 
 /// The place of a node.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'a> {
+pub enum Place<'a> {
     Root,
     /// The target of this `$ref`.
     Target(&'a str),
@@ -77,7 +77,7 @@ pub(super) enum Place<'a> {
 
 /// A schema and the targets of its references.
 #[derive(Debug, Default)]
-pub(super) struct Graph<'a> {
+pub struct Graph<'a> {
     pub nodes: Vec<(Node<'a>, Place<'a>)>,
     pub targets: HashMap<&'a str, NodeId>,
     /// Keywords that no rule expresses: the node, the keyword, and what happens instead.

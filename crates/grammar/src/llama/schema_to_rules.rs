@@ -8,19 +8,16 @@ use smol_str::{SmolStr, format_smolstr};
 use super::pattern::{self, Pattern};
 use super::schema_graph::{Count, Graph, Node, NodeId, Text};
 use super::{excluded_keys, number};
-use crate::rules::builder::{Builder, clean};
 use crate::rules::json;
 use crate::rules::primitive::{self, blank as space, comma, quoted};
-use crate::rules::report::{FidelityKind, Notes};
-use crate::rules::rule::{Pad, Rule};
+use crate::rules::{Builder, FidelityKind, Notes, Pad, Rule, clean};
 use crate::schema::{Format, refused};
 use chatparse_base::json_string::quoted as as_json;
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, limits};
 use chatparse_message::GrammarStyle;
 
 /// Turns one graph into rules of a builder.
-pub(super) struct Lowering<'b, 'g, 'a> {
+pub struct Lowering<'b, 'g, 'a> {
     builder: &'b mut Builder,
     graph: &'g Graph<'a>,
     /// The document that the references belong to.

@@ -26,7 +26,7 @@ const CONDITIONS: &[&str] = &["not", "if"];
 const VALUES: &[&str] = &["const", "enum"];
 
 /// The keywords of `fields` that would narrow `node`, each with what is done instead.
-pub(super) fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, String)> {
+pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, String)> {
     // A `type` with several names is judged for each name separately.
     if matches!(node, Node::AnyOf(_)) && !fields.contains_key("anyOf") && !fields.contains_key("oneOf") {
         return Vec::new();

@@ -12,22 +12,21 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
 use super::program::{Program, Step};
 use chatparse_base::bytes::Bytes;
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, limits};
 
 /// A step, where in a character, and the return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub struct Place {
     pub at: u32,
     pub within: u32,
     pub back: u32,
 }
 
 /// A step to go on at, and its return.
-pub(super) type Waiter = (u32, u32);
+pub type Waiter = (u32, u32);
 
 /// The return of the whole grammar.
-pub(super) const ROOT: u32 = 0;
+pub const ROOT: u32 = 0;
 /// While a set is found: the return of a rule that is entered in it, by its number among those.
 const FRESH: u32 = 1 << 31;
 /// In the table: no text goes on so.
@@ -35,7 +34,7 @@ const DEAD: u32 = u32::MAX;
 
 /// What may follow at a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Only {
+pub enum Only {
     /// Nothing.
     End,
     /// This byte.
@@ -59,7 +58,7 @@ struct Set {
 type Next = (u32, u32);
 
 #[derive(Default)]
-pub(super) struct Cache {
+pub struct Cache {
     places: Vec<Place>,
     sets: Vec<Set>,
     set_numbers: HashMap<u64, u32>,

@@ -5,14 +5,14 @@
 
 mod cache;
 mod program;
-pub(crate) mod recogniser;
+pub mod recogniser;
 mod rest;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::rules::section::Grammar;
-use crate::text::tree::Tree;
+use crate::rules::Grammar;
+use crate::text::Tree;
 use cache::{Cache, Only};
 use chatparse_base::bytes::Bytes;
 use chatparse_base::{Result, limits};
@@ -41,7 +41,7 @@ struct Way {
 
 /// What a matcher was made of.
 #[derive(Default)]
-pub(crate) struct Source {
+pub struct Source {
     /// Without rules, any output is allowed.
     pub grammar: Grammar,
     /// The text before a lazy one; see `print::behind`.

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::bytes::Bytes;
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result};
 
 /// One step of a rule. What stands behind most of them is the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// This byte.
     Byte(u8),
     /// A character of this class.
@@ -63,7 +63,7 @@ impl Packed {
     }
 }
 
-pub(super) struct Program {
+pub struct Program {
     steps: Vec<Packed>,
     /// By rule: its first step, and whether it may be empty.
     rules: Vec<(u32, bool)>,
@@ -299,7 +299,7 @@ impl<'t> Writer<'t> {
 
 /// A set of characters, by the bytes of UTF-8. Where in a character is a number: 0 outside of one; else how many bytes are left, and
 /// the bits that are known, or [`ANY`] if all characters that can follow from here are in the set.
-pub(super) struct Class {
+pub struct Class {
     chars: Chars,
     pub heads: Bytes,
 }

@@ -1,9 +1,9 @@
 //! Checks whether a grammar allows a text.
 
 use crate::matcher::{Matcher, Source};
-use crate::rules::section::Grammar;
+use crate::rules::Grammar;
+use crate::text::Tree;
 use crate::text::gbnf;
-use crate::text::tree::Tree;
 use chatparse_base::{Result, stack};
 use smol_str::SmolStr;
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::cache::{Cache, Place, ROOT, Waiter};
 use super::program::{Program, Step};
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::{Error, Result, limits};
 
 /// What a step costs on the way to an end: a character that is free costs more than any text that is not, and a step that takes no byte
@@ -17,7 +17,7 @@ const BYTE: u32 = 1 << 4;
 const NONE: u32 = u32::MAX;
 
 /// By step: the least cost of what is left of its rule.
-pub(super) fn costs(program: &Program) -> Vec<u32> {
+pub fn costs(program: &Program) -> Vec<u32> {
     let mut costs = vec![NONE; program.len()];
     // What is called stands behind the call in most grammars, so few sweeps will do.
     for _ in 0..limits::MATCHER_SWEEPS {
@@ -51,7 +51,7 @@ fn cost_of(program: &Program, costs: &[u32], at: u32) -> u32 {
 }
 
 /// Texts that end the output behind a set, one for each place of the set with the least costs; those that are too long are left out.
-pub(super) fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32) -> Vec<Vec<u8>> {
+pub fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32) -> Vec<Vec<u8>> {
     // For each return, what it costs behind its rule, and who waits at the beginning of that.
     let mut ends: HashMap<u32, (u32, Waiter)> = HashMap::from([(ROOT, (0, (0, ROOT)))]);
     let returns = cache.returns_of(set);
@@ -139,7 +139,7 @@ fn end(costs: &[u32], ends: &HashMap<u32, (u32, Waiter)>, at: u32, back: u32) ->
 ///
 /// # Errors
 /// [`chatparse_base::ErrorKind::InvalidArgument`] inside of a character.
-pub(super) fn rest(tree: &Tree, cache: &Cache, set: u32) -> Result<Tree> {
+pub fn rest(tree: &Tree, cache: &Cache, set: u32) -> Result<Tree> {
     let tree = tree.living();
     let returns = cache.returns_of(set);
     let waiting = returns.iter().flat_map(|back| cache.waiters_of(*back)).map(|waiter| waiter.0);

@@ -5,17 +5,14 @@ use smol_str::SmolStr;
 use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag};
 use crate::formats::automaton::{Automaton, Texts};
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
-use crate::rules::builder::Builder;
-use crate::rules::report::{Fidelity, FidelityKind};
-use crate::rules::rule::Rule;
-use crate::rules::section::Grammar;
-use crate::text::tree::Tree;
+use crate::rules::{Builder, Fidelity, FidelityKind, Grammar, Rule};
+use crate::text::Tree;
 use crate::{Trigger, TriggerKind};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result, limits, stack};
 
 /// The grammar in a dialect other than GBNF. Its tree nests as deep as its groups do.
-pub(super) fn print(grammar: &Grammar, dialect: Dialect, begins: Start) -> Result<Printed> {
+pub fn print(grammar: &Grammar, dialect: Dialect, begins: Start) -> Result<Printed> {
     stack::deep(|| print_tree(grammar, dialect, begins))
 }
 
@@ -42,7 +39,7 @@ fn print_tree(grammar: &Grammar, dialect: Dialect, begins: Start) -> Result<Prin
 }
 
 /// The grammar of an output from its first byte on.
-pub(super) fn print_rest(tree: &Tree, dialect: Dialect) -> Result<String> {
+pub fn print_rest(tree: &Tree, dialect: Dialect) -> Result<String> {
     let text = match dialect {
         Dialect::Lark => lark::print(tree)?,
         Dialect::StructuralTag => tag::of(tag::grammar(tree)),
@@ -74,7 +71,7 @@ fn words(triggers: &[Trigger]) -> Option<Vec<String>> {
 }
 
 /// The text before a lazy grammar: any in which no trigger is found. Without rules where none is, or where a pattern cannot be followed.
-pub(super) fn free(triggers: &[Trigger]) -> Result<Grammar> {
+pub fn free(triggers: &[Trigger]) -> Result<Grammar> {
     let Some(words) = words(triggers) else { return Ok(behind_patterns(triggers).unwrap_or_default()) };
     if words.is_empty() {
         return Ok(Grammar::default());

@@ -7,10 +7,9 @@ use super::lexer;
 use super::portable::{Printer, bounds, class, free, in_short, quoted};
 use super::recursion;
 use super::terminals::{Cut, Facts, Splits, cut};
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, limits};
 
 /// The number of rounds in which terminals are split into parts, then into characters, and then all terminals are split.
 const ROUNDS: [usize; 3] = [10, 6, 3];
@@ -19,7 +18,7 @@ const ROUNDS: [usize; 3] = [10, 6, 3];
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] with the largest rule.
-pub(super) fn print(tree: &Tree) -> Result<String> {
+pub fn print(tree: &Tree) -> Result<String> {
     let mut tree = tree.clone();
     let mut left = limits::LARK_PARTS.saturating_sub(weighed(&tree)?);
     let free = recursion::into_loops(&mut tree, &mut left);

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::terminals::{Cut, Facts};
-use crate::text::tree::Node;
+use crate::text::Node;
 use chatparse_base::bytes::Bytes;
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
@@ -22,7 +22,7 @@ const STEPS: usize = 2_000_000;
 const FEWEST_PER_PART: usize = 50;
 
 /// The budget of steps for a grammar; none if they would not be enough.
-pub(super) fn budget(facts: &Facts) -> usize {
+pub fn budget(facts: &Facts) -> usize {
     let parts = facts.tree.used().into_iter().map(|rule| facts.tree.rules[rule].size()).sum::<usize>();
     let steps = parts.saturating_mul(STEPS_PER_PART).saturating_add(STEPS).min(limits::LARK_STEPS);
     if steps / FEWEST_PER_PART < parts { 0 } else { steps }
@@ -30,7 +30,7 @@ pub(super) fn budget(facts: &Facts) -> usize {
 
 /// The terminals that must be split, because they could continue where others must end. `None` if the budget is too small to
 /// find out; the next try may use half of the rest.
-pub(super) fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet<usize>> {
+pub fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet<usize>> {
     *budget /= 2;
     let size = cut.size(facts);
     let left = budget.checked_sub(size)?;

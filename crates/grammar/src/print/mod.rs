@@ -21,9 +21,8 @@ mod terminals;
 
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
-use crate::rules::report::Fidelity;
-use crate::rules::section::Grammar;
-use crate::text::tree::{Node, Tree};
+use crate::rules::{Fidelity, Grammar};
+use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, Result, stack};
 

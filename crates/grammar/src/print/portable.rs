@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
 
 /// Prints the rules of `tree`, `root` first, one per line.
-pub(super) fn print(tree: &Tree) -> String {
+pub fn print(tree: &Tree) -> String {
     let used = tree.used();
     let wish = |name: &str, root| if root { "root".to_owned() } else { name.to_owned() };
     let mut printer = Printer::new(tree, &used, false, wish);
@@ -22,7 +22,7 @@ pub(super) fn print(tree: &Tree) -> String {
 }
 
 /// `name`, with a number appended if it is taken.
-pub(super) fn free(name: String, joint: char, taken: &mut HashMap<String, usize>) -> String {
+pub fn free(name: String, joint: char, taken: &mut HashMap<String, usize>) -> String {
     let mut key = name.to_ascii_lowercase();
     let Some(&count) = taken.get(&key) else {
         taken.insert(key, 1);
@@ -42,7 +42,7 @@ pub(super) fn free(name: String, joint: char, taken: &mut HashMap<String, usize>
 }
 
 /// Prints rules as portable GBNF, or as Lark.
-pub(super) struct Printer<'t> {
+pub struct Printer<'t> {
     pub lark: bool,
     /// How rules are referred to, and terminals.
     pub names: HashMap<usize, String>,
@@ -54,7 +54,7 @@ pub(super) struct Printer<'t> {
 }
 
 /// The maximum nesting of groups in Lark; llguidance rejects about sixty.
-pub(super) const NESTED: usize = 16;
+pub const NESTED: usize = 16;
 
 impl<'t> Printer<'t> {
     /// With a unique name for each rule, which begins with a letter and differs in more than case.
@@ -186,7 +186,7 @@ fn rules(node: &Node) -> u64 {
 }
 
 /// Writes the bounds of a repetition, as in GBNF and Lark.
-pub(super) fn bounds(min: u64, max: Option<u64>, out: &mut String) {
+pub fn bounds(min: u64, max: Option<u64>, out: &mut String) {
     let _ = match (min, max) {
         (1, Some(1)) => Ok(()),
         (0, Some(1)) => out.write_char('?'),
@@ -199,7 +199,7 @@ pub(super) fn bounds(min: u64, max: Option<u64>, out: &mut String) {
 }
 
 /// A quoted text, as in JSON. Readers of Lark take a text with `::=` in it for GBNF.
-pub(super) fn quoted(text: &str, lark: bool) -> String {
+pub fn quoted(text: &str, lark: bool) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -215,7 +215,7 @@ pub(super) fn quoted(text: &str, lark: bool) -> String {
 }
 
 /// Writes a character with a letter if there is one, or by its code.
-pub(super) fn in_short(c: char, out: &mut String) {
+pub fn in_short(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
@@ -225,7 +225,7 @@ pub(super) fn in_short(c: char, out: &mut String) {
 }
 
 /// Writes a class; `member` writes its characters.
-pub(super) fn class(set: &Chars, member: fn(char, &mut String), out: &mut String) {
+pub fn class(set: &Chars, member: fn(char, &mut String), out: &mut String) {
     let (negated, mut ranges) = set.spelled();
     if set.is_empty() {
         ranges = vec![('\0', '\u{10FFFF}')];
@@ -249,7 +249,7 @@ fn member(c: char, out: &mut String) {
 }
 
 /// Writes a character by its code, with a number of digits that all readers accept.
-pub(super) fn escaped(c: char, out: &mut String) {
+pub fn escaped(c: char, out: &mut String) {
     let _ = match u32::from(c) {
         code @ ..=0xFFFF => write!(out, "\\u{code:04X}"),
         code => write!(out, "\\U{code:08X}"),

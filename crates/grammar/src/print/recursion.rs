@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::text::circles;
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 
 /// The number of passes over the circles that remain among the rules of a circle: a marker that begins again inside itself
 /// makes two.
@@ -17,7 +17,7 @@ const PASSES: usize = 3;
 
 /// Writes right-recursive rules as loops. Returns the rules of circles that may be empty: free text, which may match what
 /// follows it as well. A circle for which no parts are `left` stays as it is.
-pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
+pub fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
     let mut free = HashSet::new();
     let nullable = tree.nullable();
     for _ in 0..PASSES {
@@ -50,7 +50,7 @@ pub(super) fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
 }
 
 /// Groups of mutually recursive rules, and rules that refer to themselves.
-pub(super) fn circles(tree: &Tree) -> Vec<Vec<usize>> {
+pub fn circles(tree: &Tree) -> Vec<Vec<usize>> {
     let mut edges = vec![Vec::new(); tree.rules.len()];
     for (rule, body) in tree.rules.iter().enumerate() {
         body.references(&mut |to| edges[rule].push(to));

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::recursion;
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 
 /// The maximum size of a terminal.
 const TERMINAL_SIZE: usize = 300;
 
 /// A grammar over terminals.
-pub(super) struct Cut {
+pub struct Cut {
     /// The terminals; none is empty. Their numbers in rules come after those of the tree's rules.
     pub tokens: Vec<Node>,
     /// The remaining rules, the root first: their parts are terminals and rules.
@@ -40,7 +40,7 @@ impl Cut {
 }
 
 /// Facts about a tree's rules.
-pub(super) struct Facts<'t> {
+pub struct Facts<'t> {
     pub tree: &'t Tree,
     pub nullable: Vec<bool>,
     /// The sizes of regular rules; `None` for rules that are not regular or too large.
@@ -49,7 +49,7 @@ pub(super) struct Facts<'t> {
 
 /// Parts that must not be one terminal.
 #[derive(Default)]
-pub(super) struct Splits {
+pub struct Splits {
     /// These, but their parts may be.
     once: HashSet<Node>,
     /// These, and no part of them.
@@ -171,7 +171,7 @@ fn post_order(tree: &Tree) -> Vec<usize> {
 }
 
 /// Builds the grammar over terminals; none of them is in `splits`.
-pub(super) fn cut(facts: &Facts, splits: &Splits) -> Cut {
+pub fn cut(facts: &Facts, splits: &Splits) -> Cut {
     let root = facts.tree.root;
     let mut cutter = Cutter {
         facts,

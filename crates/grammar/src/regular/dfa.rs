@@ -9,12 +9,12 @@ use chatparse_base::chars::{Chars, are_adjacent};
 
 /// A deterministic automaton. It begins in state 0. A character without an edge does not match.
 #[derive(Clone, Debug)]
-pub(crate) struct Dfa {
+pub struct Dfa {
     pub states: Vec<State>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct State {
+pub struct State {
     /// Whether a text may end here.
     pub accepts: bool,
     /// Sorted and disjoint.
@@ -22,10 +22,10 @@ pub(crate) struct State {
 }
 
 /// A range of code points, and the state that they lead to.
-pub(crate) type Edge = (u32, u32, u32);
+pub type Edge = (u32, u32, u32);
 
 /// An automaton in implicit form: it reads a text character by character, with finitely many states.
-pub(crate) trait LazyAutomaton {
+pub trait LazyAutomaton {
     type State: Clone + Eq + Hash;
 
     fn start(&self) -> Self::State;
@@ -42,7 +42,7 @@ pub(crate) trait LazyAutomaton {
 }
 
 /// How much automata may take: one of them in states, and all of them together in steps.
-pub(crate) struct StateBudget {
+pub struct StateBudget {
     states: usize,
     steps: Rc<Cell<usize>>,
 }

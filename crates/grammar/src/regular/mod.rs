@@ -9,8 +9,8 @@ mod nfa;
 mod pattern;
 mod write;
 
-pub(super) use dfa::{Dfa, LazyAutomaton, StateBudget};
-pub(super) use names::none_of;
-pub(super) use nfa::{Finder, automaton};
-pub(super) use pattern::{Expr, Pattern, Unusable};
-pub(super) use write::{Spelling, add_texts, characters, item, literal, of_automaton, of_pattern, onward};
+pub use dfa::{Dfa, LazyAutomaton, StateBudget};
+pub use names::none_of;
+pub use nfa::{Finder, automaton};
+pub use pattern::{Expr, Pattern, Unusable};
+pub use write::{Spelling, add_texts, characters, item, literal, of_automaton, of_pattern, onward};

@@ -1,8 +1,7 @@
 //! Rules for names other than given ones.
 
 use super::write::{Spelling, characters, literal};
-use crate::rules::builder::Builder;
-use crate::rules::rule::{Rule, spelled};
+use crate::rules::{Builder, Rule, spelled};
 use chatparse_base::char_class::{self, Spelling as ClassSpelling};
 use chatparse_base::chars::Chars;
 use smol_str::SmolStr;
@@ -12,7 +11,7 @@ const DEPTH: usize = 64;
 
 /// The inside of a JSON string that is not in `names`, which are sorted. A character that need not be escaped is escaped only after the
 /// one by which the name differs from all of them. Written as text directly, because names have many characters.
-pub(crate) fn none_of(builder: &mut Builder, names: &[&str]) -> Rule {
+pub fn none_of(builder: &mut Builder, names: &[&str]) -> Rule {
     let escapes = Chars::of(Spelling::JsonString.must_escape());
     let any = builder.share("char");
     let mut writer = Writer { escaped: escaped(builder, &escapes), builder, escapes, any, out: String::new() };

@@ -7,7 +7,7 @@ use super::pattern::{Expr, Pattern, word};
 use chatparse_base::chars::Chars;
 
 /// The automaton of all texts in which the pattern is found; `None` if it would be too large.
-pub(crate) fn automaton(pattern: &Pattern, room: &StateBudget) -> Option<Dfa> {
+pub fn automaton(pattern: &Pattern, room: &StateBudget) -> Option<Dfa> {
     let most = room.states() * 8;
     let mut all = Dfa::of(&Nfa::of(&pattern.expr, most)?, room)?;
     for (expr, matches) in &pattern.ahead {
@@ -22,7 +22,7 @@ fn at_start(expr: &Expr) -> Expr {
 }
 
 /// Finds a pattern in texts.
-pub(crate) struct Finder {
+pub struct Finder {
     whole: Nfa,
     ahead: Vec<(Nfa, bool)>,
     pinned: bool,

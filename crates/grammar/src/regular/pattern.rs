@@ -8,7 +8,7 @@ use chatparse_base::limits;
 
 /// An expression of a pattern.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Expr {
+pub enum Expr {
     /// One character of these.
     One(Chars),
     Sequence(Vec<Expr>),
@@ -25,7 +25,7 @@ pub(crate) enum Expr {
 
 /// A pattern. A text matches if the expression is found in it.
 #[derive(Debug)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     pub expr: Expr,
     /// Look aheads at the very beginning: expressions that must, or with `false` must not, be found there.
     pub ahead: Vec<(Expr, bool)>,
@@ -36,7 +36,7 @@ pub(crate) struct Pattern {
 
 /// Why a pattern cannot be used.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unusable {
+pub enum Unusable {
     /// It is a regular expression, but no rule can express it.
     Unsupported(&'static str),
     /// It is not a regular expression.
@@ -373,7 +373,7 @@ fn number(text: &mut Peekable<Text>) -> Option<u32> {
 }
 
 /// The characters of words, for `\b` and `\w`.
-pub(super) fn word() -> Chars {
+pub fn word() -> Chars {
     Chars::of([('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_')])
 }
 

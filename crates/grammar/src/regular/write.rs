@@ -6,8 +6,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::dfa::{Dfa, Edge};
 use super::pattern::{Expr, Pattern};
-use crate::rules::builder::Builder;
-use crate::rules::rule::Rule;
+use crate::rules::{Builder, Rule};
 use chatparse_base::char_class::{self, Spelling as ClassSpelling};
 use chatparse_base::chars::Chars;
 use chatparse_base::json_string::push_quoted_char;
@@ -15,7 +14,7 @@ use chatparse_base::limits;
 
 /// How the characters of a text are written in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spelling {
+pub enum Spelling {
     /// As they are.
     Plain,
     /// Inside a JSON string: some characters must be escaped, and others may be.
@@ -31,7 +30,7 @@ impl Spelling {
     }
 
     /// Characters that must be escaped in quotes.
-    pub(super) fn must_escape(self) -> [(char, char); 3] {
+    pub fn must_escape(self) -> [(char, char); 3] {
         let (quote, _) = self.quote();
         [('\0', '\x1f'), (quote, quote), ('\\', '\\')]
     }
@@ -41,7 +40,7 @@ impl Spelling {
 const NESTED: usize = 12;
 
 /// One character of these.
-pub(crate) fn characters(builder: &mut Builder, chars: &Chars, spelling: Spelling) -> Rule {
+pub fn characters(builder: &mut Builder, chars: &Chars, spelling: Spelling) -> Rule {
     if let Some(c) = chars.single() {
         return Rule::Literal(literal(c, spelling));
     }
@@ -112,7 +111,7 @@ fn class(chars: &Chars) -> Rule {
     Rule::Class(char_class::spelled(ranges.into_iter(), negated, ClassSpelling::Ascii))
 }
 
-pub(crate) fn literal(c: char, spelling: Spelling) -> SmolStr {
+pub fn literal(c: char, spelling: Spelling) -> SmolStr {
     let mut out = String::new();
     match (spelling, c) {
         (Spelling::SingleQuoted, '\'') => out.push_str("\\'"),
@@ -123,7 +122,7 @@ pub(crate) fn literal(c: char, spelling: Spelling) -> SmolStr {
 }
 
 /// The rule as one item of a sequence or repetition.
-pub(crate) fn item(rule: Rule) -> Rule {
+pub fn item(rule: Rule) -> Rule {
     match rule {
         Rule::Literal(text) if text.chars().count() > 1 => Rule::Literal(text).group(),
         Rule::Literal(_) | Rule::Class(_) | Rule::Reference(_) | Rule::Group(..) => rule,
@@ -132,7 +131,7 @@ pub(crate) fn item(rule: Rule) -> Rule {
 }
 
 /// A pattern as written, without an automaton; `None` if it needs an automaton.
-pub(crate) fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spelling) -> Option<Rule> {
+pub fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spelling) -> Option<Rule> {
     if !pattern.ahead.is_empty() {
         return None;
     }
@@ -228,7 +227,7 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
 }
 
 /// The rule of an automaton. States with several predecessors get rules, named after `name`.
-pub(crate) fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spelling) -> Rule {
+pub fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spelling) -> Rule {
     let mut writer = Writer {
         builder,
         name,
@@ -245,7 +244,7 @@ pub(crate) fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spellin
 }
 
 /// Adds the rules of texts: `name` for the first state, and [`onward`] for how it goes on to others. Most states go on so, too.
-pub(crate) fn add_texts(builder: &mut Builder, name: &SmolStr, dfa: &Dfa) {
+pub fn add_texts(builder: &mut Builder, name: &SmolStr, dfa: &Dfa) {
     let common: Vec<Edge> = dfa.states[0].edges.iter().filter(|edge| edge.2 != 0).copied().collect();
     let (first, ways) = (builder.reserve(name), ways(dfa, &common));
     let names = HashMap::from([(Some(0), first.clone())]);
@@ -254,7 +253,7 @@ pub(crate) fn add_texts(builder: &mut Builder, name: &SmolStr, dfa: &Dfa) {
 }
 
 /// The name of the rule for how the first state of a text goes on to others.
-pub(crate) fn onward(name: &str) -> SmolStr {
+pub fn onward(name: &str) -> SmolStr {
     format_smolstr!("p{}", &name[1..])
 }
 

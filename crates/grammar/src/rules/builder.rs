@@ -7,9 +7,7 @@ use std::sync::Arc;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::rules::primitive;
-use crate::rules::report::Fidelity;
-use crate::rules::rule::{Rule, SPACE};
-use crate::rules::section::{Grammar, SIGN, Section, SectionRule};
+use crate::rules::{Fidelity, Grammar, Rule, SIGN, SPACE, Section, SectionRule};
 use crate::text::dead;
 use crate::text::repetition::{self, Reader};
 use chatparse_base::Result;
@@ -51,7 +49,7 @@ struct Numbered {
 
 /// A state to go back to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub struct Mark {
     rules: usize,
     report: usize,
 }
@@ -358,7 +356,7 @@ fn settled(rule: Rule) -> Rule {
 }
 
 /// Replaces each run of characters other than letters, digits and dashes by one dash.
-pub(crate) fn clean(name: &SmolStr) -> SmolStr {
+pub fn clean(name: &SmolStr) -> SmolStr {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.chars().all(fits) {
         return name.clone();

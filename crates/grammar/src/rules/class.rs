@@ -2,21 +2,21 @@
 
 use smol_str::format_smolstr;
 
-use crate::rules::rule::Rule;
+use crate::rules::Rule;
 use chatparse_base::char_class::{Spelling, spelled};
 
 /// One ASCII character of these ranges, or with `negated` any character outside of them.
-pub(crate) fn class(ranges: impl Iterator<Item = (char, char)>, negated: bool) -> Rule {
+pub fn class(ranges: impl Iterator<Item = (char, char)>, negated: bool) -> Rule {
     Rule::Class(spelled(ranges, negated, Spelling::Ascii))
 }
 
 /// One of these characters, or with `negated` any other.
-pub(crate) fn one_of(negated: bool, chars: &[char]) -> Rule {
+pub fn one_of(negated: bool, chars: &[char]) -> Rule {
     class(chars.iter().map(|&c| (c, c)), negated)
 }
 
 /// A character other than the delimiter and these, or an escape.
-pub(crate) fn string_character(delimiter: char, others: &str) -> Rule {
+pub fn string_character(delimiter: char, others: &str) -> Rule {
     let escape = Rule::choice([
         Rule::class(format_smolstr!("[{delimiter}\\\\/bfnrt]")),
         Rule::sequence([Rule::literal("u"), Rule::class("[0-9a-fA-F]").times(4, Some(4))]),

@@ -6,7 +6,7 @@ use chatparse_base::json_string::push_json_string;
 use chatparse_base::{limits, number};
 
 /// `value` as text; `None` if it is nested too deeply.
-pub(crate) fn print(value: &Value) -> Option<String> {
+pub fn print(value: &Value) -> Option<String> {
     let mut out = String::new();
     push(value, &mut out, 0)?;
     Some(out)

@@ -1,10 +1,16 @@
 //! Rules as compilers write them: names and text, and what a grammar reports.
 
-pub(crate) mod builder;
-pub(crate) mod class;
-pub(crate) mod json;
-pub(crate) mod primitive;
-pub(crate) mod report;
-pub(crate) mod rule;
-pub(crate) mod schema_rules;
-pub(crate) mod section;
+mod builder;
+mod class;
+pub mod json;
+pub mod primitive;
+mod report;
+mod rule;
+mod schema_rules;
+mod section;
+
+pub use builder::{Builder, clean};
+pub use class::{class, one_of, string_character};
+pub use report::{Fidelity, FidelityKind, Notes};
+pub use rule::{Blank, Bounds, Pad, Rule, SPACE, distinct, spelled};
+pub use section::{Grammar, SIGN, Section, SectionRule};

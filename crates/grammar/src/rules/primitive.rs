@@ -1,11 +1,11 @@
 //! The rules that schemas share: `string`, `value`, `date` and so on.
 
-use crate::rules::rule::{Blank, Pad, Rule};
+use crate::rules::{Blank, Pad, Rule};
 use chatparse_message::GrammarStyle;
 use smol_str::SmolStr;
 
 /// A shared rule, and the shared rules that it needs.
-pub(crate) struct Primitive {
+pub struct Primitive {
     pub name: &'static str,
     body: Body,
     pub needs: &'static [&'static str],
@@ -28,13 +28,13 @@ impl Primitive {
 }
 
 /// The shared rule of this name.
-pub(crate) fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
+pub fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
     let own: &[Primitive] = if style == GrammarStyle::Faithful { FAITHFUL } else { &[] };
     own.iter().chain(PRIMITIVES).find(|primitive| primitive.name == name)
 }
 
 /// Whether the name is reserved for a shared rule or the top.
-pub(crate) fn is_reserved(name: &str, style: GrammarStyle) -> bool {
+pub fn is_reserved(name: &str, style: GrammarStyle) -> bool {
     name == "root" || find(name, style).is_some()
 }
 
@@ -116,37 +116,37 @@ const fn made(name: &'static str, body: fn() -> Rule, needs: &'static [&'static 
 }
 
 /// A body in the quotes of a JSON string.
-pub(crate) fn quoted(body: Rule) -> Rule {
+pub fn quoted(body: Rule) -> Rule {
     Rule::sequence([text("\""), body, text("\"")])
 }
 
 /// A body in single quotes.
-pub(crate) fn single_quoted(body: Rule) -> Rule {
+pub fn single_quoted(body: Rule) -> Rule {
     Rule::sequence([text("'"), body, text("'")])
 }
 
 /// A rule that matches no text, not even the empty one.
-pub(crate) fn no_character() -> Rule {
+pub fn no_character() -> Rule {
     Rule::class("[^\\x00-\\U0010FFFF]")
 }
 
 /// White space inside of brackets.
-pub(crate) fn blank() -> Rule {
+pub fn blank() -> Rule {
     Rule::Blank(Blank::Inside)
 }
 
 /// The separator of list items.
-pub(crate) fn comma() -> Rule {
+pub fn comma() -> Rule {
     Rule::sequence([text(","), Rule::Blank(Blank::Comma)])
 }
 
 /// What is between a name and its value.
-pub(crate) fn colon() -> [Rule; 3] {
+pub fn colon() -> [Rule; 3] {
     [blank(), text(":"), Rule::Blank(Blank::Colon)]
 }
 
 /// One blank at most, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
-pub(crate) fn space() -> Rule {
+pub fn space() -> Rule {
     Rule::Gbnf(SmolStr::new_static(r#"| " " | "\n"{1,2} [ \t]{0,20}"#))
 }
 

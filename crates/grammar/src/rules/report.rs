@@ -30,7 +30,7 @@ impl Fidelity {
 }
 
 /// How a grammar departs from one schema: each departure once, though places are visited again.
-pub(crate) struct Notes<'s> {
+pub struct Notes<'s> {
     /// The schema's name.
     schema: &'s str,
     pub all: Vec<Fidelity>,

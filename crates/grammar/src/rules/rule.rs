@@ -8,8 +8,8 @@ use std::fmt::{self, Write};
 
 use smol_str::SmolStr;
 
+use crate::text::Node;
 use crate::text::gbnf;
-use crate::text::tree::Node;
 use chatparse_base::char_class::{self, Spelling};
 use chatparse_base::{Error, Result};
 use chatparse_peg::Spacing;
@@ -43,7 +43,7 @@ pub enum Rule {
 }
 
 /// The rule of white space in JSON, which every grammar contains.
-pub(crate) const SPACE: &str = "space";
+pub const SPACE: &str = "space";
 
 /// A place where JSON may have white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -331,7 +331,7 @@ impl fmt::Display for Bounds {
 }
 
 /// Removes branches that are there already.
-pub(crate) fn distinct(branches: &mut Vec<Rule>) {
+pub fn distinct(branches: &mut Vec<Rule>) {
     /// Larger choices are of different names.
     const COMPARED: usize = 16;
     if branches.len() <= COMPARED {

@@ -5,9 +5,8 @@ use smol_str::SmolStr;
 
 use crate::faithful::{self, Undeclared, Writing};
 use crate::llama;
-use crate::rules::builder::Builder;
 use crate::rules::primitive;
-use crate::rules::rule::Rule;
+use crate::rules::{Builder, Rule};
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use crate::rules::report::{Fidelity, FidelityKind};
-use crate::rules::rule::Rule;
+use crate::rules::{Fidelity, FidelityKind, Rule};
 use crate::text::gbnf;
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::{Error, Result, limits};
 
 /// Rules, and where they depart from their schemas.
@@ -30,7 +29,7 @@ pub struct Section {
 }
 
 #[derive(Debug)]
-pub(crate) struct SectionRule {
+pub struct SectionRule {
     pub name: SmolStr,
     pub rule: Rule,
     /// Its text.
@@ -38,7 +37,7 @@ pub(crate) struct SectionRule {
 }
 
 /// What is between a rule's name and its body.
-pub(crate) const SIGN: &str = " ::= ";
+pub const SIGN: &str = " ::= ";
 
 impl Section {
     /// The body of a rule as GBNF.

@@ -43,7 +43,7 @@ impl Draft {
         self <= Seven
     }
 
-    pub(super) fn id(self) -> &'static str {
+    pub fn id(self) -> &'static str {
         if self <= Four { "id" } else { "$id" }
     }
 

@@ -198,7 +198,7 @@ fn is_unconstrained(schema: &Value) -> bool {
 }
 
 /// Keywords that say nothing of the values of one type.
-pub(crate) const SAY_NOTHING: [&str; 8] =
+pub const SAY_NOTHING: [&str; 8] =
     ["type", "nullable", "title", "description", "default", "examples", "deprecated", "readOnly"];
 
 /// Whether a schema says nothing of its strings.

@@ -2,7 +2,7 @@
 
 /// Groups of nodes that lead to each other, and nodes that lead to themselves (Tarjan's algorithm).
 /// `edges`: by node, where it leads to. Visits what can be reached from `starts`.
-pub(crate) fn find(edges: &[Vec<usize>], starts: impl IntoIterator<Item = usize>) -> Vec<Vec<usize>> {
+pub fn find(edges: &[Vec<usize>], starts: impl IntoIterator<Item = usize>) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let (mut index, mut low) = (vec![NEW; edges.len()], vec![NEW; edges.len()]);
     let mut waiting = vec![false; edges.len()];

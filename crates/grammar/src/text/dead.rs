@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use smol_str::SmolStr;
 
+use crate::rules::Rule;
 use crate::rules::primitive::no_character;
-use crate::rules::rule::Rule;
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 
 /// The names of the rules that match no text. References to other rules count as matching one.
-pub(crate) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet<SmolStr> {
+pub fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet<SmolStr> {
     let rules: Vec<(&SmolStr, &Rule)> = rules.collect();
     let numbers: HashMap<&str, usize> = rules.iter().map(|(name, _)| name.as_str()).zip(0..).collect();
     // Behind all of them, one that stands for others.
@@ -21,7 +21,7 @@ pub(crate) fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> 
 }
 
 /// A rule without what cannot match because of dead rules; `None` if nothing is left.
-pub(crate) fn without(rule: Rule, dead: &HashSet<SmolStr>) -> Option<Rule> {
+pub fn without(rule: Rule, dead: &HashSet<SmolStr>) -> Option<Rule> {
     match rule {
         Rule::Reference(name) => (!dead.contains(&name)).then_some(Rule::Reference(name)),
         Rule::Sequence(parts) => {

@@ -3,14 +3,14 @@
 
 /// A statement, by number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fact {
+pub enum Fact {
     Always,
     Number(usize),
 }
 
 /// Statements of which some follow from others.
 #[derive(Debug)]
-pub(crate) struct Fixpoint {
+pub struct Fixpoint {
     rules: usize,
     /// By statement: how many of what it follows from do not hold yet.
     missing: Vec<usize>,

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use smol_str::SmolStr;
 
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::chars::Chars;
-use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result, stack};
+use chatparse_base::{Error, ErrorKind, Result, limits, stack};
 
 /// Minimum and maximum number of repetitions; `None` is unbounded.
 type Bounds = (u64, Option<u64>);
@@ -17,7 +16,7 @@ type Bounds = (u64, Option<u64>);
 ///
 /// # Errors
 /// What llama.cpp rejects: also a rule that is not defined, and one that begins with itself.
-pub(crate) fn tree(text: &str) -> Result<Tree> {
+pub fn tree(text: &str) -> Result<Tree> {
     on_a_stack_that_will_do(|depth| {
         let mut reader = Reader::new(text, depth);
         reader.blanks(true);
@@ -37,12 +36,12 @@ fn on_a_stack_that_will_do<T: Send>(read: impl Fn(usize) -> Result<T> + Sync) ->
 }
 
 /// `text` without the blanks around it, if it is one rule body on one line.
-pub(crate) fn body(text: &str) -> Result<&str> {
+pub fn body(text: &str) -> Result<&str> {
     on_a_stack_that_will_do(|depth| body_to(text, depth))
 }
 
 /// The tree of such a body, whose rules `number` numbers.
-pub(crate) fn node(body: &str, number: &dyn Fn(&str) -> Result<usize>) -> Result<Node> {
+pub fn node(body: &str, number: &dyn Fn(&str) -> Result<usize>) -> Result<Node> {
     let mut reader = Reader { alone: true, ..Reader::new(body, limits::GBNF_DEPTH) };
     let (node, names) = (reader.alternatives(0)?, reader.numbered());
     let numbers: Vec<usize> = names.into_iter().map(number).collect::<Result<_>>()?;

@@ -1,9 +1,11 @@
 //! Grammars that are read: as a tree, what follows for all rules, and which texts they allow.
 
-pub(crate) mod circles;
-pub(crate) mod dead;
-pub(crate) mod fixpoint;
-pub(crate) mod gbnf;
-pub(crate) mod repetition;
-pub(crate) mod sample;
-pub(crate) mod tree;
+pub mod circles;
+pub mod dead;
+pub mod fixpoint;
+pub mod gbnf;
+pub mod repetition;
+pub mod sample;
+mod tree;
+
+pub use tree::{Node, Tree};

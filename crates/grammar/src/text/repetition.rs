@@ -8,12 +8,12 @@ use std::collections::HashSet;
 
 use smol_str::SmolStr;
 
-use crate::rules::rule::{Bounds, Rule, SPACE};
+use crate::rules::{Bounds, Rule, SPACE};
 use chatparse_base::limits;
 
 /// Counts like llama.cpp's reader, in the order of the rules' text.
 #[derive(Default)]
-pub(crate) struct Reader {
+pub struct Reader {
     names: HashSet<SmolStr>,
     unrolled: u64,
 }
@@ -75,7 +75,7 @@ impl Reader {
 }
 
 /// Whether no repetition in a rule can be too large, whatever the other rules are. True for most rules.
-pub(crate) fn is_small(rule: &Rule) -> bool {
+pub fn is_small(rule: &Rule) -> bool {
     most(rule).is_some()
 }
 

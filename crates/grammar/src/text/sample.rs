@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::matcher::recogniser::Recogniser;
-use crate::text::tree::{Node, Tree};
+use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 
 /// A generator of random texts of a grammar; the same seed gives the same texts.

@@ -11,7 +11,7 @@ use chatparse_base::{Error, ErrorKind, Result, limits};
 
 /// A part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Node {
+pub enum Node {
     /// A text, which is not empty.
     Text(String),
     /// One of these characters.
@@ -28,7 +28,7 @@ pub(crate) enum Node {
 
 /// Named rules.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub struct Tree {
     pub names: Vec<SmolStr>,
     pub rules: Vec<Node>,
     pub root: usize,

@@ -11,7 +11,7 @@ use super::scalar::{alike, counted, same};
 use crate::schema::Keywords;
 
 impl<'a> Checker<'a> {
-    pub(super) fn array<'v>(
+    pub fn array<'v>(
         &mut self,
         run: &mut Run<'a, 'v, '_>,
         keywords: Keywords<'a>,

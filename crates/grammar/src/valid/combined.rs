@@ -6,7 +6,7 @@ use super::run::{Run, Task};
 use crate::schema::Keywords;
 
 impl<'a> Checker<'a> {
-    pub(super) fn combined<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
+    pub fn combined<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
         for schema in keywords.list("allOf") {
             run.also(schema, task);
         }

@@ -12,12 +12,7 @@ use crate::schema::{Draft, Keywords};
 
 impl<'a> Checker<'a> {
     /// Checks `type`, `disallow` and `extends`.
-    pub(super) fn kind_in_draft_3<'v>(
-        &mut self,
-        run: &mut Run<'a, 'v, '_>,
-        keywords: Keywords<'a>,
-        task: Task<'a, 'v>,
-    ) {
+    pub fn kind_in_draft_3<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
         if let Some(types) = keywords.get("type") {
             let verdict = self.of_one_type(run, types, task);
             run.holds(verdict, task.place, || format!("must be of the type {types}"));

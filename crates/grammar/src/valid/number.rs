@@ -11,7 +11,7 @@ use chatparse_base::decimal::Decimal;
 use chatparse_base::number;
 
 /// Checks the bounds of a number, and `multipleOf`.
-pub(super) fn bounds(run: &mut Run, keywords: Keywords, number: &Value, place: usize) {
+pub fn bounds(run: &mut Run, keywords: Keywords, number: &Value, place: usize) {
     let bound = |key: &str| keywords.get(key).filter(|bound| number::is(bound));
     let shown = |bound| number::of(bound).unwrap_or_default();
     for (key, exclusive, beyond, than) in [
@@ -89,7 +89,7 @@ impl Scaled {
 }
 
 /// Compares two numbers.
-pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
+pub fn compare(left: &Value, right: &Value) -> Ordering {
     match (left.as_i64(), right.as_i64()) {
         (Some(left), Some(right)) => left.cmp(&right),
         _ => number::decimal(left).cmp(&number::decimal(right)),

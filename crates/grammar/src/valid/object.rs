@@ -9,7 +9,7 @@ use super::scalar::counted;
 use crate::schema::{Draft, Fields, Keywords};
 
 impl<'a> Checker<'a> {
-    pub(super) fn object<'v>(
+    pub fn object<'v>(
         &mut self,
         run: &mut Run<'a, 'v, '_>,
         keywords: Keywords<'a>,
@@ -40,7 +40,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Calls `each` with the schemas for a name in `properties` and `patternProperties`. Returns whether there are any.
-    pub(super) fn described(&mut self, keywords: Keywords<'a>, name: &str, mut each: impl FnMut(&'a Value)) -> Verdict {
+    pub fn described(&mut self, keywords: Keywords<'a>, name: &str, mut each: impl FnMut(&'a Value)) -> Verdict {
         let mut described = No;
         if let Some(schema) = keywords.get("properties").and_then(|properties| properties.as_object()?.get(name)) {
             described = Yes;

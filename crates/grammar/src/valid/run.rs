@@ -11,7 +11,7 @@ use chatparse_base::limits;
 
 /// The result of checking a value against a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Verdict {
+pub enum Verdict {
     No,
     /// No violation was found, but not everything was checked.
     Open,
@@ -19,7 +19,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    pub(super) fn negated(self) -> Verdict {
+    pub fn negated(self) -> Verdict {
         match self {
             No => Yes,
             Open => Open,
@@ -30,16 +30,16 @@ impl Verdict {
 
 /// A step from a value to one inside it.
 #[derive(Clone, Copy)]
-pub(super) enum Step<'v> {
+pub enum Step<'v> {
     Root,
     Name(&'v str),
     Index(usize),
 }
 
 /// The violations, and the paths to the places checked.
-pub(super) struct Report<'v> {
-    pub(super) places: Vec<(usize, Step<'v>)>,
-    pub(super) found: Vec<Violation>,
+pub struct Report<'v> {
+    pub places: Vec<(usize, Step<'v>)>,
+    pub found: Vec<Violation>,
 }
 
 impl Report<'_> {
@@ -63,52 +63,52 @@ impl Report<'_> {
 
 /// A schema, a value that must match it, and the places of both.
 #[derive(Clone, Copy)]
-pub(super) struct Task<'a, 'v> {
-    pub(super) schema: &'a Value,
-    pub(super) base: Base,
-    pub(super) value: &'v Value,
-    pub(super) place: usize,
+pub struct Task<'a, 'v> {
+    pub schema: &'a Value,
+    pub base: Base,
+    pub value: &'v Value,
+    pub place: usize,
 }
 
 impl<'a, 'v> Task<'a, 'v> {
     /// The schema at the root of a document, and a whole value.
-    pub(super) fn new(schema: &'a Value, value: &'v Value) -> Self {
+    pub fn new(schema: &'a Value, value: &'v Value) -> Self {
         Task { schema, base: Base::default(), value, place: 0 }
     }
 
     /// The same value with another schema.
-    pub(super) fn with(self, schema: &'a Value, base: Base) -> Self {
+    pub fn with(self, schema: &'a Value, base: Base) -> Self {
         Task { schema, base, ..self }
     }
 
     /// Identifies the task. The way to the schema is included only where it matters.
-    pub(super) fn key(&self) -> Key {
+    pub fn key(&self) -> Key {
         (self.schema, self.value, self.base.way)
     }
 }
 
-pub(super) type Key = (*const Value, *const Value, usize);
+pub type Key = (*const Value, *const Value, usize);
 
 /// One run over all schemas that must hold together.
-pub(super) struct Run<'a, 'v, 'r> {
-    pub(super) queue: VecDeque<Task<'a, 'v>>,
+pub struct Run<'a, 'v, 'r> {
+    pub queue: VecDeque<Task<'a, 'v>>,
     /// References that were followed, with their values: following one again adds nothing.
-    pub(super) followed: HashSet<Key>,
-    pub(super) report: Option<&'r mut Report<'v>>,
-    pub(super) verdict: Verdict,
+    pub followed: HashSet<Key>,
+    pub report: Option<&'r mut Report<'v>>,
+    pub verdict: Verdict,
     /// The number of alternatives around this run.
-    pub(super) depth: usize,
+    pub depth: usize,
 }
 
 impl<'a, 'v> Run<'a, 'v, '_> {
-    pub(super) fn wrong(&mut self, place: usize, message: impl Into<String>) {
+    pub fn wrong(&mut self, place: usize, message: impl Into<String>) {
         self.verdict = No;
         if let Some(report) = &mut self.report {
             report.add(place, message.into());
         }
     }
 
-    pub(super) fn holds(&mut self, verdict: Verdict, place: usize, message: impl FnOnce() -> String) {
+    pub fn holds(&mut self, verdict: Verdict, place: usize, message: impl FnOnce() -> String) {
         match verdict {
             No => self.wrong(place, message()),
             other => self.verdict = self.verdict.min(other),
@@ -116,17 +116,17 @@ impl<'a, 'v> Run<'a, 'v, '_> {
     }
 
     /// Records that something could not be checked.
-    pub(super) fn open(&mut self) {
+    pub fn open(&mut self) {
         self.verdict = self.verdict.min(Open);
     }
 
     /// Adds a schema for the same value; it is part of the schema of `task`.
-    pub(super) fn also(&mut self, schema: &'a Value, task: Task<'a, 'v>) {
+    pub fn also(&mut self, schema: &'a Value, task: Task<'a, 'v>) {
         self.queue.push_back(task.with(schema, task.base));
     }
 
     /// Adds a schema for a value inside that of `task`; it is part of the schema of `task`.
-    pub(super) fn inside(&mut self, schema: &'a Value, value: &'v Value, task: Task<'a, 'v>, step: Step<'v>) {
+    pub fn inside(&mut self, schema: &'a Value, value: &'v Value, task: Task<'a, 'v>, step: Step<'v>) {
         let place = match &mut self.report {
             None => 0,
             Some(report) => {
@@ -137,7 +137,7 @@ impl<'a, 'v> Run<'a, 'v, '_> {
         self.queue.push_back(Task { schema, value, place, ..task });
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         match &self.report {
             None => self.verdict == No,
             Some(report) => report.found.len() >= limits::VIOLATIONS,

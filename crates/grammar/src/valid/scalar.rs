@@ -14,7 +14,7 @@ use chatparse_base::decimal::Decimal;
 use chatparse_base::number;
 
 /// The types with their articles, for messages.
-pub(super) const TYPES: &[(&str, &str)] = &[
+pub const TYPES: &[(&str, &str)] = &[
     ("null", "null"),
     ("boolean", "a boolean"),
     ("integer", "a whole number"),
@@ -25,7 +25,7 @@ pub(super) const TYPES: &[(&str, &str)] = &[
 ];
 
 /// Checks `type` for drafts after 3.
-pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
+pub fn kind(run: &mut Run, keywords: Keywords, task: Task) {
     let names = match keywords.get("type") {
         Some(Value::Array(names)) => &names[..],
         Some(name) => std::slice::from_ref(name),
@@ -45,7 +45,7 @@ pub(super) fn kind(run: &mut Run, keywords: Keywords, task: Task) {
     });
 }
 
-pub(super) fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
+pub fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
     match number::of(value).filter(|_| kind == "integer") {
         // In drafts up to 4, `1.0` is not an integer for implementations that can tell it from `1`.
         Some(text) if Decimal::of(&text).is_whole() && !number::is_whole(&text) && draft <= Draft::Four => Open,
@@ -55,7 +55,7 @@ pub(super) fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
     }
 }
 
-pub(super) fn name_of(value: &Value) -> &'static str {
+pub fn name_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -67,7 +67,7 @@ pub(super) fn name_of(value: &Value) -> &'static str {
 }
 
 /// Checks a count against its bounds.
-pub(super) fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thing: &str, count: usize, place: usize) {
+pub fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thing: &str, count: usize, place: usize) {
     let [least, most] = bounds.map(|key| keywords.get(key).and_then(Value::as_f64));
     let things = |bound: f64| if bound == 1.0 { thing.to_owned() } else { format!("{thing}s") };
     if let Some(least) = least.filter(|least| (count as f64) < *least) {
@@ -79,7 +79,7 @@ pub(super) fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thin
 }
 
 /// Whether two values are equal; numbers by value, not by notation. `spend` returns whether another step is allowed.
-pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool) -> Verdict {
+pub fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool) -> Verdict {
     let mut pairs = vec![(left, right)];
     while let Some((left, right)) = pairs.pop() {
         if !spend() {
@@ -111,7 +111,7 @@ pub(super) fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool)
 const ALIKE_DEPTH: usize = 8;
 
 /// A number that equal values share, and hardly any others, to find candidates quickly; `None` if there are too few steps.
-pub(super) fn alike(value: &Value, steps: &mut Steps) -> Option<u64> {
+pub fn alike(value: &Value, steps: &mut Steps) -> Option<u64> {
     alike_inside(value, ALIKE_DEPTH, steps)
 }
 
@@ -149,7 +149,7 @@ fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
 }
 
 /// The allowed values for a message, if they are short.
-pub(super) fn listed(values: &[Value]) -> String {
+pub fn listed(values: &[Value]) -> String {
     let mut text = String::new();
     for (index, value) in values.iter().enumerate() {
         let one = json::print(value).filter(|one| text.len() + one.len() <= LISTED_BYTES);

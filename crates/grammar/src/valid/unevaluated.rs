@@ -23,7 +23,7 @@ impl Parts {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn unevaluated<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
+    pub fn unevaluated<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
         let keyword = match task.value {
             Value::Object(_) => "unevaluatedProperties",
             Value::Array(_) => "unevaluatedItems",
