@@ -1,7 +1,5 @@
 //! Sets of bytes, such as those that an expression or a terminal may begin with.
 
-use std::fmt;
-
 /// A set of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bytes([u64; 4]);
@@ -59,20 +57,5 @@ impl Bytes {
 impl FromIterator<Bytes> for Bytes {
     fn from_iter<I: IntoIterator<Item = Bytes>>(sets: I) -> Bytes {
         sets.into_iter().fold(Bytes::NONE, Bytes::or)
-    }
-}
-
-/// The bytes as ranges.
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<u8> = (0..=u8::MAX).filter(|&byte| self.contains(byte)).collect();
-        f.write_str("[")?;
-        for run in all.chunk_by(|low, high| low + 1 == *high) {
-            write!(f, "{}", run[0].escape_ascii())?;
-            if let [_, .., last] = run {
-                write!(f, "-{}", last.escape_ascii())?;
-            }
-        }
-        f.write_str("]")
     }
 }

@@ -58,10 +58,10 @@ pub struct SectionRoot {
 impl Section {
     /// The faithful rules of these expressions. `texts`: the rules of texts that were made so far.
     pub fn of_roots(arena: &Arena, roots: &[SectionRoot], texts: &TextSections) -> Section {
-        let (mut rules, mut nullable) = (Builder::with_style(GrammarStyle::Faithful), Nullable::new(arena));
+        let mut rules = Builder::with_style(GrammarStyle::Faithful);
         let mark = rules.mark();
         rules.spacing = arena.spacing;
-        let mut lowering = Lowering::new(arena, &mut rules, &mut nullable, texts);
+        let mut lowering = Lowering::new(arena, &mut rules, texts);
         for SectionRoot { name, expr } in roots {
             let name = lowering.rules.reserve(name);
             lowering.pending.push((name, *expr, What::All));
@@ -84,8 +84,7 @@ impl Builder {
     fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<LinkName>, texts: &TextSections) -> Lowered {
         let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
         let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
-        let mut nullable = Nullable::new(format);
-        let lowering = Lowering::new(format, self, &mut nullable, texts);
+        let lowering = Lowering::new(format, self, texts);
         let mut lowering = Lowering { link_name: name, is_section: name.is_some(), ..lowering };
         let root = match (lazy, format.root()) {
             (true, _) => {
@@ -173,7 +172,7 @@ struct Lowering<'a, 'n> {
     names: HashMap<(&'a SmolStr, What), SmolStr>,
     /// Rules that have a name but no body yet.
     pending: Vec<(SmolStr, ExprId, What)>,
-    nullable: &'n mut Nullable<'a>,
+    nullable: Nullable<'a>,
     /// The current nesting of expressions.
     depth: usize,
     /// Rules for text with markers: those of other formats, and those of this one.
@@ -197,7 +196,7 @@ struct Lowering<'a, 'n> {
 }
 
 impl<'a, 'n> Lowering<'a, 'n> {
-    fn new(arena: &'a Arena, rules: &'n mut Builder, nullable: &'n mut Nullable<'a>, texts: &'n TextSections) -> Self {
+    fn new(arena: &'a Arena, rules: &'n mut Builder, texts: &'n TextSections) -> Self {
         let (links, names, pending, known_texts, needs, schemas, escaped) = Default::default();
         Lowering {
             arena,
@@ -206,7 +205,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             links,
             names,
             pending,
-            nullable,
+            nullable: Nullable::new(arena),
             depth: 0,
             texts,
             known_texts,

@@ -3,29 +3,14 @@
 use smol_str::SmolStr;
 
 use crate::schema;
-use chatparse_base::limits::LOWERING_DEPTH;
+use chatparse_base::limits::{EXPR_DEPTH, LOWERING_DEPTH};
 use chatparse_peg::{Arena, Children, Expr, ExprId, Notation, SchemaRef};
 
-/// What is known about an arena's expressions. Each is computed once, on first use; chains of rules use no stack.
+/// What is known about an arena's expressions. Each is computed once, on first use.
 pub struct Nullable<'a> {
     arena: &'a Arena,
     /// By expression. While one is being computed it counts as non-empty, because it may begin with itself.
     known: Vec<Option<bool>>,
-}
-
-/// What decides whether an expression may be empty.
-enum Depends {
-    Itself(bool),
-    /// All of these if true, or one of them: whether they may be empty.
-    On(bool, Children),
-}
-
-/// An expression that waits for its parts.
-struct Open {
-    id: ExprId,
-    /// Whether all parts must allow the empty text, or one.
-    all: bool,
-    rest: smallvec::IntoIter<[ExprId; 4]>,
 }
 
 impl<'a> Nullable<'a> {
@@ -35,37 +20,23 @@ impl<'a> Nullable<'a> {
 
     /// Whether the grammar's rule for `id` may be empty.
     pub fn is_nullable(&mut self, id: ExprId) -> bool {
-        let mut open = Vec::new();
-        if self.known[id.index()].is_none() {
-            self.enter(id, &mut open);
-        }
-        while let Some(top) = open.last_mut() {
-            let part = top.rest.as_slice().first().copied();
-            match part.map(|part| (part, self.known[part.index()])) {
-                Some((part, None)) => self.enter(part, &mut open),
-                Some((_, Some(known))) if known == top.all => drop(top.rest.next()),
-                decided => {
-                    self.known[top.id.index()] = Some(decided.map_or(top.all, |_| !top.all));
-                    open.pop();
-                }
-            }
-        }
-        self.known[id.index()] == Some(true)
+        self.below(id, 0)
     }
 
-    fn enter(&mut self, id: ExprId, open: &mut Vec<Open>) {
-        self.known[id.index()] = Some(match self.depends(id) {
-            Depends::Itself(known) => known,
-            Depends::On(all, parts) => {
-                open.push(Open { id, all, rest: parts.into_iter() });
-                false
-            }
-        });
+    /// What a parser takes nests no deeper than [`EXPR_DEPTH`] before it reads a byte.
+    fn below(&mut self, id: ExprId, depth: usize) -> bool {
+        if let Some(known) = self.known[id.index()] {
+            return known;
+        }
+        self.known[id.index()] = Some(false);
+        let known = depth < EXPR_DEPTH && self.of_parts(id, depth + 1);
+        self.known[id.index()] = Some(known);
+        known
     }
 
-    fn depends(&self, id: ExprId) -> Depends {
-        let on = |child: ExprId| Depends::On(true, Children::from_iter([child]));
-        match self.arena.get(id) {
+    fn of_parts(&mut self, id: ExprId, depth: usize) -> bool {
+        let arena = self.arena;
+        match arena.get(id) {
             Expr::Empty
             | Expr::Start
             | Expr::End
@@ -77,28 +48,30 @@ impl<'a> Nullable<'a> {
             | Expr::UntilMarker(_)
             | Expr::StringBody(_)
             | Expr::StringLine(_)
-            | Expr::Repeat(_, 0, _) => Depends::Itself(true),
-            Expr::Literal(text) | Expr::Marker(text) => Depends::Itself(text.is_empty()),
+            | Expr::Repeat(_, 0, _) => true,
+            Expr::Literal(text) | Expr::Marker(text) => text.is_empty(),
             Expr::Schema(value) => match value.notation {
-                Notation::Text | Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore => on(value.child),
-                Notation::JsonOrChild if may_be_string(&value.schema) => on(value.child),
-                _ => Depends::Itself(false),
+                Notation::Text | Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore => {
+                    self.below(value.child, depth)
+                }
+                Notation::JsonOrChild => may_be_string(&value.schema) && self.below(value.child, depth),
+                _ => false,
             },
             // A call has its name, and a part follows one.
-            Expr::Any | Expr::Char(_) | Expr::Late(_) | Expr::Named { .. } => Depends::Itself(false),
-            Expr::Excluding(_, markers) => Depends::Itself(markers[0].iter().any(SmolStr::is_empty)),
+            Expr::Any | Expr::Char(_) | Expr::Late(_) | Expr::Named { .. } => false,
+            Expr::Excluding(_, markers) => markers[0].iter().any(SmolStr::is_empty),
             // GBNF from the author counts as non-empty.
-            Expr::Gbnf(_, text) | Expr::Written(_, text) => Depends::Itself(text.is_empty()),
-            Expr::Sequence(children) => Depends::On(true, children.clone()),
-            Expr::Choice(children) => Depends::On(false, written(self.arena, children)),
+            Expr::Gbnf(_, text) | Expr::Written(_, text) => text.is_empty(),
+            Expr::Sequence(children) => children.iter().all(|&child| self.below(child, depth)),
+            Expr::Choice(children) => written(arena, children).into_iter().any(|child| self.below(child, depth)),
             Expr::Unordered(_, parts) if parts.between.is_some() => {
-                Depends::On(false, parts.required.iter().chain(&parts.optional).copied().collect())
+                parts.required.iter().chain(&parts.optional).any(|&part| self.below(part, depth))
             }
-            Expr::Unordered(_, parts) => Depends::On(true, parts.required.clone()),
+            Expr::Unordered(_, parts) => parts.required.iter().all(|&part| self.below(part, depth)),
             Expr::Repeat(child, ..) | Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
-                on(*child)
+                self.below(*child, depth)
             }
-            Expr::Ref(name) => self.arena.rule_named(name).map_or(Depends::Itself(false), on),
+            Expr::Ref(name) => arena.rule_named(name).is_some_and(|rule| self.below(rule, depth)),
         }
     }
 }
