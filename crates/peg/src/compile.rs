@@ -65,8 +65,7 @@ pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
     let program = compile_with(arena, Some(&mut regions), MANY)?;
     if regions.list.len() > usize::from(u16::MAX) {
-        let text = format!("the format has more than {} rules and tags", u16::MAX);
-        return Err(Error::new(ErrorKind::Limit, text));
+        return Err(Error::new(ErrorKind::Limit, format!("the format has more than {} rules and tags", u16::MAX)));
     }
     Ok((program, regions.list))
 }

@@ -55,8 +55,7 @@ impl<'a> Lowering<'_, 'a> {
             Branches::Of(condition) => is_exact = condition.exact,
         }
         if !is_exact {
-            let message = "a value may fit several of the alternatives";
-            self.widened(choice.part.place, choice.key, message);
+            self.widened(choice.part.place, choice.key, "a value may fit several of the alternatives");
         }
         let mut rules: Vec<Rule> = Vec::new();
         let mut known: HashSet<SmolStr> = HashSet::new();

@@ -60,8 +60,7 @@ impl<'a> Lowering<'_, 'a> {
     pub fn left_out(&mut self, all: &Conjunction<'a>, types: u8) {
         for (part, keywords) in all.keywords() {
             if has_schemas_as_types(keywords) {
-                let message = "types that are schemas are not followed by the grammar";
-                self.widened(part.place, "type", message);
+                self.widened(part.place, "type", "types that are schemas are not followed by the grammar");
             }
             for (key, value) in keywords.fields {
                 let message = match key.as_str() {

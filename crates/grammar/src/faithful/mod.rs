@@ -228,8 +228,7 @@ impl<'a> Lowering<'_, 'a> {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         if let Some(deep) = self.places.too_deep {
-            let message = format!("nested more than {} deep", limits::JSON_DEPTH);
-            return Err(refused(&self.places.pointer(deep), &message));
+            return Err(refused(&self.places.pointer(deep), &format!("nested more than {} deep", limits::JSON_DEPTH)));
         }
         Ok(())
     }
@@ -246,11 +245,9 @@ impl<'a> Lowering<'_, 'a> {
             self.check(part)?;
             let reference = part.schema.get(key).and_then(Value::as_str).unwrap_or_default();
             if reference.starts_with('#') && key == "$ref" {
-                let message = format!("$ref {reference:?} leads nowhere");
-                return Err(refused(&self.places.pointer(part.place), &message));
+                return Err(refused(&self.places.pointer(part.place), &format!("$ref {reference:?} leads nowhere")));
             }
-            let message = format!("{reference:?} leads out of the schema; any value is allowed");
-            self.widened(part.place, key, &message);
+            self.widened(part.place, key, &format!("{reference:?} leads out of the schema; any value is allowed"));
         }
         if all.never {
             return Ok(None);

@@ -48,8 +48,7 @@ impl<'a> Lowering<'_, 'a> {
         let exponents = range.has_exponent() || range.whole;
         let limits = |keywords: &Keywords| keywords.has("not") || NUMBERS.iter().any(|key| keywords.has(key));
         if let (false, Some((part, _))) = (exponents, all.keywords().find(|(_, keywords)| limits(keywords))) {
-            let message = "a number that is limited is written without an exponent";
-            self.narrowed(part.place, "", message);
+            self.narrowed(part.place, "", "a number that is limited is written without an exponent");
         }
         match dfa {
             Some(dfa) if dfa.accepts_nothing() => None,

@@ -132,8 +132,7 @@ impl<'a> Lowering<'_, 'a> {
             && !has("unevaluatedProperties")
             && !has("patternProperties");
         if closed && let Some((part, _)) = all.values("properties").next() {
-            let message = "properties that are not declared are left out";
-            self.narrowed(part.place, "properties", message);
+            self.narrowed(part.place, "properties", "properties that are not declared are left out");
         }
         closed
     }
@@ -201,8 +200,7 @@ impl<'a> Lowering<'_, 'a> {
         if self.checker.is_spent()
             && let Some((part, _)) = all.values("propertyNames").next()
         {
-            let message = "too many names to check all of them";
-            self.widened(part.place, "propertyNames", message);
+            self.widened(part.place, "propertyNames", "too many names to check all of them");
         }
         allows
     }

@@ -218,8 +218,7 @@ impl<'a> Lowering<'_, 'a> {
                     self.widened(part.place, "format", &message);
                 }
                 if known == format::Known::Narrower {
-                    let message = "leap seconds are written in UTC only";
-                    self.narrowed(part.place, "format", message);
+                    self.narrowed(part.place, "format", "leap seconds are written in UTC only");
                 }
                 if self.places.format_annotates(part) {
                     let message = "the format is held to, which this draft only asks of who opts in";

@@ -45,8 +45,7 @@ impl<'a> Lowering<'_, 'a> {
         if !is_certain {
             self.unfollowed(part.place, key);
         } else if all.chose_any {
-            let message = "only what one branch of an anyOf describes is beside the others";
-            self.narrowed(part.place, key, message);
+            self.narrowed(part.place, key, "only what one branch of an anyOf describes is beside the others");
         }
         is_certain
     }

@@ -34,8 +34,7 @@ impl<'a> Lowering<'_, 'a> {
         });
         let fitting = fitting.collect();
         if self.checker.is_spent() {
-            let message = "too many values to check them against other keywords";
-            self.widened(part.place, "", message);
+            self.widened(part.place, "", "too many values to check them against other keywords");
         }
         Some((part, fitting))
     }
@@ -46,8 +45,7 @@ impl<'a> Lowering<'_, 'a> {
         let (texts, others): (Vec<&str>, Vec<&str>) =
             values.iter().filter_map(|value| value.as_str()).partition(|text| free.has(text));
         if !others.is_empty() {
-            let message = format!("{} of the listed strings hold what ends them", others.len());
-            self.narrowed(part.place, "", &message);
+            self.narrowed(part.place, "", &format!("{} of the listed strings hold what ends them", others.len()));
         }
         if texts.is_empty() {
             return None;

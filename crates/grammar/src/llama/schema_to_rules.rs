@@ -244,15 +244,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let common: Vec<Rule> =
             enums.into_values().filter(|(_, listing)| listing.len() == parts.len()).map(|(rule, _)| rule).collect();
         for part in ignored {
-            let message = "allOf merges objects and enums; this part is left out";
-            self.refused(part, message);
+            self.refused(part, "allOf merges objects and enums; this part is left out");
         }
         if !common.is_empty() {
             return Ok(Rule::Choice(common).group());
         }
         if had_enums {
-            let message = "the enums in allOf have no value in common and are left out";
-            self.refused(id, message);
+            self.refused(id, "the enums in allOf have no value in common and are left out");
         }
         let last: HashMap<_, _> = properties.iter().copied().collect();
         let free = |schema: &NodeId| matches!(graph.node(*schema), Node::Any);
@@ -408,8 +406,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             self.widened(id, min, &format!("lowered to {most}, the most that llama.cpp reads"));
         }
         if count.max.is_some_and(|max| max > most) {
-            let message = format!("llama.cpp reads a bound over {most} as no bound");
-            self.widened(id, max, &message);
+            self.widened(id, max, &format!("llama.cpp reads a bound over {most} as no bound"));
         }
         Count { min: count.min.min(most), max: count.max }
     }

@@ -36,8 +36,7 @@ fn weighed(tree: &Tree) -> Result<usize> {
     }
     let largest = weights.iter().zip(&tree.names).max_by_key(|(weight, _)| **weight);
     let name = largest.map_or("", |(_, name)| name);
-    let message = format!("grammar: too large for Lark; its largest rule is {name:?}");
-    Err(Error::new(ErrorKind::Limit, message))
+    Err(Error::new(ErrorKind::Limit, format!("grammar: too large for Lark; its largest rule is {name:?}")))
 }
 
 /// The grammar over terminals that the lexer can tell apart.
