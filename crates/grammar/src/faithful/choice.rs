@@ -84,10 +84,9 @@ impl<'a> Lowering<'_, 'a> {
     /// Whether these schemas ask for a property that one of them excludes.
     fn is_impossible(&self, all: &Conjunction<'a>) -> Result<bool> {
         let excluded: HashSet<&str> = all
-            .values("properties")
-            .flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten())
-            .filter(|(_, schema)| **schema == Value::Bool(false))
-            .map(|(name, _)| name.as_str())
+            .members("properties")
+            .filter(|(.., schema)| **schema == Value::Bool(false))
+            .map(|(_, name, _)| name)
             .collect();
         let is_asked_for =
             all.keywords().flat_map(|(_, keywords)| keywords.required()).any(|name| excluded.contains(name));
@@ -110,15 +109,14 @@ impl<'a> Lowering<'_, 'a> {
         for (_, keywords) in all.keywords() {
             marks.values = both(marks.values, listed(keywords.get("enum"), keywords.get("const")));
             marks.required.extend(keywords.required());
-            let properties = keywords.get("properties").and_then(Value::as_object);
-            for (name, schema) in properties.into_iter().flatten() {
+            for (name, schema) in keywords.map("properties") {
                 let values = listed(schema.get("enum"), schema.get("const"));
                 let known = marks.properties.remove(name.as_str()).flatten();
                 marks.properties.insert(name, both(known, values));
             }
             let additional = keywords.get("additionalProperties").is_some();
             marks.closed |= keywords.get("additionalProperties") == Some(&Value::Bool(false));
-            marks.open |= additional || properties.is_none() && keywords.has("patternProperties");
+            marks.open |= additional || !keywords.has("properties") && keywords.has("patternProperties");
         }
         marks.closed |= self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
         Ok(marks)

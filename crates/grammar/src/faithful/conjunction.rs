@@ -192,6 +192,14 @@ impl<'a> Conjunction<'a> {
         self.keywords().filter_map(move |(part, keywords)| keywords.get(key).map(|value| (part, value)))
     }
 
+    /// The schemas in the maps under a keyword, by name.
+    pub fn members(&self, key: &'static str) -> impl Iterator<Item = (Part<'a>, &'a str, &'a Value)> + '_ {
+        let of = move |(part, keywords): (_, Keywords<'a>)| {
+            keywords.map(key).map(move |(name, schema)| (part, name.as_str(), schema))
+        };
+        self.keywords().flat_map(of)
+    }
+
     pub fn key(&self) -> Key {
         let mut parts: Vec<_> = self.parts.iter().map(Part::key).collect();
         chatparse_base::sort::sort(&mut parts);

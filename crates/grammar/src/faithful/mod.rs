@@ -152,6 +152,8 @@ mod types {
     }
 }
 
+const UNFOLLOWED: &str = "not followed by the grammar";
+
 struct Lowering<'b, 'a> {
     builder: &'b mut Builder,
     places: SchemaLocations<'a>,
@@ -389,8 +391,13 @@ impl<'a> Lowering<'_, 'a> {
         self.notes.add(self.places.pointer_of(place, key), FidelityKind::Widened, message);
     }
 
+    /// The same wherever the keyword is.
+    fn widened_all(&mut self, all: &Conjunction<'a>, key: &'static str, message: &str) {
+        all.values(key).for_each(|(part, _)| self.widened(part.place, key, message));
+    }
+
     fn unfollowed(&mut self, place: Place, key: &str) {
-        self.widened(place, key, "not followed by the grammar");
+        self.widened(place, key, UNFOLLOWED);
     }
 
     /// Notes that the grammar allows less than a keyword.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::conjunction::Conjunction;
 use super::range::{Digits, Range};
-use super::{Lowering, types};
+use super::{Lowering, UNFOLLOWED, types};
 use crate::regular::{self, Spelling};
 use crate::rules::Rule;
 use crate::schema::Keywords;
@@ -40,9 +40,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut dfa = range.automaton(&self.room);
         if dfa.is_none() && !range.multiple_of.is_empty() {
             range.multiple_of.clear();
-            for (part, _) in all.values("multipleOf") {
-                self.unfollowed(part.place, "multipleOf");
-            }
+            self.widened_all(all, "multipleOf", UNFOLLOWED);
             dfa = range.automaton(&self.room);
         }
         let exponents = range.has_exponent() || range.whole;

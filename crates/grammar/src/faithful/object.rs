@@ -35,13 +35,11 @@ impl<'a> Lowering<'_, 'a> {
     /// The rule for objects; `None` if no object fits.
     pub fn object(&mut self, all: &Conjunction<'a>, name: &SmolStr) -> Result<Option<Rule>> {
         let required: Vec<&'a str> = unique(all.keywords().flat_map(|(_, keywords)| keywords.required()));
-        let given = all.values("properties").flat_map(|(_, schemas)| schemas.as_object().into_iter().flatten());
-        let names = unique(given.map(|(name, _)| name.as_str()).chain(required.iter().copied()));
+        let names = unique(all.members("properties").map(|(_, name, _)| name).chain(required.iter().copied()));
         let is_required: HashSet<&str> = required.into_iter().collect();
         let taken: HashSet<&str> = all.values("not").filter_map(|(part, not)| forbidden(not, part.draft)).collect();
         let closed = self.is_closed(all);
-        let given = all.values("patternProperties").filter_map(|(_, patterns)| patterns.as_object());
-        let each = all.parts.len() + given.map(|patterns| patterns.len()).sum::<usize>();
+        let each = all.parts.len() + all.members("patternProperties").count();
         let mut declared = Vec::new();
         for property in &names {
             self.spend(each + property.len())?;
@@ -68,10 +66,8 @@ impl<'a> Lowering<'_, 'a> {
         let is_open = others.is_some();
         let others = others.map(|others| {
             // What may be there under a condition only has no place of its own where others have none.
-            let fixed = all.values("properties").filter(|(part, _)| !part.is_conditional);
-            let fixed =
-                fixed.flat_map(|(_, schemas)| schemas.as_object().into_iter().flat_map(|schemas| schemas.keys()));
-            let fixed: HashSet<&str> = fixed.map(String::as_str).collect();
+            let fixed = all.members("properties").filter(|(part, ..)| !part.is_conditional);
+            let fixed: HashSet<&str> = fixed.map(|(_, name, _)| name).collect();
             let (ordered, free): (Vec<_>, Vec<_>) = std::mem::take(&mut declared)
                 .into_iter()
                 .partition(|(name, one): &(&&str, Declared)| one.required || fixed.contains(**name));
@@ -207,11 +203,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// A pair of a name other than `names` and its value; `None` if there are no others.
     fn others(&mut self, all: &Conjunction<'a>, names: &[&'a str], name: &SmolStr) -> Result<Option<Rule>> {
-        let mut patterns: Vec<(Part<'a>, &'a str, &'a Value)> = Vec::new();
-        for (part, schemas) in all.values("patternProperties") {
-            let schemas = schemas.as_object().into_iter().flatten();
-            patterns.extend(schemas.map(|(pattern, schema)| (part, pattern.as_str(), schema)));
-        }
+        let patterns: Vec<_> = all.members("patternProperties").collect();
         if patterns.len() > PATTERNS {
             let message = "too many patterns for a grammar; other properties may have any value";
             self.widened(patterns[0].0.place, "patternProperties", message);
@@ -333,9 +325,7 @@ impl<'a> Lowering<'_, 'a> {
             return Some((min, max));
         }
         for key in ["minProperties", "maxProperties"] {
-            for (part, _) in all.values(key) {
-                self.widened(part.place, key, "too large for a grammar; not followed");
-            }
+            self.widened_all(all, key, "too large for a grammar; not followed");
         }
         None
     }

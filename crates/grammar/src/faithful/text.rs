@@ -242,14 +242,11 @@ impl<'a> Lowering<'_, 'a> {
         keys: (&'static str, &'static str),
     ) -> (u64, Option<u64>) {
         let most = limits::GBNF_REPETITIONS;
-        let mut note = |key: &'static str, message: &str| {
-            all.values(key).for_each(|(part, _)| self.widened(part.place, key, message));
-        };
         if min > most {
-            note(keys.0, &format!("lowered to {most}, the most that engines count"));
+            self.widened_all(all, keys.0, &format!("lowered to {most}, the most that engines count"));
         }
         if max.is_some_and(|max| max > most) {
-            note(keys.1, &format!("engines count no further than {most}; not followed"));
+            self.widened_all(all, keys.1, &format!("engines count no further than {most}; not followed"));
         }
         (min.min(most), max.filter(|max| *max <= most))
     }
