@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::condition::{Conditions, Piece};
-use crate::schema::{Base, Document, Draft, Keywords, Steps, escaped};
+use crate::schema::{Base, Document, Draft, Keywords, Places, Step, Steps};
 use chatparse_base::limits;
 
 /// A schema, its place, and what its references are relative to.
@@ -35,25 +35,15 @@ impl<'a> Part<'a> {
 
 /// Index of a place in [`SchemaLocations`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place(u32);
-
-/// A step from one place to another.
-#[derive(Clone, Copy, Debug)]
-enum Step<'a> {
-    /// To the target of a reference.
-    Target(&'a str),
-    Key(&'a str),
-    Item(usize),
-    /// To a schema that stands for this keyword and is not in the document.
-    Made(&'a str),
-}
+pub struct Place(usize);
 
 /// The places of a document that were visited.
 pub struct SchemaLocations<'a> {
     document: Rc<Document<'a>>,
     pub conditions: &'a Conditions<'a>,
-    /// For each place: the previous place, the step from it, and the depth.
-    steps: Vec<(Place, Step<'a>, u16)>,
+    steps: Places<'a>,
+    /// Of each place.
+    depths: Vec<u16>,
     /// A place that is nested too deep.
     pub too_deep: Option<Place>,
     /// For references and identifiers.
@@ -67,7 +57,8 @@ impl<'a> SchemaLocations<'a> {
         let places = SchemaLocations {
             document,
             conditions,
-            steps: vec![(Place(0), Step::Target("#"), 0)],
+            steps: Places::new("#"),
+            depths: vec![0],
             too_deep: None,
             left: Steps(limits::SCHEMA_STEPS),
         };
@@ -112,12 +103,12 @@ impl<'a> SchemaLocations<'a> {
     }
 
     fn step(&mut self, from: Part<'a>, step: Step<'a>, schema: &'a Value) -> Part<'a> {
-        let place = Place(self.steps.len() as u32);
+        let place = Place(self.steps.add(from.place.0, step));
         let depth = match step {
-            Step::Target(_) => 0,
-            _ => self.steps[from.place.0 as usize].2 + 1,
+            Step::Start(_) => 0,
+            _ => self.depths[from.place.0] + 1,
         };
-        self.steps.push((from.place, step, depth));
+        self.depths.push(depth);
         // A schema in a list or a map takes two steps.
         if usize::from(depth) > 2 * limits::JSON_DEPTH {
             self.too_deep.get_or_insert(place);
@@ -128,11 +119,11 @@ impl<'a> SchemaLocations<'a> {
     /// Whether one part is another, or the way to it leads through that.
     pub fn is_within(&self, part: Part<'a>, outer: Part<'a>) -> bool {
         // Places are numbered as they are found.
-        let mut at = part.place;
-        while at.0 > outer.place.0 {
-            at = self.steps[at.0 as usize].0;
+        let mut at = part.place.0;
+        while at > outer.place.0 {
+            at = self.steps.before(at);
         }
-        at == outer.place
+        at == outer.place.0
     }
 
     /// Whether more places may be visited.
@@ -152,34 +143,16 @@ impl<'a> SchemaLocations<'a> {
     pub fn target(&mut self, from: Part<'a>, key: &str, reference: &'a Value) -> Option<Part<'a>> {
         let (schema, base) = self.document.target(key, reference, from.base, &mut self.left)?;
         let start = Part { base, draft: self.document.read_as(base), ..from };
-        Some(self.step(start, Step::Target(reference.as_str()?), schema))
+        Some(self.step(start, Step::Start(reference.as_str()?), schema))
     }
 
-    /// The JSON pointer of a place after `#`, or after the reference that led there.
+    /// The JSON pointer of a place.
     pub fn pointer(&self, place: Place) -> String {
         self.pointer_of(place, "")
     }
 
-    /// The same of a keyword at a place. What is below a schema that is not in the document has the pointer of what that
-    /// stands for.
+    /// The same of a keyword at a place.
     pub fn pointer_of(&self, place: Place, key: &str) -> String {
-        let mut steps = Vec::new();
-        steps.extend(Some(key).filter(|key| !key.is_empty()).map(escaped));
-        let mut at = place;
-        loop {
-            let (from, step, _) = self.steps[at.0 as usize];
-            match step {
-                Step::Target(reference) => {
-                    steps.push(if reference.contains('#') { reference.to_owned() } else { format!("{reference}#") });
-                    break;
-                }
-                Step::Key(key) => steps.push(escaped(key)),
-                Step::Item(index) => steps.push(index.to_string()),
-                Step::Made(key) => steps = vec![escaped(key)],
-            }
-            at = from;
-        }
-        steps.reverse();
-        steps.join("/")
+        self.steps.pointer(place.0, key)
     }
 }

@@ -6,22 +6,24 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::schema_graph::{Count, Graph, Node, NodeId, Place, Property, Text};
+use super::schema_graph::{Count, Graph, Node, NodeId, Property, Text};
 use super::unsupported;
-use crate::schema::{self, Format, all_of, has_object_keywords, has_string_keywords, refused};
+use crate::schema::{self, Format, Places, Step, all_of, has_object_keywords, has_string_keywords, refused};
 use chatparse_base::{Error, ErrorKind, Result, limits, number};
 
 type Fields = Map<String, Value>;
 
 /// The graph of `schema`, and its first node. References are resolved in `root`.
 pub fn resolve<'a>(schema: &'a Value, root: &'a Value, empty_is_object: bool) -> Result<(Graph<'a>, NodeId)> {
-    let mut resolver =
-        Resolver { root, empty_is_object, graph: Graph::default(), queue: VecDeque::new(), queued: HashSet::new() };
-    let first = resolver.node(schema, Place::Root, 0)?;
+    let (nodes, targets, lost) = Default::default();
+    let graph = Graph { nodes, places: Places::new("#"), targets, lost };
+    let mut resolver = Resolver { root, empty_is_object, graph, queue: VecDeque::new(), queued: HashSet::new() };
+    let first = resolver.node(schema, 0, 0)?;
     // References are resolved after the schemas that contain them, so that a long chain needs no stack.
     while let Some((pointer, from)) = resolver.queue.pop_front() {
         let target = resolver.find(pointer, from)?;
-        let id = resolver.node(target, Place::Target(pointer), 0)?;
+        let place = resolver.graph.places.add(0, Step::Start(pointer));
+        let id = resolver.node(target, place, 0)?;
         resolver.graph.targets.insert(pointer, id);
     }
     resolver.refuse_empty_circles()?;
@@ -39,15 +41,22 @@ struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    fn node(&mut self, schema: &'a Value, place: Place<'a>, depth: usize) -> Result<NodeId> {
+    fn node(&mut self, schema: &'a Value, place: usize, depth: usize) -> Result<NodeId> {
         let id = self.reserve(place)?;
         // Below the top, `true` is the schema that allows any value.
-        if *schema == Value::Bool(true) && !matches!(place, Place::Root) {
+        if *schema == Value::Bool(true) && place != 0 {
             return Ok(id);
         }
         let Value::Object(fields) = schema else { return Err(self.error(id, "a schema must be an object")) };
         self.fill(id, fields, fields.get("type"), depth)?;
         Ok(id)
+    }
+
+    /// The node of a schema these steps below another one.
+    fn node_below(&mut self, schema: &'a Value, id: NodeId, steps: &[Step<'a>], depth: usize) -> Result<NodeId> {
+        let places = &mut self.graph.places;
+        let place = steps.iter().fold(self.graph.nodes[id.index()].1, |place, step| places.add(place, *step));
+        self.node(schema, place, depth + 1)
     }
 
     fn fill(&mut self, id: NodeId, fields: &'a Fields, kind: Option<&'a Value>, depth: usize) -> Result<()> {
@@ -60,7 +69,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Reserves a node whose children come first.
-    fn reserve(&mut self, place: Place<'a>) -> Result<NodeId> {
+    fn reserve(&mut self, place: usize) -> Result<NodeId> {
         if self.graph.nodes.len() >= limits::SCHEMA_NODES {
             let message = format!("a JSON schema has more than {} parts", limits::SCHEMA_NODES);
             return Err(Error::new(ErrorKind::Limit, message));
@@ -71,7 +80,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn error(&self, id: NodeId, message: impl AsRef<str>) -> Error {
-        refused(&self.graph.pointer(id), message.as_ref())
+        refused(&self.graph.pointer(id, ""), message.as_ref())
     }
 
     /// Reads a schema as if its `type` were `kind`.
@@ -93,7 +102,7 @@ impl<'a> Resolver<'a> {
             }
             let mut branches = Vec::with_capacity(kinds.len());
             for kind in kinds {
-                let branch = self.reserve(Place::Same(id))?;
+                let branch = self.reserve(self.graph.place(id))?;
                 self.fill(branch, fields, Some(kind), depth + 1)?;
                 branches.push(branch);
             }
@@ -157,7 +166,7 @@ impl<'a> Resolver<'a> {
             _ => return Err(self.error(id, format!("{key} must be an array with at least one schema"))),
         };
         let branches = schemas.iter().enumerate();
-        branches.map(|(i, branch)| self.node(branch, Place::Item(id, key, i), depth + 1)).collect()
+        branches.map(|(i, branch)| self.node_below(branch, id, &[Step::Key(key), Step::Item(i)], depth)).collect()
     }
 
     fn object(&mut self, fields: &'a Fields, id: NodeId, depth: usize) -> Result<Node<'a>> {
@@ -171,23 +180,24 @@ impl<'a> Resolver<'a> {
             Some(Value::Object(schemas)) => {
                 for (name, schema) in schemas {
                     let required = required.contains(&**name);
-                    let place = Place::Named(id, "properties", name);
                     // A property with the schema `false` must be missing.
                     if *schema == Value::Bool(false) && !required {
                         continue;
                     }
-                    properties.push(Property { name, schema: self.node(schema, place, depth + 1)?, required });
+                    let steps = [Step::Key("properties"), Step::Key(name)];
+                    properties.push(Property { name, schema: self.node_below(schema, id, &steps, depth)?, required });
                 }
             }
             Some(_) => return Err(self.error(id, "properties must be an object of schemas")),
         }
+        let additional = [Step::Key("additionalProperties")];
         let additional = match fields.get("additionalProperties") {
             Some(Value::Bool(false)) => None,
             // An object without keywords is any object; one with properties has no others unless they are allowed.
             None if fields.contains_key("properties") => None,
-            None => Some(self.reserve(Place::Key(id, "additionalProperties"))?),
+            None => Some(self.node_below(&Value::Bool(true), id, &additional, depth)?),
             Some(schema @ (Value::Object(_) | Value::Bool(true))) => {
-                Some(self.node(schema, Place::Key(id, "additionalProperties"), depth + 1)?)
+                Some(self.node_below(schema, id, &additional, depth)?)
             }
             Some(_) => return Err(self.error(id, "additionalProperties must be a boolean or a schema")),
         };
@@ -202,11 +212,11 @@ impl<'a> Resolver<'a> {
             None if no_more => return Ok(Node::Tuple(Vec::new())),
             Some((key, Value::Array(schemas))) => {
                 let items = schemas.iter().enumerate();
-                let items = items.map(|(i, item)| self.node(item, Place::Item(id, key, i), depth + 1));
+                let items = items.map(|(i, item)| self.node_below(item, id, &[Step::Key(key), Step::Item(i)], depth));
                 return items.collect::<Result<_>>().map(Node::Tuple);
             }
-            Some((key, schema)) => self.node(schema, Place::Key(id, key), depth + 1)?,
-            None => self.reserve(Place::Key(id, "items"))?,
+            Some((key, schema)) => self.node_below(schema, id, &[Step::Key(key)], depth)?,
+            None => self.node_below(&Value::Bool(true), id, &[Step::Key("items")], depth)?,
         };
         Ok(Node::Array(item, self.count(fields, "minItems", "maxItems", id)?))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::schema::{Format, escaped};
+use crate::schema::{Format, Places};
 use crate::text::circles;
 
 /// Index of a node in its [`Graph`].
@@ -62,23 +62,12 @@ pub struct Property<'a> {
     pub required: bool,
 }
 
-/// The place of a node.
-#[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
-    Root,
-    /// The target of this `$ref`.
-    Target(&'a str),
-    /// The same place as another node: one type of several.
-    Same(NodeId),
-    Key(NodeId, &'static str),
-    Named(NodeId, &'static str, &'a str),
-    Item(NodeId, &'static str, usize),
-}
-
 /// A schema and the targets of its references.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Graph<'a> {
-    pub nodes: Vec<(Node<'a>, Place<'a>)>,
+    /// Each with its place.
+    pub nodes: Vec<(Node<'a>, usize)>,
+    pub places: Places<'a>,
     pub targets: HashMap<&'a str, NodeId>,
     /// Keywords that no rule expresses: the node, the keyword, and what happens instead.
     pub lost: Vec<(NodeId, &'static str, String)>,
@@ -94,33 +83,13 @@ impl<'a> Graph<'a> {
         self.targets[pointer]
     }
 
-    /// The JSON pointer to a node, after `#`.
-    pub fn pointer(&self, id: NodeId) -> String {
-        let mut steps = Vec::new();
-        let mut place = self.nodes[id.index()].1;
-        let start = loop {
-            let parent = match place {
-                Place::Root => break "#",
-                Place::Target(pointer) => break pointer,
-                Place::Same(parent) => parent,
-                Place::Key(parent, key) => {
-                    steps.push(key.to_owned());
-                    parent
-                }
-                Place::Named(parent, key, name) => {
-                    steps.push(format!("{key}/{}", escaped(name)));
-                    parent
-                }
-                Place::Item(parent, key, index) => {
-                    steps.push(format!("{key}/{index}"));
-                    parent
-                }
-            };
-            place = self.nodes[parent.index()].1;
-        };
-        steps.push(start.to_owned());
-        steps.reverse();
-        steps.join("/")
+    /// The JSON pointer to a keyword of a node (`""`: to the node), after `#`.
+    pub fn pointer(&self, id: NodeId, key: &str) -> String {
+        self.places.pointer(self.place(id), key)
+    }
+
+    pub fn place(&self, id: NodeId) -> usize {
+        self.nodes[id.index()].1
     }
 
     /// By node: whether it is on a cycle of `edges`.

@@ -67,7 +67,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn visit(&mut self, id: NodeId, name: &SmolStr, depth: usize) -> Result<SmolStr> {
         self.steps += 1;
         if self.steps > limits::SCHEMA_NODES || self.builder.bytes() > limits::GRAMMAR_BYTES {
-            let message = format!("the grammar of a JSON schema is too large (at {})", self.graph.pointer(id));
+            let message = format!("the grammar of a JSON schema is too large (at {})", self.graph.pointer(id, ""));
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let rule_name = match name.as_str() {
@@ -189,7 +189,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn constant(&self, id: NodeId, value: &Value) -> Result<Rule> {
         match json::print(value) {
             Some(text) => Ok(Rule::literal(text)),
-            None => Err(refused(&self.graph.pointer(id), "a constant is nested too deeply")),
+            None => Err(refused(&self.graph.pointer(id, ""), "a constant is nested too deeply")),
         }
     }
 
@@ -390,7 +390,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             }
             Err(pattern::Problem::Invalid(why)) => {
                 let message = format!("pattern {source:?} is not a regular expression: {why}");
-                return Err(refused(&self.graph.pointer(id), &message));
+                return Err(refused(&self.graph.pointer(id, ""), &message));
             }
         };
         for message in pattern.widened() {
@@ -412,13 +412,11 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     }
 
     fn widened(&mut self, id: NodeId, key: &str, message: &str) {
-        let pointer = self.graph.pointer(id);
-        let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
-        self.notes.add(pointer, FidelityKind::Widened, message);
+        self.notes.add(self.graph.pointer(id, key), FidelityKind::Widened, message);
     }
 
     fn refused(&mut self, id: NodeId, message: &str) {
-        self.notes.add(self.graph.pointer(id), FidelityKind::Refused, message);
+        self.notes.add(self.graph.pointer(id, ""), FidelityKind::Refused, message);
     }
 }
 

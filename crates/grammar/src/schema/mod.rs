@@ -18,7 +18,7 @@ pub(super) use self::document::{Base, Document, Steps, draft_within};
 pub(super) use self::draft::{Draft, Fields};
 pub(super) use self::keywords::Keywords;
 use self::pointer::place;
-pub(super) use self::pointer::{escaped, find};
+pub(super) use self::pointer::{Places, Step, find};
 pub(super) use self::types::{Format, SAY_NOTHING, all_of, has_object_keywords, has_string_keywords};
 pub use self::types::{Types, allows_any_string, may_be_string, types};
 use chatparse_base::{Error, ErrorKind, number};

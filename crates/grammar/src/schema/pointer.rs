@@ -41,6 +41,65 @@ pub fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
+/// A step from one place to another.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// To the target of a reference, or `""` to a value that pointers begin at.
+    Start(&'a str),
+    Key(&'a str),
+    Item(usize),
+    /// To a schema that stands for this keyword and is not in the document.
+    Made(&'a str),
+}
+
+/// Places, each by the one before it and the step from there.
+#[derive(Debug)]
+pub struct Places<'a>(Vec<(usize, Step<'a>)>);
+
+impl<'a> Places<'a> {
+    /// With the first place.
+    pub fn new(start: &'a str) -> Places<'a> {
+        Places(vec![(0, Step::Start(start))])
+    }
+
+    pub fn add(&mut self, from: usize, step: Step<'a>) -> usize {
+        self.0.push((from, step));
+        self.0.len() - 1
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn before(&self, place: usize) -> usize {
+        self.0[place].0
+    }
+
+    /// The JSON pointer of a keyword at a place (`""`: of the place), after `#` or the reference that led there. What is below a schema
+    /// that is not in the document has the pointer of what that stands for.
+    pub fn pointer(&self, place: usize, key: &str) -> String {
+        let mut steps = Vec::new();
+        steps.extend(Some(key).filter(|key| !key.is_empty()).map(escaped));
+        let mut at = place;
+        loop {
+            let (from, step) = self.0[at];
+            match step {
+                Step::Start(start) => {
+                    let is_whole = start.is_empty() || start.contains('#');
+                    steps.push(if is_whole { start.to_owned() } else { format!("{start}#") });
+                    break;
+                }
+                Step::Key(key) => steps.push(escaped(key)),
+                Step::Item(index) => steps.push(index.to_string()),
+                Step::Made(key) => steps = vec![escaped(key)],
+            }
+            at = from;
+        }
+        steps.reverse();
+        steps.join("/")
+    }
+}
+
 /// A reference within the same document.
 fn local(reference: &Value) -> Option<&str> {
     reference.as_str().filter(|reference| *reference == "#" || reference.starts_with("#/"))

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::Checker;
 use super::run::Verdict::{self, No, Open, Yes};
-use super::run::{Run, Step, Task};
+use super::run::{Run, Task};
 use super::scalar::{alike, counted, same};
-use crate::schema::Keywords;
+use crate::schema::{Keywords, Step};
 
 impl<'a> Checker<'a> {
     pub fn array<'v>(
@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
                 return run.open();
             }
             if let Some(schema) = first.get(index).or(rest) {
-                run.inside(schema, item, task, Step::Index(index));
+                run.inside(schema, item, task, Step::Item(index));
             }
         }
         if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {

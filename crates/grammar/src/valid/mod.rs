@@ -25,10 +25,10 @@ use serde_json::Value;
 
 pub use self::at::schema_at;
 use self::run::Verdict::{self, No, Open, Yes};
-use self::run::{Key, Report, Run, Step, Task};
+use self::run::{Key, Report, Run, Task};
 use self::scalar::{alike, counted, listed, same};
 use crate::regular::{Finder, Pattern};
-use crate::schema::{Base, Document, Draft, Keywords, Steps};
+use crate::schema::{Base, Document, Draft, Keywords, Places, Steps};
 use chatparse_base::limits;
 
 /// A violation of a schema by a value.
@@ -52,7 +52,7 @@ pub struct Violation {
 /// assert!(chatparse::grammar::valid::check(&schema, &json!({"city": "Bonn"})).is_empty());
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
-    let mut report = Report { places: vec![(0, Step::Root)], found: Vec::new() };
+    let mut report = Report { places: Places::new(""), found: Vec::new() };
     Checker::new(Rc::new(Document::new(schema)), limits::VALID_STEPS).judge(
         Task::new(schema, value),
         0,

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::Checker;
 use super::run::Verdict::{self, No, Open, Yes};
-use super::run::{Run, Step, Task};
+use super::run::{Run, Task};
 use super::scalar::counted;
-use crate::schema::{Draft, Fields, Keywords};
+use crate::schema::{Draft, Fields, Keywords, Step};
 
 impl<'a> Checker<'a> {
     pub fn object<'v>(
@@ -23,13 +23,13 @@ impl<'a> Checker<'a> {
             if !self.spend(1) {
                 return run.open();
             }
-            let described = self.described(keywords, name, |schema| run.inside(schema, member, task, Step::Name(name)));
+            let described = self.described(keywords, name, |schema| run.inside(schema, member, task, Step::Key(name)));
             match others {
                 None => {}
                 Some(_) if described == Yes => {}
                 Some(_) if described == Open => run.open(),
                 Some(Value::Bool(false)) => run.wrong(task.place, format!("must not have {name:?}")),
-                Some(schema) => run.inside(schema, member, task, Step::Name(name)),
+                Some(schema) => run.inside(schema, member, task, Step::Key(name)),
             }
             if described == Open {
                 run.open();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use self::Verdict::{No, Open, Yes};
 use super::Violation;
-use crate::schema::{Base, escaped};
+use crate::schema::{Base, Places, Step};
 use chatparse_base::limits;
 
 /// The result of checking a value against a schema.
@@ -28,33 +28,15 @@ impl Verdict {
     }
 }
 
-/// A step from a value to one inside it.
-#[derive(Clone, Copy)]
-pub enum Step<'v> {
-    Root,
-    Name(&'v str),
-    Index(usize),
-}
-
 /// The violations, and the paths to the places checked.
 pub struct Report<'v> {
-    pub places: Vec<(usize, Step<'v>)>,
+    pub places: Places<'v>,
     pub found: Vec<Violation>,
 }
 
 impl Report<'_> {
     fn add(&mut self, place: usize, message: String) {
-        let (mut at, mut steps) = (place, Vec::new());
-        while at != 0 {
-            let (parent, step) = self.places[at];
-            steps.push(match step {
-                Step::Root => String::new(),
-                Step::Name(name) => format!("/{}", escaped(name)),
-                Step::Index(index) => format!("/{index}"),
-            });
-            at = parent;
-        }
-        let violation = Violation { pointer: steps.into_iter().rev().collect(), message };
+        let violation = Violation { pointer: self.places.pointer(place, ""), message };
         if !self.found.contains(&violation) {
             self.found.push(violation);
         }
@@ -127,13 +109,7 @@ impl<'a, 'v> Run<'a, 'v, '_> {
 
     /// Adds a schema for a value inside that of `task`; it is part of the schema of `task`.
     pub fn inside(&mut self, schema: &'a Value, value: &'v Value, task: Task<'a, 'v>, step: Step<'v>) {
-        let place = match &mut self.report {
-            None => 0,
-            Some(report) => {
-                report.places.push((task.place, step));
-                report.places.len() - 1
-            }
-        };
+        let place = self.report.as_mut().map_or(0, |report| report.places.add(task.place, step));
         self.queue.push_back(Task { schema, value, place, ..task });
     }
 

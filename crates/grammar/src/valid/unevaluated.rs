@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Checker;
 use super::run::Verdict::{self, No, Open, Yes};
-use super::run::{Run, Step, Task};
-use crate::schema::{Draft, Keywords};
+use super::run::{Run, Task};
+use crate::schema::{Draft, Keywords, Step};
 
 /// For each part of a value, whether a schema evaluates it.
 struct Parts {
@@ -34,18 +34,18 @@ impl<'a> Checker<'a> {
         let mut judge = |seen: Verdict, part, step| match (seen.max(parts.all), schema, step) {
             (Yes, ..) => {}
             (Open, ..) => run.open(),
-            (No, Value::Bool(false), Step::Name(name)) => run.wrong(task.place, format!("must not have {name:?}")),
+            (No, Value::Bool(false), Step::Key(name)) => run.wrong(task.place, format!("must not have {name:?}")),
             (No, ..) => run.inside(schema, part, task, step),
         };
         match task.value {
             Value::Object(members) => {
                 for ((name, member), seen) in members.iter().zip(parts.seen) {
-                    judge(seen, member, Step::Name(name));
+                    judge(seen, member, Step::Key(name));
                 }
             }
             Value::Array(items) => {
                 for ((index, item), seen) in items.iter().enumerate().zip(parts.seen) {
-                    judge(seen, item, Step::Index(index));
+                    judge(seen, item, Step::Item(index));
                 }
             }
             _ => {}
