@@ -108,7 +108,7 @@ impl Checker<'_> {
             Some(target) => target,
             None => self.arena.rule_named(name).ok_or_else(|| {
                 let text = format!("the format refers to a rule {name:?} that it does not define");
-                Error::new(ErrorKind::InvalidArgument, text)
+                Error::invalid(text)
             })?,
         };
         self.targets[reference.index()] = Some(target);
@@ -135,7 +135,7 @@ impl Checker<'_> {
             }
             Expr::Repeat(_, min, Some(max)) if min > max => {
                 let text = format!("the format repeats something at least {min} and at most {max} times");
-                return Err(Error::new(ErrorKind::InvalidArgument, text));
+                return Err(Error::invalid(text));
             }
             Expr::Excluding(_, markers) if markers[0].is_empty() => {
                 return Err(Error::invalid(
@@ -218,7 +218,7 @@ impl Checker<'_> {
                 let target = self.rule(id, name)?;
                 if self.entered.contains(&target) {
                     let text = format!("the rule {name:?} begins with itself (left recursion)");
-                    return Err(Error::new(ErrorKind::InvalidArgument, text));
+                    return Err(Error::invalid(text));
                 }
                 self.entered.push(target);
                 let nullable = below(self, target)?;

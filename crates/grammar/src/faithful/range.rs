@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::regular::{Dfa, LazyAutomaton, StateBudget};
+use crate::regular::{Dfa, LazyAutomaton, Pattern, StateBudget, automaton};
 use chatparse_base::chars::Chars;
 use chatparse_base::decimal::Decimal;
 
@@ -108,7 +108,8 @@ impl Range {
             all = all.and(&of(Some(max), true)?, room)?;
         }
         if self.fraction {
-            all = all.and(&Dfa::of(&Fractions, room)?, room)?;
+            let fractions = Pattern::parse(r"\.[0-9]*[1-9]").ok()?;
+            all = all.and(&automaton(&fractions, room)?, room)?;
         }
         for step in &self.multiple_of {
             let (value, places) = step.factor()?;
@@ -280,30 +281,6 @@ impl LazyAutomaton for Sided<'_> {
             Phase::ExponentDigits(_) => true,
             _ => false,
         }
-    }
-}
-
-/// Numbers with a fraction that is not zero.
-struct Fractions;
-
-impl LazyAutomaton for Fractions {
-    /// Whether the point was there, and whether a digit behind it is not zero.
-    type State = (bool, bool);
-
-    fn start(&self) -> Self::State {
-        (false, false)
-    }
-
-    fn moves(&self, &(point, some): &Self::State) -> Vec<(Chars, Self::State)> {
-        let mut moves = vec![(digit(0, 0), (point, some)), (digit(1, 9), (point, point))];
-        if !point {
-            moves.extend([(Chars::one('-'), (false, false)), (Chars::one('.'), (true, false))]);
-        }
-        moves
-    }
-
-    fn accepts(&self, &(_, some): &Self::State) -> bool {
-        some
     }
 }
 

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use crate::rules::{Fidelity, FidelityKind, Rule};
 use crate::text::gbnf;
 use crate::text::{Node, Tree};
-use chatparse_base::{Error, Result, limits};
+use chatparse_base::{Result, limits};
 
 /// Rules, and where they depart from their schemas.
 #[derive(Debug, Default)]
@@ -109,11 +109,7 @@ impl Grammar {
                 rules.push(rule.node(&number)?);
             }
         }
-        let Some(root) = number("root") else { return Err(Error::invalid("grammar: there is no rule \"root\"")) };
-        drop(numbers);
-        let tree = Tree { names, rules, root };
-        tree.check()?;
-        Ok(tree)
+        Tree::of(names, rules)
     }
 
     /// The same grammar, without its text where the rules are known.

@@ -92,12 +92,7 @@ impl<'a> Reader<'a> {
         if let Some(number) = undefined {
             return Err(Error::invalid(format!("grammar: the rule {:?} is used but not defined", names[number])));
         }
-        let Some(root) = self.names.get("root").copied() else {
-            return Err(Error::invalid("grammar: there is no rule \"root\""));
-        };
-        let tree = Tree { names, rules: self.bodies.into_iter().flatten().collect(), root };
-        tree.check()?;
-        Ok(tree)
+        Tree::of(names, self.bodies.into_iter().flatten().collect())
     }
 
     /// The names of the rules, by number.

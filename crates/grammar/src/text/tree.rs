@@ -230,6 +230,19 @@ impl Node {
 }
 
 impl Tree {
+    /// Of these rules, which must have a root that llama.cpp's reader would take.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no root, or a rule begins with itself; [`crate::ErrorKind::Limit`] if it is too
+    /// large unrolled.
+    pub fn of(names: Vec<SmolStr>, rules: Vec<Node>) -> Result<Tree> {
+        let root = names.iter().position(|name| name == "root");
+        let root = root.ok_or_else(|| Error::invalid("grammar: there is no rule \"root\""))?;
+        let tree = Tree { names, rules, root };
+        tree.check()?;
+        Ok(tree)
+    }
+
     /// Adds a rule.
     pub fn add(&mut self, name: impl Into<SmolStr>, rule: Node) -> usize {
         self.names.push(name.into());
@@ -237,11 +250,7 @@ impl Tree {
         self.rules.len() - 1
     }
 
-    /// Whether llama.cpp's reader would take it.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if a rule begins with itself; [`crate::ErrorKind::Limit`] if it is too large unrolled.
-    pub fn check(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let nothing: Vec<bool> = self.rules.iter().map(Node::has_blank).collect();
         let mut all = 0;
         let firsts = self.rules.iter().enumerate().map(|(number, rule)| {

@@ -24,41 +24,35 @@ impl Parts {
 
 impl<'a> Checker<'a> {
     pub fn unevaluated<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
-        let keyword = match task.value {
-            Value::Object(_) => "unevaluatedProperties",
-            Value::Array(_) => "unevaluatedItems",
+        let (keyword, inside): (_, Vec<(Step<'v>, &'v Value)>) = match task.value {
+            Value::Object(members) => {
+                ("unevaluatedProperties", members.iter().map(|(name, member)| (Step::Key(name), member)).collect())
+            }
+            Value::Array(items) => {
+                ("unevaluatedItems", items.iter().enumerate().map(|(at, item)| (Step::Item(at), item)).collect())
+            }
             _ => return,
         };
         let Some(schema) = keywords.get(keyword) else { return };
-        let Some(parts) = self.evaluated(run, keyword, task) else { return run.open() };
-        let mut judge = |seen: Verdict, part, step| match (seen.max(parts.all), schema, step) {
-            (Yes, ..) => {}
-            (Open, ..) => run.open(),
-            (No, Value::Bool(false), Step::Key(name)) => run.wrong(task.place, format!("must not have {name:?}")),
-            (No, ..) => run.inside(schema, part, task, step),
-        };
-        match task.value {
-            Value::Object(members) => {
-                for ((name, member), seen) in members.iter().zip(parts.seen) {
-                    judge(seen, member, Step::Key(name));
-                }
+        let Some(parts) = self.evaluated(run, keyword, inside.len(), task) else { return run.open() };
+        for ((step, part), seen) in inside.into_iter().zip(parts.seen) {
+            match (seen.max(parts.all), schema, step) {
+                (Yes, ..) => {}
+                (Open, ..) => run.open(),
+                (No, Value::Bool(false), Step::Key(name)) => run.wrong(task.place, format!("must not have {name:?}")),
+                (No, ..) => run.inside(schema, part, task, step),
             }
-            Value::Array(items) => {
-                for ((index, item), seen) in items.iter().enumerate().zip(parts.seen) {
-                    judge(seen, item, Step::Item(index));
-                }
-            }
-            _ => {}
         }
     }
 
-    /// The parts that the schema of `task` evaluates, without its own `keyword`; `None` if it takes too many steps.
-    fn evaluated<'v>(&mut self, run: &Run<'a, 'v, '_>, keyword: &str, task: Task<'a, 'v>) -> Option<Parts> {
-        let count = match task.value {
-            Value::Object(members) => members.len(),
-            Value::Array(items) => items.len(),
-            _ => 0,
-        };
+    /// Which of so many parts the schema of `task` evaluates, without its own `keyword`; `None` if it takes too many steps.
+    fn evaluated<'v>(
+        &mut self,
+        run: &Run<'a, 'v, '_>,
+        keyword: &str,
+        count: usize,
+        task: Task<'a, 'v>,
+    ) -> Option<Parts> {
         let mut parts = Parts { seen: vec![No; count], all: No };
         // Schemas for the same value, and whether the value certainly matches them: a schema that it does not match
         // evaluates nothing.
