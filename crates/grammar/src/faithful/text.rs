@@ -263,18 +263,6 @@ impl<'m> Within<'m> {
         let close = writing.ends[0].first().filter(|_| writing.closed).map(SmolStr::as_str);
         Within { ends: Texts::new(Automaton::new(writing.ends[0], writing.ends[1]), false), close }
     }
-
-    /// Whether this is such a text.
-    pub fn has(&self, text: &str) -> bool {
-        let mut at = 0;
-        let is_free = text.chars().all(|c| {
-            let moves = self.ends.automaton.moves(at);
-            let onward = moves.onward.iter().find(|(_, by)| *by == c);
-            at = onward.map_or(0, |(to, _)| *to);
-            onward.is_some() || !moves.forced && !moves.special.contains(&c)
-        });
-        is_free && self.accepts(&at)
-    }
 }
 
 impl LazyAutomaton for Within<'_> {

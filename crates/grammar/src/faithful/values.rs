@@ -6,7 +6,7 @@ use super::conjunction::Conjunction;
 use super::places::Part;
 use super::text::Within;
 use super::{Lowering, comma, space, types};
-use crate::regular::{self, Dfa, Spelling};
+use crate::regular::{self, Dfa, LazyAutomaton, Spelling};
 use crate::rules::Rule;
 use crate::rules::json;
 use crate::rules::primitive::colon;

@@ -1,6 +1,6 @@
 //! Text up to a marker, for grammars: an automaton whose states become rules, each for the part of a marker seen so far.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -29,21 +29,6 @@ struct State {
     of_marker: bool,
     /// Only the rest of the marker may follow, which has something in it that is not in the text.
     forced: bool,
-}
-
-pub type Onward = SmallVec<[(usize, char); 4]>;
-
-/// The transitions from one state.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Moves {
-    /// Characters that complete a marker.
-    pub completing: SmallVec<[char; 4]>,
-    /// Characters that lead to a state other than the first, sorted by that state.
-    pub onward: Onward,
-    /// No other character may follow than these.
-    pub forced: bool,
-    /// All of these together, and those that complete what is not in the text; every other character leads to the first state.
-    pub special: SmallVec<[char; 8]>,
 }
 
 impl State {
@@ -125,10 +110,11 @@ impl Automaton {
         })
     }
 
-    /// The transitions from a state.
-    pub fn moves(&self, at: usize) -> Moves {
+    /// The transitions from a state by the characters with which what is looked for goes on or ends, sorted. Every other character leads
+    /// to the first state; where the state is `forced`, none may follow.
+    fn moves(&self, at: usize) -> SmallVec<[(char, usize); 8]> {
         // Those of the longest text that goes on with a character count.
-        let mut all: SmallVec<[(char, usize); 8]> = SmallVec::new();
+        let mut all = SmallVec::new();
         let mut from = at;
         let forced = self.states[at].forced;
         loop {
@@ -141,17 +127,12 @@ impl Automaton {
         }
         all.sort_by_key(|(c, _)| *c);
         all.dedup_by_key(|(c, _)| *c);
-        let mut moves = Moves { forced, ..Moves::default() };
-        for (c, to) in all {
-            match &self.states[to] {
-                state if state.ends => moves.completing.push(c),
-                state if state.other => {}
-                _ => moves.onward.push((to, c)),
-            }
-            moves.special.push(c);
-        }
-        moves.onward.sort_unstable();
-        moves
+        all
+    }
+
+    /// Whether nothing ends at a state.
+    fn goes_on(&self, at: usize) -> bool {
+        !self.states[at].ends && !self.states[at].other
     }
 }
 
@@ -181,11 +162,13 @@ impl Texts {
     /// Those of `any`, the reference to their rules, that are not empty.
     pub fn without_empty(&self, any: Rule) -> Rule {
         let first = self.automaton.moves(0);
+        let goes_on = first.iter().any(|(_, to)| self.automaton.goes_on(*to));
         let onward = match &any {
-            Rule::Reference(name) if !first.onward.is_empty() => Some(Rule::Reference(regular::onward(name))),
+            Rule::Reference(name) if goes_on => Some(Rule::Reference(regular::onward(name))),
             _ => None,
         };
-        let other = Rule::sequence([one_of(true, &first.special), any]);
+        let special: Vec<char> = first.iter().map(|(c, _)| *c).collect();
+        let other = Rule::sequence([one_of(true, &special), any]);
         Rule::choice([other].into_iter().chain(onward).collect::<Vec<_>>())
     }
 }
@@ -202,11 +185,18 @@ impl LazyAutomaton for Texts {
             return Vec::new();
         }
         let moves = self.automaton.moves(at);
-        let onward = moves.onward.chunk_by(|(one, _), (other, _)| one == other);
-        let onward = onward.map(|same| (Chars::of(same.iter().map(|&(_, c)| (c, c))), same[0].0));
-        let end = (self.closed && !moves.completing.is_empty()).then(|| (Chars::each(&moves.completing), Texts::END));
-        let others = (!moves.forced).then(|| (Chars::each(&moves.special).negated(), 0));
-        onward.chain(end).chain(others).collect()
+        let mut next: BTreeMap<usize, Vec<char>> = BTreeMap::new();
+        for &(c, to) in &moves {
+            if self.automaton.goes_on(to) {
+                next.entry(to).or_default().push(c);
+            } else if self.closed && self.automaton.states[to].ends {
+                next.entry(Texts::END).or_default().push(c);
+            }
+        }
+        let next = next.into_iter().map(|(to, chars)| (Chars::each(&chars), to));
+        let forced = self.automaton.states[at].forced;
+        let others = (!forced).then(|| (Chars::of(moves.iter().map(|&(c, _)| (c, c))).negated(), 0));
+        next.chain(others).collect()
     }
 
     fn accepts(&self, &at: &usize) -> bool {
@@ -226,10 +216,8 @@ mod tests {
             assert_eq!(automaton.finds(text.chars()), markers.iter().any(|m| text.contains(m)), "{text:?}");
         }
         for at in 0..automaton.states.len() {
-            let moves = automaton.moves(at);
-            for &c in &moves.special {
-                let to = automaton.step(at, c);
-                assert_eq!(moves.completing.contains(&c), automaton.states[to].ends);
+            for (c, to) in automaton.moves(at) {
+                assert_eq!(to, automaton.step(at, c));
             }
         }
     }

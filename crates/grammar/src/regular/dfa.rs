@@ -35,6 +35,16 @@ pub trait LazyAutomaton {
 
     fn accepts(&self, state: &Self::State) -> bool;
 
+    /// Whether this is one of its texts.
+    fn has(&self, text: &str) -> bool {
+        let mut at = self.start();
+        let goes_on = text.chars().all(|c| {
+            let next = self.moves(&at).into_iter().find(|(chars, _)| chars.has(c));
+            next.map(|(_, next)| at = next).is_some()
+        });
+        goes_on && self.accepts(&at)
+    }
+
     /// What it costs to find this state.
     fn weight(&self, _: &Self::State) -> usize {
         1

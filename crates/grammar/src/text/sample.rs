@@ -1,7 +1,5 @@
 //! Generates random texts that a grammar allows.
 
-use std::collections::HashMap;
-
 use crate::matcher::recogniser::Recogniser;
 use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
@@ -12,8 +10,6 @@ pub struct Walk<'g> {
     tree: &'g Tree,
     /// By rule: the characters and rules of its shortest text; `None` if it has none.
     costs: Vec<Option<u64>>,
-    /// The same of branches and of what is repeated, once they are met.
-    known: HashMap<*const Node, Option<u64>>,
     state: u64,
 }
 
@@ -21,7 +17,7 @@ impl<'g> Walk<'g> {
     /// A generator for the grammar of `recogniser`.
     pub fn new(recogniser: &'g Recogniser, seed: u64) -> Self {
         let tree = &recogniser.tree;
-        Walk { tree, costs: costs(tree), known: HashMap::new(), state: seed }
+        Walk { tree, costs: costs(tree), state: seed }
     }
 
     /// Generates a text. From about `size` characters on it takes the shortest way to an end. `None` if the grammar allows
@@ -40,7 +36,7 @@ impl<'g> Walk<'g> {
                 Node::Sequence(parts) => stack.extend(parts.iter().rev()),
                 Node::Choice(branches) => stack.push(self.branch(branches, open)?),
                 Node::Repeat(part, min, max) => {
-                    let goes_on = open && self.cost(part).is_some();
+                    let goes_on = open && cost(part, &self.costs).is_some();
                     let mut times = *min;
                     while goes_on && max.is_none_or(|max| times < max) && self.below(2) > 0 {
                         times += 1;
@@ -53,17 +49,11 @@ impl<'g> Walk<'g> {
     }
 
     fn branch(&mut self, branches: &'g [Node], open: bool) -> Option<&'g Node> {
-        let mut ends = Vec::with_capacity(branches.len());
-        for branch in branches {
-            ends.extend(self.cost(branch).map(|cost| (branch, cost)));
-        }
+        let ends = branches.iter().filter_map(|branch| Some((branch, cost(branch, &self.costs)?)));
+        let ends: Vec<(&Node, u64)> = ends.collect();
         let shortest = ends.iter().min_by_key(|(_, cost)| *cost)?;
         let chosen = if open { ends[self.below(ends.len() as u64) as usize] } else { *shortest };
         Some(chosen.0)
-    }
-
-    fn cost(&mut self, node: &'g Node) -> Option<u64> {
-        *self.known.entry(node).or_insert_with(|| cost(node, &self.costs))
     }
 
     fn character(&mut self, class: &Chars) -> Option<char> {
