@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use super::check::{self, Checked};
 use super::expr::{Arena, CharSet, Expr, ExprId, TagId};
 use super::first::{First, Firsts};
-use super::lead::Leads;
+use super::lead;
 use super::marker::{self, Part};
 use super::program::{Begin, Bounds, Late, Op, Program, Test};
 use super::select::{Rest, Table};
@@ -447,8 +447,9 @@ impl<'a> Compiler<'a> {
         if children.len() < self.many || !firsts.any(worth) {
             return Vec::new();
         }
-        let leads = Leads::new(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);
-        leads.runs(self.many).map(|run| (run.clone(), Table::new(&leads, run))).collect()
+        let leads = lead::of(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);
+        let runs = lead::runs(&leads, self.many).into_iter();
+        runs.map(|run| (run.clone(), Table::new(&leads[run]))).collect()
     }
 
     /// `later`: the first bytes for which alternatives behind these must be tried; `None` if there are none.

@@ -21,97 +21,61 @@ const NAME: u8 = 0xFE;
 /// The most leads that one alternative may have. Leads are cut where there would be more.
 const MOST: usize = 8;
 
-/// The leads of a choice's alternatives.
-pub(super) struct Leads {
-    text: Vec<u8>,
-    /// For each lead, in the order of the alternatives: its end in the text, and the alternative that it belongs to.
-    ends: Vec<(usize, usize)>,
-    /// By alternative: its last lead plus 1.
-    last: Vec<usize>,
+/// The leads of one alternative; none where it must always be tried.
+pub(super) type Leads = SmallVec<[Text; 1]>;
+
+/// The leads of a choice's alternatives. `named`: rules are captured as well. `room`: bytes that all leads may take together; the bytes
+/// used are subtracted.
+pub(super) fn of(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], room: &mut usize) -> Vec<Leads> {
+    let find = |child: ExprId, room: usize| {
+        let fuel = limits::LEAD_STEPS.min(room);
+        let mut finder = Finder { arena, checked, named, fuel, hidden: 0, captured: false };
+        let mut texts = Texts::one();
+        finder.add(child, &mut texts);
+        texts.end();
+        texts.ended
+    };
+    // Those of what the last named alternatives have in common.
+    let mut common = (None, Leads::new());
+    let mut all = Vec::with_capacity(children.len());
+    for &child in children {
+        let leads = match arena.get(child) {
+            Expr::Named { child, name, .. } => {
+                if common.0 != Some(*child) {
+                    common = (Some(*child), find(*child, *room));
+                }
+                with_names(&common.1, name)
+            }
+            _ => with_names(&find(child, *room), Expr::NAME),
+        };
+        *room = room.saturating_sub(leads.iter().map(|lead| lead.len()).sum());
+        all.push(leads);
+    }
+    all
 }
 
-impl Leads {
-    /// `named`: rules are captured as well. `room`: bytes that all leads may take together; the bytes used are subtracted.
-    pub fn new(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], room: &mut usize) -> Self {
-        let mut leads = Leads {
-            text: Vec::with_capacity(32 * children.len()),
-            ends: Vec::with_capacity(children.len()),
-            last: Vec::with_capacity(children.len()),
-        };
-        let find = |child: ExprId, room: usize| {
-            let fuel = limits::LEAD_STEPS.min(room);
-            let mut finder = Finder { arena, checked, named, fuel, hidden: 0, captured: false };
-            let mut texts = Texts::one();
-            finder.add(child, &mut texts);
-            texts.end();
-            texts.ended
-        };
-        // Those of what the last named alternatives have in common.
-        let mut common = (None, SmallVec::new());
-        for (alternative, &child) in children.iter().enumerate() {
-            match arena.get(child) {
-                Expr::Named { child, name, .. } => {
-                    if common.0 != Some(*child) {
-                        common = (Some(*child), find(*child, *room));
-                    }
-                    leads.add(alternative, &common.1, name, room);
-                }
-                _ => leads.add(alternative, &find(child, *room), Expr::NAME, room),
-            }
-        }
-        leads
-    }
-
-    /// Adds the leads of an alternative, with its name.
-    fn add(&mut self, alternative: usize, texts: &[Text], name: &str, room: &mut usize) {
-        // What follows the lead accepts white space itself.
-        let bare = |text: &Text| text.len() - usize::from(text.ends_with(&[SPACE]));
-        // An alternative with an empty lead must always be tried.
-        if texts.iter().all(|text| bare(text) > 0) {
-            for text in texts {
-                let start = self.text.len();
-                with_name(&text[..bare(text)], name).for_each(|part| self.text.extend_from_slice(part));
-                self.ends.push((self.text.len(), alternative));
-                *room = room.saturating_sub(self.text.len() - start);
-            }
-        }
-        self.last.push(self.ends.len());
-    }
-
-    /// The bytes of a lead, and the alternative that it belongs to.
-    pub fn get(&self, lead: usize) -> (&[u8], usize) {
-        let start = lead.checked_sub(1).map_or(0, |before| self.ends[before].0);
-        let (end, alternative) = self.ends[lead];
-        (&self.text[start..end], alternative)
-    }
-
-    /// The leads of a range of alternatives.
-    pub fn of(&self, alternatives: &Range<usize>) -> Range<usize> {
-        let before = |alternative: usize| alternative.checked_sub(1).map_or(0, |before| self.last[before]);
-        before(alternatives.start)..before(alternatives.end)
-    }
-
-    /// The runs of at least `least` adjacent alternatives that have leads.
-    pub fn runs(&self, least: usize) -> impl Iterator<Item = Range<usize>> {
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            while at < self.last.len() {
-                let start = at;
-                while at < self.last.len() && !self.of(&(at..at + 1)).is_empty() {
-                    at += 1;
-                }
-                let run = start..at;
-                at = at.max(start + 1);
-                if run.len() >= least.max(1) {
-                    return Some(run);
-                }
-            }
-            None
-        })
-    }
+/// The leads of an alternative, with its name.
+fn with_names(texts: &[Text], name: &str) -> Leads {
+    // What follows the lead accepts white space itself.
+    let bare = texts.iter().map(|text| text.strip_suffix(&[SPACE]).unwrap_or(text));
+    let leads: Leads = bare.map(|text| with_name(text, name).flatten().copied().collect()).collect();
+    // An alternative with an empty lead must always be tried.
+    if leads.iter().any(|lead| lead.is_empty()) { Leads::new() } else { leads }
 }
 
-type Text = SmallVec<[u8; 64]>;
+/// The runs of at least `least` adjacent alternatives that have leads.
+pub(super) fn runs(all: &[Leads], least: usize) -> Vec<Range<usize>> {
+    let (mut runs, mut start) = (Vec::new(), 0);
+    for end in 0..=all.len() {
+        if all.get(end).is_none_or(|leads| leads.is_empty()) {
+            runs.extend(Some(start..end).filter(|run| run.len() >= least.max(1)));
+            start = end + 1;
+        }
+    }
+    runs
+}
+
+pub(super) type Text = SmallVec<[u8; 64]>;
 
 /// The texts that the expressions seen so far begin with.
 struct Texts {
@@ -326,10 +290,10 @@ mod tests {
         let child = build(&p);
         let arena = p.finish(child);
         let checked = check::check(&arena).unwrap();
-        let leads = Leads::new(&arena, &checked, false, &[child], &mut 1_000);
+        let leads = of(&arena, &checked, false, &[child], &mut 1_000);
         let shown =
-            |lead| leads.get(lead).0.split(|byte| *byte == SPACE).map(String::from_utf8_lossy).collect::<Vec<_>>();
-        leads.of(&(0..1)).map(|lead| shown(lead).join("_")).collect()
+            |lead: &Text| lead.split(|byte| *byte == SPACE).map(String::from_utf8_lossy).collect::<Vec<_>>().join("_");
+        leads[0].iter().map(shown).collect()
     }
 
     #[test]

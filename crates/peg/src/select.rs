@@ -88,10 +88,11 @@ pub(super) enum Found {
 
 impl Table {
     /// Builds the table of a run of alternatives.
-    pub fn new(leads: &Leads, run: Range<usize>) -> Self {
-        let mut order: Vec<(&[u8], usize)> = leads.of(&run).map(|number| leads.get(number)).collect();
+    pub fn new(run: &[Leads]) -> Self {
+        let leads = run.iter().zip(0..).flat_map(|(leads, number)| leads.iter().map(move |lead| (&lead[..], number)));
+        let mut order: Vec<(&[u8], u32)> = leads.collect();
         chatparse_base::sort::by_key(&mut order, |&(lead, _)| lead);
-        let alternative = |place: usize| (order[place].1 - run.start) as u32;
+        let alternative = |place: usize| order[place].1;
         let mut table = Table {
             text: Vec::new(),
             lists: Vec::with_capacity(4 * order.len()),
