@@ -5,43 +5,32 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Checker;
+use super::run::Check;
 use super::run::Verdict::{self, No, Open, Yes};
-use super::run::{Run, Task};
-use super::scalar::{alike, counted, same};
-use crate::schema::{Keywords, Step};
+use super::scalar::{alike, same};
+use crate::schema::Step;
 
-impl<'a> Checker<'a> {
-    pub fn array<'v>(
-        &mut self,
-        run: &mut Run<'a, 'v, '_>,
-        keywords: Keywords<'a>,
-        items: &'v [Value],
-        task: Task<'a, 'v>,
-    ) {
-        counted(run, keywords, ["minItems", "maxItems"], "item", items.len(), task.place);
-        let (first, rest) = keywords.items();
+impl<'v> Check<'_, '_, '_, 'v> {
+    pub fn array(&mut self, items: &'v [Value]) {
+        self.counted(["minItems", "maxItems"], "item", items.len());
+        let (first, rest) = self.keywords.items();
         for (index, item) in items.iter().enumerate() {
-            if !self.spend(1) {
-                return run.open();
+            if !self.checker.spend(1) {
+                return self.run.open();
             }
             if let Some(schema) = first.get(index).or(rest) {
-                run.inside(schema, item, task, Step::Item(index));
+                self.inside(schema, item, Step::Item(index));
             }
         }
-        if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
-            let verdict = self.unique(items);
-            run.holds(verdict, task.place, || "must not have the same item twice".to_owned());
+        if self.keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
+            let verdict = self.checker.unique(items);
+            self.holds(verdict, || "must not have the same item twice".to_owned());
         }
-        self.contains(run, keywords, items, task);
+        self.contains(items);
     }
 
-    fn contains<'v>(
-        &mut self,
-        run: &mut Run<'a, 'v, '_>,
-        keywords: Keywords<'a>,
-        items: &'v [Value],
-        task: Task<'a, 'v>,
-    ) {
+    fn contains(&mut self, items: &[Value]) {
+        let keywords = self.keywords;
         let Some(schema) = keywords.get("contains") else { return };
         let least = keywords.get("minContains").and_then(Value::as_f64).unwrap_or(1.0);
         let most = keywords.get("maxContains").and_then(Value::as_f64).unwrap_or(f64::INFINITY);
@@ -50,7 +39,7 @@ impl<'a> Checker<'a> {
             if fit > most || fit >= least && most == f64::INFINITY {
                 break;
             }
-            match self.judge_with(run, schema, Task { value: item, ..task }) {
+            match self.judge(schema, item) {
                 Yes => fit += 1.0,
                 Open => may_fit += 1.0,
                 No => {}
@@ -61,7 +50,7 @@ impl<'a> Checker<'a> {
             () if fit >= least && fit + may_fit <= most => Yes,
             () => Open,
         };
-        run.holds(verdict, task.place, || {
+        self.holds(verdict, || {
             if fit > most {
                 format!("must have at most {most} items that fit contains")
             } else {
@@ -69,7 +58,9 @@ impl<'a> Checker<'a> {
             }
         });
     }
+}
 
+impl Checker<'_> {
     fn unique(&mut self, items: &[Value]) -> Verdict {
         // Groups items that may be equal.
         let mut groups: HashMap<u64, Vec<&Value>> = HashMap::new();

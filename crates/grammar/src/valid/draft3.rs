@@ -4,34 +4,32 @@ use std::slice;
 
 use serde_json::Value;
 
-use super::Checker;
+use super::run::Check;
 use super::run::Verdict::{self, No, Open};
-use super::run::{Run, Task};
 use super::scalar::{TYPES, is_of};
-use crate::schema::{Draft, Keywords};
+use crate::schema::Draft;
 
-impl<'a> Checker<'a> {
+impl<'a> Check<'_, '_, 'a, '_> {
     /// Checks `type`, `disallow` and `extends`.
-    pub fn kind_in_draft_3<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
-        if let Some(types) = keywords.get("type") {
-            let verdict = self.of_one_type(run, types, task);
-            run.holds(verdict, task.place, || format!("must be of the type {types}"));
+    pub fn kind_in_draft_3(&mut self) {
+        if let Some(types) = self.keywords.get("type") {
+            let verdict = self.of_one_type(types);
+            self.holds(verdict, || format!("must be of the type {types}"));
         }
-        if let Some(types) = keywords.get("disallow") {
-            let verdict = self.of_one_type(run, types, task).negated();
-            run.holds(verdict, task.place, || format!("must not be of the type {types}"));
+        if let Some(types) = self.keywords.get("disallow") {
+            let verdict = self.of_one_type(types).negated();
+            self.holds(verdict, || format!("must not be of the type {types}"));
         }
-        for schema in either(keywords.get("extends")) {
-            run.also(schema, task);
+        for schema in either(self.keywords.get("extends")) {
+            self.also(schema);
         }
     }
 
-    fn of_one_type(&mut self, run: &Run<'a, '_, '_>, types: &'a Value, task: Task<'a, '_>) -> Verdict {
+    fn of_one_type(&mut self, types: &'a Value) -> Verdict {
+        let value = self.task.value;
         let of_type = |one: &'a Value| match one {
-            Value::String(name) if TYPES.iter().any(|(known, _)| known == name) => {
-                is_of(task.value, name, Draft::Three)
-            }
-            Value::Object(_) => self.judge_with(run, one, task),
+            Value::String(name) if TYPES.iter().any(|(known, _)| known == name) => is_of(value, name, Draft::Three),
+            Value::Object(_) => self.judge(one, value),
             // `any`, or an unknown type.
             one if one == "any" => Verdict::Yes,
             _ => Open,

@@ -25,8 +25,8 @@ use serde_json::Value;
 
 pub use self::at::schema_at;
 use self::run::Verdict::{self, No, Open, Yes};
-use self::run::{Key, Report, Run, Task};
-use self::scalar::{alike, counted, listed, same};
+use self::run::{Check, Key, Report, Run, Task};
+use self::scalar::{alike, listed, same};
 use crate::regular::{Finder, Pattern};
 use crate::schema::{Base, Document, Draft, Keywords, Places, Steps};
 use chatparse_base::limits;
@@ -119,11 +119,6 @@ impl<'a> Checker<'a> {
         run.verdict
     }
 
-    /// Checks the value of `task` against a subschema, one level of alternatives deeper.
-    fn judge_with(&mut self, run: &Run<'a, '_, '_>, schema: &'a Value, task: Task<'a, '_>) -> Verdict {
-        self.judge(Task { place: 0, ..task.with(schema, task.base) }, run.depth + 1, None)
-    }
-
     /// Subtracts steps. Returns whether they were left.
     fn spend(&mut self, steps: usize) -> bool {
         self.steps.spend(steps)
@@ -136,23 +131,24 @@ impl<'a> Checker<'a> {
             (Value::Bool(true), _) => return,
             _ => return run.open(),
         };
-        self.references(run, keywords, task);
+        let mut check = Check { checker: self, run, keywords, task };
+        check.references();
         if keywords.draft.lone_ref() && keywords.fields.contains_key("$ref") {
             return;
         }
         if keywords.get("format").is_some() {
-            run.open();
+            check.run.open();
         }
-        self.kind(run, keywords, task);
+        check.kind();
         match task.value {
-            number if chatparse_base::number::is(number) => number::bounds(run, keywords, number, task.place),
-            Value::Object(members) => self.object(run, keywords, members, task),
-            Value::Array(items) => self.array(run, keywords, items, task),
-            Value::String(text) => self.string(run, keywords, text, task.place),
+            number if chatparse_base::number::is(number) => check.bounds(number),
+            Value::Object(members) => check.object(members),
+            Value::Array(items) => check.array(items),
+            Value::String(text) => check.string(text),
             _ => {}
         }
-        self.combined(run, keywords, task);
-        self.unevaluated(run, keywords, task);
+        check.combined();
+        check.unevaluated();
     }
 
     /// The keywords of a schema. If it has an identifier, `task` moves into it.
@@ -161,34 +157,6 @@ impl<'a> Checker<'a> {
         task.base = self.document.entered(task.schema, task.base, &mut self.steps)?;
         let draft = self.document.draft(task.base)?;
         Some(Keywords { fields, draft })
-    }
-
-    fn references<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
-        for target in self.document.targets(keywords, task.base, &mut self.steps) {
-            let Some((schema, base)) = target else {
-                run.open();
-                continue;
-            };
-            let task = task.with(schema, base);
-            if run.followed.insert(task.key()) {
-                run.queue.push_back(task);
-            }
-        }
-    }
-
-    /// Checks `type`, `enum` and `const`.
-    fn kind<'v>(&mut self, run: &mut Run<'a, 'v, '_>, keywords: Keywords<'a>, task: Task<'a, 'v>) {
-        if keywords.draft == Draft::Three {
-            self.kind_in_draft_3(run, keywords, task);
-        } else {
-            scalar::kind(run, keywords, task);
-        }
-        let constant = keywords.get("const").map(|value| (std::slice::from_ref(value), "must be"));
-        let listed_ones = keywords.get("enum").and_then(Value::as_array).map(|values| (&values[..], "must be one of"));
-        for (values, word) in constant.into_iter().chain(listed_ones) {
-            let verdict = self.is_one_of(values, task.value);
-            run.holds(verdict, task.place, || format!("{word} {}", listed(values)));
-        }
     }
 
     fn is_one_of(&mut self, values: &'a [Value], value: &Value) -> Verdict {
@@ -217,20 +185,6 @@ impl<'a> Checker<'a> {
         any_same(&mut found.into_iter().flatten().copied(), value, steps)
     }
 
-    fn string(&mut self, run: &mut Run<'a, '_, '_>, keywords: Keywords<'a>, text: &str, place: usize) {
-        // Only draft 7 allows validators to check these.
-        if keywords.get("contentEncoding").is_some() || keywords.get("contentMediaType").is_some() {
-            run.open();
-        }
-        if keywords.fields.contains_key("minLength") || keywords.fields.contains_key("maxLength") {
-            counted(run, keywords, ["minLength", "maxLength"], "character", text.chars().count(), place);
-        }
-        if let Some(pattern) = keywords.text("pattern") {
-            let verdict = self.matches(pattern, text);
-            run.holds(verdict, place, || format!("must match {pattern}"));
-        }
-    }
-
     /// Whether a pattern is found in a text.
     fn matches(&mut self, pattern: &'a str, text: &str) -> Verdict {
         if !self.steps.spend(1 + pattern.len()) {
@@ -245,6 +199,53 @@ impl<'a> Checker<'a> {
             None => Open,
             Some(true) => Yes,
             Some(false) => No,
+        }
+    }
+}
+
+impl Check<'_, '_, '_, '_> {
+    fn references(&mut self) {
+        let Checker { document, steps, .. } = &mut *self.checker;
+        for target in document.targets(self.keywords, self.task.base, steps) {
+            let Some((schema, base)) = target else {
+                self.run.open();
+                continue;
+            };
+            let task = self.task.with(schema, base);
+            if self.run.followed.insert(task.key()) {
+                self.run.queue.push_back(task);
+            }
+        }
+    }
+
+    /// Checks `type`, `enum` and `const`.
+    fn kind(&mut self) {
+        let keywords = self.keywords;
+        if keywords.draft == Draft::Three {
+            self.kind_in_draft_3();
+        } else {
+            self.kind_by_name();
+        }
+        let constant = keywords.get("const").map(|value| (std::slice::from_ref(value), "must be"));
+        let listed_ones = keywords.get("enum").and_then(Value::as_array).map(|values| (&values[..], "must be one of"));
+        for (values, word) in constant.into_iter().chain(listed_ones) {
+            let verdict = self.checker.is_one_of(values, self.task.value);
+            self.holds(verdict, || format!("{word} {}", listed(values)));
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        let keywords = self.keywords;
+        // Only draft 7 allows validators to check these.
+        if keywords.get("contentEncoding").is_some() || keywords.get("contentMediaType").is_some() {
+            self.run.open();
+        }
+        if keywords.fields.contains_key("minLength") || keywords.fields.contains_key("maxLength") {
+            self.counted(["minLength", "maxLength"], "character", text.chars().count());
+        }
+        if let Some(pattern) = keywords.text("pattern") {
+            let verdict = self.checker.matches(pattern, text);
+            self.holds(verdict, || format!("must match {pattern}"));
         }
     }
 }

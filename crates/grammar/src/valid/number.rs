@@ -4,39 +4,42 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::run::Run;
+use super::run::Check;
 use super::run::Verdict::{self, No, Open, Yes};
-use crate::schema::{Draft, Keywords};
+use crate::schema::Draft;
 use chatparse_base::decimal::Decimal;
 use chatparse_base::number;
 
-/// Checks the bounds of a number, and `multipleOf`.
-pub fn bounds(run: &mut Run, keywords: Keywords, number: &Value, place: usize) {
-    let bound = |key: &str| keywords.get(key).filter(|bound| number::is(bound));
-    let shown = |bound| number::of(bound).unwrap_or_default();
-    for (key, exclusive, beyond, than) in [
-        ("minimum", "exclusiveMinimum", Ordering::Less, "at least"),
-        ("maximum", "exclusiveMaximum", Ordering::Greater, "at most"),
-    ] {
-        let word = if beyond == Ordering::Less { "more than" } else { "less than" };
-        // In old drafts, `exclusive...` is a flag beside the bound.
-        let strict = keywords.get(exclusive) == Some(&Value::Bool(true));
-        match bound(key).map(|bound| (bound, compare(number, bound))) {
-            Some((bound, Ordering::Equal)) if strict => run.wrong(place, format!("must be {word} {}", shown(bound))),
-            Some((bound, order)) if order == beyond => run.wrong(place, format!("must be {than} {}", shown(bound))),
-            _ => {}
-        }
-        match bound(exclusive).map(|bound| (bound, compare(number, bound))) {
-            // A number cannot be a flag; whether it counts as a bound is unspecified.
-            Some(_) if keywords.draft <= Draft::Four => run.open(),
-            Some((bound, order)) if order == beyond || order == Ordering::Equal => {
-                run.wrong(place, format!("must be {word} {}", shown(bound)));
+impl Check<'_, '_, '_, '_> {
+    /// Checks the bounds of a number, and `multipleOf`.
+    pub fn bounds(&mut self, number: &Value) {
+        let keywords = self.keywords;
+        let bound = |key: &str| keywords.get(key).filter(|bound| number::is(bound));
+        let shown = |bound| number::of(bound).unwrap_or_default();
+        for (key, exclusive, beyond, than) in [
+            ("minimum", "exclusiveMinimum", Ordering::Less, "at least"),
+            ("maximum", "exclusiveMaximum", Ordering::Greater, "at most"),
+        ] {
+            let word = if beyond == Ordering::Less { "more than" } else { "less than" };
+            // In old drafts, `exclusive...` is a flag beside the bound.
+            let strict = keywords.get(exclusive) == Some(&Value::Bool(true));
+            match bound(key).map(|bound| (bound, compare(number, bound))) {
+                Some((bound, Ordering::Equal)) if strict => self.wrong(format!("must be {word} {}", shown(bound))),
+                Some((bound, order)) if order == beyond => self.wrong(format!("must be {than} {}", shown(bound))),
+                _ => {}
             }
-            _ => {}
+            match bound(exclusive).map(|bound| (bound, compare(number, bound))) {
+                // A number cannot be a flag; whether it counts as a bound is unspecified.
+                Some(_) if keywords.draft <= Draft::Four => self.run.open(),
+                Some((bound, order)) if order == beyond || order == Ordering::Equal => {
+                    self.wrong(format!("must be {word} {}", shown(bound)));
+                }
+                _ => {}
+            }
         }
-    }
-    for step in ["multipleOf", "divisibleBy"].into_iter().filter_map(bound) {
-        run.holds(multiple(number, step), place, || format!("must be a multiple of {}", shown(step)));
+        for step in ["multipleOf", "divisibleBy"].into_iter().filter_map(bound) {
+            self.holds(multiple(number, step), || format!("must be a multiple of {}", shown(step)));
+        }
     }
 }
 

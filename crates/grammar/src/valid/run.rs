@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::Value;
 
 use self::Verdict::{No, Open, Yes};
-use super::Violation;
-use crate::schema::{Base, Places, Step};
+use super::{Checker, Violation};
+use crate::schema::{Base, Keywords, Places, Step};
 use chatparse_base::limits;
 
 /// The result of checking a value against a schema.
@@ -82,18 +82,11 @@ pub struct Run<'a, 'v, 'r> {
     pub depth: usize,
 }
 
-impl<'a, 'v> Run<'a, 'v, '_> {
+impl Run<'_, '_, '_> {
     pub fn wrong(&mut self, place: usize, message: impl Into<String>) {
         self.verdict = No;
         if let Some(report) = &mut self.report {
             report.add(place, message.into());
-        }
-    }
-
-    pub fn holds(&mut self, verdict: Verdict, place: usize, message: impl FnOnce() -> String) {
-        match verdict {
-            No => self.wrong(place, message()),
-            other => self.verdict = self.verdict.min(other),
         }
     }
 
@@ -102,21 +95,53 @@ impl<'a, 'v> Run<'a, 'v, '_> {
         self.verdict = self.verdict.min(Open);
     }
 
-    /// Adds a schema for the same value; it is part of the schema of `task`.
-    pub fn also(&mut self, schema: &'a Value, task: Task<'a, 'v>) {
-        self.queue.push_back(task.with(schema, task.base));
-    }
-
-    /// Adds a schema for a value inside that of `task`; it is part of the schema of `task`.
-    pub fn inside(&mut self, schema: &'a Value, value: &'v Value, task: Task<'a, 'v>, step: Step<'v>) {
-        let place = self.report.as_mut().map_or(0, |report| report.places.add(task.place, step));
-        self.queue.push_back(Task { schema, value, place, ..task });
-    }
-
     pub fn is_over(&self) -> bool {
         match &self.report {
             None => self.verdict == No,
             Some(report) => report.found.len() >= limits::VIOLATIONS,
         }
+    }
+}
+
+/// A value, and the keywords of a schema that it must match.
+pub struct Check<'c, 'r, 'a, 'v> {
+    pub checker: &'c mut Checker<'a>,
+    pub run: &'c mut Run<'a, 'v, 'r>,
+    pub keywords: Keywords<'a>,
+    pub task: Task<'a, 'v>,
+}
+
+impl<'a, 'v> Check<'_, '_, 'a, 'v> {
+    pub fn wrong(&mut self, message: impl Into<String>) {
+        self.run.wrong(self.task.place, message);
+    }
+
+    pub fn holds(&mut self, verdict: Verdict, message: impl FnOnce() -> String) {
+        match verdict {
+            No => self.wrong(message()),
+            other => self.run.verdict = self.run.verdict.min(other),
+        }
+    }
+
+    /// Adds a schema for the same value; it is part of this one.
+    pub fn also(&mut self, schema: &'a Value) {
+        self.run.queue.push_back(self.task.with(schema, self.task.base));
+    }
+
+    /// Adds a schema for a value inside of this one; it is part of this schema.
+    pub fn inside(&mut self, schema: &'a Value, value: &'v Value, step: Step<'v>) {
+        let task = self.task;
+        let place = self.run.report.as_mut().map_or(0, |report| report.places.add(task.place, step));
+        self.run.queue.push_back(Task { schema, value, place, ..task });
+    }
+
+    /// Checks a value against a part of this schema, one level of alternatives deeper.
+    pub fn judge(&mut self, schema: &'a Value, value: &Value) -> Verdict {
+        self.judge_at(schema, Task { value, ..self.task })
+    }
+
+    /// The same of the schema of another task.
+    pub fn judge_at(&mut self, schema: &'a Value, task: Task<'a, '_>) -> Verdict {
+        self.checker.judge(Task { place: 0, ..task.with(schema, task.base) }, self.run.depth + 1, None)
     }
 }

@@ -6,10 +6,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 
 use super::number::compare;
+use super::run::Check;
 use super::run::Verdict::{self, No, Open, Yes};
-use super::run::{Run, Task};
 use crate::rules::json;
-use crate::schema::{Draft, Keywords, Steps};
+use crate::schema::{Draft, Steps};
 use chatparse_base::decimal::Decimal;
 use chatparse_base::number;
 
@@ -24,25 +24,40 @@ pub const TYPES: &[(&str, &str)] = &[
     ("object", "an object"),
 ];
 
-/// Checks `type` for drafts after 3.
-pub fn kind(run: &mut Run, keywords: Keywords, task: Task) {
-    let names = match keywords.get("type") {
-        Some(Value::Array(names)) => &names[..],
-        Some(name) => std::slice::from_ref(name),
-        None => &[],
-    };
-    let known = |name: &str| TYPES.iter().find(|(known, _)| *known == name);
-    let expected: Vec<_> = names.iter().map(|name| known(name.as_str()?)).collect();
-    if expected.is_empty() {
-        return;
+impl Check<'_, '_, '_, '_> {
+    /// Checks `type` for drafts after 3.
+    pub fn kind_by_name(&mut self) {
+        let (value, draft) = (self.task.value, self.keywords.draft);
+        let names = match self.keywords.get("type") {
+            Some(Value::Array(names)) => &names[..],
+            Some(name) => std::slice::from_ref(name),
+            None => &[],
+        };
+        let known = |name: &str| TYPES.iter().find(|(known, _)| *known == name);
+        let expected: Vec<_> = names.iter().map(|name| known(name.as_str()?)).collect();
+        if expected.is_empty() {
+            return;
+        }
+        let verdict = expected.iter().map(|kind| kind.map_or(Open, |(name, _)| is_of(value, name, draft)));
+        self.holds(verdict.max().unwrap_or(Open), || {
+            let expected: Vec<&str> = expected.iter().flatten().map(|(_, words)| *words).collect();
+            let found = known(name_of(value)).map_or("", |(_, words)| words);
+            let found = if expected == ["a whole number"] && number::is(value) { "a fraction" } else { found };
+            format!("must be {}, not {found}", expected.join(" or "))
+        });
     }
-    let verdict = expected.iter().map(|kind| kind.map_or(Open, |(name, _)| is_of(task.value, name, keywords.draft)));
-    run.holds(verdict.max().unwrap_or(Open), task.place, || {
-        let expected: Vec<&str> = expected.iter().flatten().map(|(_, words)| *words).collect();
-        let found = known(name_of(task.value)).map_or("", |(_, words)| words);
-        let found = if expected == ["a whole number"] && number::is(task.value) { "a fraction" } else { found };
-        format!("must be {}, not {found}", expected.join(" or "))
-    });
+
+    /// Checks a count against its bounds.
+    pub fn counted(&mut self, bounds: [&str; 2], thing: &str, count: usize) {
+        let [least, most] = bounds.map(|key| self.keywords.get(key).and_then(Value::as_f64));
+        let things = |bound: f64| if bound == 1.0 { thing.to_owned() } else { format!("{thing}s") };
+        if let Some(least) = least.filter(|least| (count as f64) < *least) {
+            self.wrong(format!("must have at least {least} {}, not {count}", things(least)));
+        }
+        if let Some(most) = most.filter(|most| count as f64 > *most) {
+            self.wrong(format!("must have at most {most} {}, not {count}", things(most)));
+        }
+    }
 }
 
 pub fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
@@ -63,18 +78,6 @@ pub fn name_of(value: &Value) -> &'static str {
         Value::Array(_) => "array",
         Value::Object(_) if number::long(value).is_none() => "object",
         Value::Number(_) | Value::Object(_) => "number",
-    }
-}
-
-/// Checks a count against its bounds.
-pub fn counted(run: &mut Run, keywords: Keywords, bounds: [&str; 2], thing: &str, count: usize, place: usize) {
-    let [least, most] = bounds.map(|key| keywords.get(key).and_then(Value::as_f64));
-    let things = |bound: f64| if bound == 1.0 { thing.to_owned() } else { format!("{thing}s") };
-    if let Some(least) = least.filter(|least| (count as f64) < *least) {
-        run.wrong(place, format!("must have at least {least} {}, not {count}", things(least)));
-    }
-    if let Some(most) = most.filter(|most| count as f64 > *most) {
-        run.wrong(place, format!("must have at most {most} {}, not {count}", things(most)));
     }
 }
 
