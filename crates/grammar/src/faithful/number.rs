@@ -20,12 +20,14 @@ impl<'a> Lowering<'_, 'a> {
         let mut range = Range { whole, fraction, ..Range::default() };
         for (part, keywords) in all.keywords() {
             let bound = |key: &str| keywords.get(key).and_then(Digits::of);
-            // Up to draft 4, this flag excluded the other bound itself.
-            let open = |key: &str| keywords.get(key) == Some(&Value::Bool(true));
-            bound("minimum").into_iter().for_each(|min| range.at_least((min, !open("exclusiveMinimum"))));
-            bound("maximum").into_iter().for_each(|max| range.at_most((max, !open("exclusiveMaximum"))));
-            bound("exclusiveMinimum").into_iter().for_each(|min| range.at_least((min, false)));
-            bound("exclusiveMaximum").into_iter().for_each(|max| range.at_most((max, false)));
+            for (is_upper, key, exclusive) in
+                [(false, "minimum", "exclusiveMinimum"), (true, "maximum", "exclusiveMaximum")]
+            {
+                // Up to draft 4, this flag excluded the other bound itself.
+                let is_open = keywords.get(exclusive) == Some(&Value::Bool(true));
+                let bounds = [bound(key).map(|bound| (bound, !is_open)), bound(exclusive).map(|bound| (bound, false))];
+                bounds.into_iter().flatten().for_each(|bound| range.narrow(is_upper, bound));
+            }
             range.multiple_of.extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
             for key in NUMBERS {
                 if keywords.get(key).is_some_and(|bound| number::is(bound) && Digits::of(bound).is_none()) {

@@ -80,17 +80,13 @@ impl Range {
         self.min.is_none() && self.max.is_none() && self.multiple_of.is_empty() && !self.fraction
     }
 
-    /// Raises the lower bound.
-    pub fn at_least(&mut self, bound: Bound) {
-        if self.min.as_ref().is_none_or(|known| bound.0.cmp(&known.0).is_gt() || bound.0 == known.0 && !bound.1) {
-            self.min = Some(bound);
-        }
-    }
-
-    /// Lowers the upper bound.
-    pub fn at_most(&mut self, bound: Bound) {
-        if self.max.as_ref().is_none_or(|known| bound.0.cmp(&known.0).is_lt() || bound.0 == known.0 && !bound.1) {
-            self.max = Some(bound);
+    /// Moves the lower or the upper bound inwards.
+    pub fn narrow(&mut self, is_upper: bool, bound: Bound) {
+        let known = if is_upper { &mut self.max } else { &mut self.min };
+        let stricter = if is_upper { Compared::Less } else { Compared::Greater };
+        let is_stricter = |known: &Bound| bound.0.cmp(&known.0) == stricter || bound.0 == known.0 && !bound.1;
+        if known.as_ref().is_none_or(is_stricter) {
+            *known = Some(bound);
         }
     }
 
@@ -353,8 +349,8 @@ mod tests {
             for max in bounds {
                 for (open, whole) in [(false, false), (true, false), (false, true), (true, true)] {
                     let mut range = Range { whole, ..Range::default() };
-                    min.iter().for_each(|min| range.at_least((decimal(min), !open)));
-                    max.iter().for_each(|max| range.at_most((decimal(max), !open)));
+                    min.iter().for_each(|min| range.narrow(false, (decimal(min), !open)));
+                    max.iter().for_each(|max| range.narrow(true, (decimal(max), !open)));
                     let dfa = range.automaton(&StateBudget::of_states(10_000)).unwrap();
                     for text in &numbers {
                         let value: f64 = text.parse().unwrap();

@@ -39,8 +39,6 @@ impl Reader {
     /// The size of a part if it is repeated.
     fn part(&mut self, part: &mut Rule, hoist: &mut dyn FnMut(Rule) -> SmolStr) -> u64 {
         match part {
-            // A body written by hand was checked when it was added.
-            Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) | Rule::Gbnf(_) => 1,
             Rule::Reference(name) => {
                 self.name(name);
                 1
@@ -70,6 +68,8 @@ impl Reader {
                 **body = Rule::Reference(hoist(inner));
                 times
             }
+            // A body written by hand was checked when it was added.
+            _ => 1,
         }
     }
 }
@@ -82,7 +82,6 @@ pub fn is_small(rule: &Rule) -> bool {
 /// The maximum that a part adds to the count, and its size if it is repeated. `None`: too many.
 fn most(part: &Rule) -> Option<(u64, u64)> {
     match part {
-        Rule::Empty | Rule::Literal(_) | Rule::Spelled(_) | Rule::Class(_) | Rule::Gbnf(_) => Some((0, 1)),
         Rule::Reference(_) | Rule::Blank(_) => Some((1, 1)),
         Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter().try_fold((0, 1), |(sum, size), part| {
             let (adds, counts) = most(part)?;
@@ -96,6 +95,7 @@ fn most(part: &Rule) -> Option<(u64, u64)> {
             let fits = size <= limits::GBNF_REPETITIONS || matches!(**body, Rule::Reference(_));
             fits.then_some((adds + rules, size))
         }
+        _ => Some((0, 1)),
     }
 }
 
