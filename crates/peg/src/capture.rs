@@ -15,7 +15,7 @@ pub struct Capture {
 
 /// Numbered captures. The first ones may have been dropped.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CaptureLog {
+pub struct CaptureLog {
     entries: Vec<Capture>,
     /// The number of the first entry that is kept.
     base: usize,

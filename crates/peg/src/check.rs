@@ -6,7 +6,7 @@ use super::expr::{Arena, Expr, ExprId};
 use chatparse_base::{Error, ErrorKind, Result, limits};
 
 /// The result of checking an arena.
-pub(super) struct Checked {
+pub struct Checked {
     pub root: ExprId,
     /// By expression: the rule that a reference refers to.
     targets: Vec<Option<ExprId>>,
@@ -20,7 +20,7 @@ impl Checked {
 }
 
 /// Checks what is reachable from the root of `arena` and from the rules at which a grammar may start.
-pub(super) fn check(arena: &Arena) -> Result<Checked> {
+pub fn check(arena: &Arena) -> Result<Checked> {
     let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
     let mut checker = Checker {
         arena,

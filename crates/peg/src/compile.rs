@@ -61,7 +61,7 @@ pub fn compile_part(arena: &Arena) -> Result<Program> {
 }
 
 /// Like [`compile`], with regions for rules as well. A tag in the program is an index into the returned list of regions.
-pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
+pub fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
     let program = compile_with(arena, Some(&mut regions), MANY)?;
     if regions.list.len() > usize::from(u16::MAX) {
@@ -71,7 +71,7 @@ pub(super) fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
 }
 
 /// `many`: see [`MANY`].
-pub(super) fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: usize) -> Result<Program> {
+pub fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: usize) -> Result<Program> {
     compile_to(arena, regions, many, Op::Accept)
 }
 
@@ -128,7 +128,7 @@ pub enum Region {
 
 /// The captured regions of a program, without duplicates.
 #[derive(Default)]
-pub(super) struct Regions {
+pub struct Regions {
     list: Vec<Region>,
     known: HashMap<Region, u16>,
 }

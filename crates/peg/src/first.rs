@@ -10,7 +10,7 @@ use chatparse_base::limits;
 
 /// How an expression begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct First {
+pub struct First {
     /// The first bytes for which the outcome is open. The other fields describe the outcome for all other bytes.
     pub bytes: Bytes,
     /// True: it matches nothing. False: it fails.
@@ -90,7 +90,7 @@ fn heads(set: &CharSet) -> Bytes {
 }
 
 /// Computes the first bytes of expressions, once for each.
-pub(super) struct Firsts<'a> {
+pub struct Firsts<'a> {
     arena: &'a Arena,
     checked: &'a Checked,
     /// By expression: its index in the list plus 1, or 0 if it is not known yet.

@@ -13,7 +13,7 @@ use super::marker::{self, Part};
 use chatparse_base::limits;
 
 /// Stands for any amount of white space in a lead. The byte does not occur in UTF-8.
-pub(super) const SPACE: u8 = 0xFF;
+pub const SPACE: u8 = 0xFF;
 
 /// Stands for the name of an [`Expr::Named`] in what all such have in common. No byte of UTF-8 either.
 const NAME: u8 = 0xFE;
@@ -22,11 +22,11 @@ const NAME: u8 = 0xFE;
 const MOST: usize = 8;
 
 /// The leads of one alternative; none where it must always be tried.
-pub(super) type Leads = SmallVec<[Text; 1]>;
+pub type Leads = SmallVec<[Text; 1]>;
 
 /// The leads of a choice's alternatives. `named`: rules are captured as well. `room`: bytes that all leads may take together; the bytes
 /// used are subtracted.
-pub(super) fn of(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], room: &mut usize) -> Vec<Leads> {
+pub fn of(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], room: &mut usize) -> Vec<Leads> {
     let find = |child: ExprId, room: usize| {
         let fuel = limits::LEAD_STEPS.min(room);
         let mut finder = Finder { arena, checked, named, fuel, hidden: 0, captured: false };
@@ -64,7 +64,7 @@ fn with_names(texts: &[Text], name: &str) -> Leads {
 }
 
 /// The runs of at least `least` adjacent alternatives that have leads.
-pub(super) fn runs(all: &[Leads], least: usize) -> Vec<Range<usize>> {
+pub fn runs(all: &[Leads], least: usize) -> Vec<Range<usize>> {
     let (mut runs, mut start) = (Vec::new(), 0);
     for end in 0..=all.len() {
         if all.get(end).is_none_or(|leads| leads.is_empty()) {
@@ -75,7 +75,7 @@ pub(super) fn runs(all: &[Leads], least: usize) -> Vec<Range<usize>> {
     runs
 }
 
-pub(super) type Text = SmallVec<[u8; 64]>;
+pub type Text = SmallVec<[u8; 64]>;
 
 /// The texts that the expressions seen so far begin with.
 struct Texts {

@@ -13,7 +13,7 @@ const GAPS: usize = 8;
 
 /// A part of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub enum Part<'a> {
     /// White space of any length.
     Space,
     /// White space that separates two words; at least one character.
@@ -26,7 +26,7 @@ pub(super) enum Part<'a> {
 }
 
 /// The parts of a marker, in order.
-pub(super) fn parts(marker: &str) -> impl Iterator<Item = Part<'_>> {
+pub fn parts(marker: &str) -> impl Iterator<Item = Part<'_>> {
     let core = marker.trim_end();
     let tail = Some(&marker[core.len()..]).filter(|tail| !tail.is_empty());
     let mut rest = core.trim_start();
@@ -51,7 +51,7 @@ pub(super) fn parts(marker: &str) -> impl Iterator<Item = Part<'_>> {
 }
 
 /// The set of white-space characters.
-pub(super) fn white_space() -> CharSet {
+pub fn white_space() -> CharSet {
     CharSet { ranges: [('\t', '\r'), (' ', ' ')].into_iter().collect(), negated: false }
 }
 
@@ -84,7 +84,7 @@ fn end_of_text(marker: &str) -> usize {
 
 /// The markers that end a text: each as written and, if its text is too distinctive to occur by chance, with other white
 /// space. Without those that another one ends the text in front of.
-pub(super) fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
+pub fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(4 * markers.len());
     // What stands in front of which texts.
     let mut certain: BTreeSet<(&str, &str)> = BTreeSet::new();

@@ -12,7 +12,7 @@ use chatparse_base::bytes::Bytes;
 
 /// One instruction. `u32` operands are addresses or indices of constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
+pub enum Op {
     /// Match this literal.
     Literal(u32),
     /// Match one character of this set.
@@ -75,7 +75,7 @@ pub(super) enum Op {
 
 /// Bounds and exit of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub struct Bounds {
     pub min: u32,
     pub max: Option<u32>,
     pub exit: u32,
@@ -85,7 +85,7 @@ pub(super) struct Bounds {
 
 /// The tests of a choice on the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Test {
+pub struct Test {
     /// What the next alternative can begin with.
     pub begin: u32,
     /// What the other alternatives can begin with.
@@ -96,7 +96,7 @@ pub(super) struct Test {
 
 /// What an expression can begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Begin {
+pub struct Begin {
     pub bytes: Bytes,
     /// Whether the whole character is needed to reject it.
     pub wide: bool,
@@ -129,7 +129,7 @@ pub struct Program {
 }
 
 /// The parts of a program that are compiled when a machine first enters them.
-pub(super) struct Late {
+pub struct Late {
     make: Box<dyn Fn(u32) -> Option<Arc<Program>> + Send + Sync>,
     parts: Box<[OnceLock<Option<Arc<Program>>>]>,
 }

@@ -7,7 +7,7 @@ use super::expr::{ExprId, TagId};
 type Names = [&'static str; 3];
 
 /// Rules that accept JSON only.
-pub(super) const JSON: Names = ["json-value", "json-object", "json-array"];
+pub const JSON: Names = ["json-value", "json-object", "json-array"];
 /// Rules that accept Python and JSON.
 const EITHER: Names = ["python-value", "python-dict", "python-list"];
 /// Rules that accept Python only.
@@ -19,7 +19,7 @@ const PRINTED: Names = ["printed-value", "printed-dict", "printed-list"];
 const NEARLY: Names = ["nearly-json-value", "nearly-json-object", "nearly-json-array"];
 
 /// The words of JSON and of Python.
-pub(super) const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
+pub const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
 
 /// What may follow a string in a list or dict of Python: another item or member, a value, the end.
 const AFTER_ITEM: [(char, char); 4] = [(',', ','), (':', ':'), (']', ']'), ('}', '}')];

@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::lead::{Leads, SPACE};
 
 /// No alternative.
-pub(super) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// A shared part of one or more leads, and the nodes that continue it.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ struct Node {
 
 /// The tree of one choice, and the addresses of the alternatives.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
+pub struct Table {
     text: Vec<u8>,
     lists: Vec<u32>,
     nodes: Vec<Node>,
@@ -43,7 +43,7 @@ pub(super) struct Table {
 
 /// Alternatives without leads, behind those with leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rest {
+pub struct Rest {
     pub at: u32,
     /// What they can begin with.
     pub begin: u32,
@@ -51,7 +51,7 @@ pub(super) struct Rest {
 
 /// The progress of a search.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk {
+pub struct Walk {
     node: u32,
     /// Bytes of the label, and of the output, that have matched.
     label: u32,
@@ -79,7 +79,7 @@ impl Walk {
 }
 
 /// The result of a search.
-pub(super) enum Found {
+pub enum Found {
     /// The alternative to try first, or `NONE`; whether others remain; and the number of bytes looked at.
     Choice { first: u32, others: bool, looked: usize },
     /// A byte is missing; `first` is the first alternative that is still possible.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// The first character of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decoded {
+pub enum Decoded {
     /// A character and its length in bytes.
     Char(char, usize),
     /// Invalid bytes: how many to skip.
@@ -14,7 +14,7 @@ pub(super) enum Decoded {
 }
 
 /// Decodes the first character of `text`.
-pub(super) fn decode(text: &[u8]) -> Decoded {
+pub fn decode(text: &[u8]) -> Decoded {
     let head = &text[..text.len().min(4)];
     let valid = match std::str::from_utf8(head) {
         Ok(valid) => valid,

@@ -142,7 +142,7 @@ const LONG_SEARCH: usize = 64;
 
 /// Where the last long searches for markers ended. Without it, each unfinished call would search the same text again.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Searches {
+pub struct Searches {
     /// For each: the markers, where the search began, and the end of the text without any of them.
     last: [(u64, usize, usize); 8],
     next: usize,
