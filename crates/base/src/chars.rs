@@ -31,8 +31,8 @@ impl Chars {
     }
 
     /// The set of these characters.
-    pub fn each(chars: &[char]) -> Chars {
-        Chars::of(chars.iter().map(|&c| (c, c)))
+    pub fn each(chars: impl IntoIterator<Item = char>) -> Chars {
+        Chars::of(chars.into_iter().map(|c| (c, c)))
     }
 
     /// The set of these ranges, in any order. A range without a character adds nothing.

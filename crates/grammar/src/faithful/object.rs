@@ -339,11 +339,11 @@ impl<'a> Lowering<'_, 'a> {
         let behind_any = others.clone().map(|other| more(other).repeat(0, None));
         let between = if declared.len() <= BETWEEN { behind_any.clone() } else { None };
         let next_of = |one: &Declared| {
-            let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]).collect::<Vec<_>>());
+            let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]));
             if one.required { next } else { next.group().optional() }
         };
         let tail = declared[last_head + 1..].iter().map(next_of).chain(behind_any);
-        let mut behind = Rule::joined(tail.collect::<Vec<_>>());
+        let mut behind = Rule::joined(tail);
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
             // The rest behind this property, whatever preceded it.
@@ -355,7 +355,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         heads.reverse();
         let heads = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
-        let mut head = Rule::joined(before.into_iter().chain([heads]).collect::<Vec<_>>());
+        let mut head = Rule::joined(before.into_iter().chain([heads]));
         if first.is_none()
             && let Some(others) = others
         {

@@ -258,13 +258,13 @@ impl LazyAutomaton for Sided<'_> {
             Phase::Zero | Phase::Whole(_) if !self.range.whole => {
                 moves.push((Chars::one('.'), At { phase: Phase::Point, ..self.closed(at) }));
             }
-            Phase::Exponent => moves.push((Chars::each(&['+', '-']), At { phase: Phase::ExponentSign, ..at })),
+            Phase::Exponent => moves.push((Chars::each(['+', '-']), At { phase: Phase::ExponentSign, ..at })),
             _ => {}
         }
         let ended = matches!(at.phase, Phase::Zero | Phase::Whole(_) | Phase::Part(_));
         if ended && self.range.has_exponent() && self.accepts(&at) {
             let after = At { phase: Phase::Exponent, ..self.start() };
-            moves.push((Chars::each(&['e', 'E']), after));
+            moves.push((Chars::each(['e', 'E']), after));
         }
         moves
     }

@@ -167,8 +167,7 @@ impl Texts {
             Rule::Reference(name) if goes_on => Some(Rule::Reference(regular::onward(name))),
             _ => None,
         };
-        let special: Vec<char> = first.iter().map(|(c, _)| *c).collect();
-        let other = Rule::sequence([one_of(true, &special), any]);
+        let other = Rule::sequence([one_of(true, first.iter().map(|(c, _)| *c)), any]);
         Rule::choice([other].into_iter().chain(onward).collect::<Vec<_>>())
     }
 }
@@ -193,9 +192,9 @@ impl LazyAutomaton for Texts {
                 next.entry(Texts::END).or_default().push(c);
             }
         }
-        let next = next.into_iter().map(|(to, chars)| (Chars::each(&chars), to));
+        let next = next.into_iter().map(|(to, chars)| (Chars::each(chars), to));
         let forced = self.automaton.states[at].forced;
-        let others = (!forced).then(|| (Chars::of(moves.iter().map(|&(c, _)| (c, c))).negated(), 0));
+        let others = (!forced).then(|| (Chars::each(moves.iter().map(|(c, _)| *c)).negated(), 0));
         next.chain(others).collect()
     }
 

@@ -90,7 +90,7 @@ fn escaped(rules: &mut Builder, node: &Node, name: &mut dyn FnMut(&mut Builder, 
                 choice @ Rule::Choice(_) => choice.group(),
                 part => part,
             });
-            Rule::joined(parts.collect::<Vec<_>>())
+            Rule::joined(parts)
         }
         Node::Choice(branches) => Rule::Choice(branches.iter().map(|branch| escaped(rules, branch, name)).collect()),
         Node::Repeat(body, min, max) => item(escaped(rules, body, name)).repeat(*min, *max),

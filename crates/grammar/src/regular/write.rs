@@ -64,7 +64,7 @@ pub fn characters(builder: &mut Builder, chars: &Chars, spelling: Spelling) -> R
     let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
     let mut escapes = Vec::new();
     if !letters.is_empty() {
-        escapes.push(class(&Chars::each(&letters)));
+        escapes.push(class(&Chars::each(letters)));
     }
     if controls {
         escapes.push(Rule::sequence([Rule::literal("u00"), Rule::class("[01]"), Rule::class("[0-9a-fA-F]")]));

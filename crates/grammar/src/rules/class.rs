@@ -11,8 +11,8 @@ pub fn class(ranges: impl Iterator<Item = (char, char)>, negated: bool) -> Rule 
 }
 
 /// One of these characters, or with `negated` any other.
-pub fn one_of(negated: bool, chars: &[char]) -> Rule {
-    class(chars.iter().map(|&c| (c, c)), negated)
+pub fn one_of(negated: bool, chars: impl Iterator<Item = char>) -> Rule {
+    class(chars.map(|c| (c, c)), negated)
 }
 
 /// A character other than the delimiter and these, or an escape.

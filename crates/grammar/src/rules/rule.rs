@@ -115,9 +115,8 @@ impl Rule {
     }
 
     /// A sequence without the empty parts; a single part is not wrapped.
-    pub(crate) fn joined(parts: impl Into<Vec<Rule>>) -> Rule {
-        let mut parts: Vec<Rule> = parts.into();
-        parts.retain(|part| *part != Rule::Empty);
+    pub(crate) fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
+        let mut parts: Vec<Rule> = parts.into_iter().filter(|part| *part != Rule::Empty).collect();
         match parts.len() {
             0 => Rule::Empty,
             1 => parts.swap_remove(0),
