@@ -32,7 +32,7 @@ const WIDE: usize = 32;
 /// If the root is missing, a reference refers to an undefined rule, rules are left-recursive, or the nesting is deeper than
 /// [`chatparse_base::limits::EXPR_DEPTH`].
 pub fn compile(arena: &Arena) -> Result<Program> {
-    compile_with(arena, None, MANY)
+    compile_to(arena, None, MANY, Op::Accept)
 }
 
 /// Like [`compile`], with parts ([`Expr::Late`]) that `part` compiles by their numbers ([`compile_part`]), where a machine first
@@ -63,20 +63,15 @@ pub fn compile_part(arena: &Arena) -> Result<Program> {
 /// Like [`compile`], with regions for rules as well. A tag in the program is an index into the returned list of regions.
 pub fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
-    let program = compile_with(arena, Some(&mut regions), MANY)?;
+    let program = compile_to(arena, Some(&mut regions), MANY, Op::Accept)?;
     if regions.list.len() > usize::from(u16::MAX) {
         return Err(Error::new(ErrorKind::Limit, format!("the format has more than {} rules and tags", u16::MAX)));
     }
     Ok((program, regions.list))
 }
 
-/// `many`: see [`MANY`].
-pub fn compile_with(arena: &Arena, regions: Option<&mut Regions>, many: usize) -> Result<Program> {
-    compile_to(arena, regions, many, Op::Accept)
-}
-
-/// `end`: what follows the root.
-fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op) -> Result<Program> {
+/// `many`: see [`MANY`]; `end`: what follows the root.
+pub fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op) -> Result<Program> {
     let checked = check::check(arena)?;
     let mut out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
     out.tests.reserve(arena.len() / 16);

@@ -259,7 +259,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::compile::compile_with;
+    use super::super::compile::compile_to;
+    use super::super::program::Op;
     use super::super::{Arena, Builder, Capture, ExprId, Machine, Program, State, TagId};
 
     #[derive(Clone, Debug)]
@@ -347,7 +348,7 @@ mod tests {
     }
 
     fn programs(arena: &Arena) -> [Arc<Program>; 2] {
-        [2, usize::MAX].map(|many| Arc::new(compile_with(arena, None, many).unwrap()))
+        [2, usize::MAX].map(|many| Arc::new(compile_to(arena, None, many, Op::Accept).unwrap()))
     }
 
     #[test]
