@@ -98,11 +98,7 @@ impl Range {
 
     /// The automaton of these numbers in JSON; `None` if it would be too large.
     pub fn automaton(&self, room: &StateBudget) -> Option<Dfa> {
-        let of = |bound: Option<&Bound>, is_upper: bool| Dfa::of(&Sided { range: self, bound, is_upper }, room);
-        let mut all = of(self.min.as_ref(), false)?;
-        if let Some(max) = &self.max {
-            all = all.and(&of(Some(max), true)?, room)?;
-        }
+        let mut all = Dfa::of(&Sided(self), room)?;
         if self.fraction {
             let fractions = Pattern::parse(r"\.[0-9]*[1-9]").ok()?;
             all = all.and(&automaton(&fractions, room)?, room)?;
@@ -144,50 +140,73 @@ enum Phase {
 /// The result of comparing the digits so far with those of a bound.
 type Compared = std::cmp::Ordering;
 
-/// The automaton's transitions for the numbers of a range that are on the right side of one of its bounds.
-struct Sided<'r> {
-    range: &'r Range,
-    bound: Option<&'r Bound>,
-    is_upper: bool,
-}
+/// The automaton's transitions for numbers within bounds.
+struct Sided<'r>(&'r Range);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct At {
     phase: Phase,
     negative: bool,
-    /// The comparison with the bound, by absolute value.
-    compared: Compared,
+    /// Comparisons with the lower and the upper bound, by absolute value.
+    lower: Compared,
+    upper: Compared,
 }
 
-impl<'r> Sided<'r> {
-    /// The bound of the absolute value of a number with this sign, and on which side of it that must be.
-    fn size(&self, negative: bool) -> Option<(&'r Bound, Compared)> {
-        let bound = self.bound?;
-        if negative != self.is_upper {
-            return Some((bound, Compared::Less));
+impl Sided<'_> {
+    /// The lower and upper bounds of the absolute value of a number with this sign.
+    fn sizes(&self, negative: bool) -> (Option<&Bound>, Option<&Bound>) {
+        let (min, max) = (self.0.min.as_ref(), self.0.max.as_ref());
+        if negative {
+            (max.filter(|max| max.0.negative || max.0.is_zero()), min)
+        } else {
+            (min.filter(|min| !min.0.negative), max)
         }
-        (bound.0.negative == negative || bound.0.is_zero()).then_some((bound, Compared::Greater))
     }
 
     /// Whether a number may have this sign.
     fn allows(&self, negative: bool) -> bool {
-        let Some((bound, included)) = self.bound.filter(|_| negative != self.is_upper) else { return true };
-        if negative { bound.negative } else { !bound.negative && (!bound.is_zero() || *included) }
+        match negative {
+            true => self.0.min.as_ref().is_none_or(|(min, _)| min.negative),
+            false => self.0.max.as_ref().is_none_or(|(max, open)| !max.negative && (!max.is_zero() || *open)),
+        }
     }
 
-    /// How many digits before or behind the point the bound has.
-    fn digits(&self, of: fn(&Digits) -> &Vec<u8>) -> usize {
-        self.bound.map_or(0, |(bound, _)| of(bound).len())
+    /// The number of digits beyond which they are not counted.
+    fn longest(&self) -> usize {
+        let whole = |bound: &Option<Bound>| bound.as_ref().map_or(0, |(bound, _)| bound.whole.len());
+        whole(&self.0.min).max(whole(&self.0.max)) + 1
+    }
+
+    fn deepest(&self) -> usize {
+        let part = |bound: &Option<Bound>| bound.as_ref().map_or(0, |(bound, _)| bound.part.len());
+        part(&self.0.min).max(part(&self.0.max))
+    }
+
+    /// The comparison after the last digit before the point.
+    fn weighed(compared: Compared, count: usize, bound: Option<&Bound>) -> Compared {
+        bound.map_or(Compared::Equal, |(bound, _)| count.cmp(&bound.whole.len()).then(compared))
     }
 
     /// Whether the number may end here.
     fn fits(&self, at: At) -> bool {
+        let (lower, upper) = self.sizes(at.negative);
+        let more = |bound: &Bound, count: usize| bound.0.part.len() > count;
         let count = if let Phase::Part(count) = at.phase { count } else { 0 };
-        self.size(at.negative).is_none_or(|((bound, included), side)| {
-            let is_shorter = at.compared == Compared::Equal && bound.part.len() > count;
-            let compared = if is_shorter { Compared::Less } else { at.compared };
-            compared == side || compared == Compared::Equal && *included
-        })
+        let end = |compared: Compared, bound: &Bound| match (compared, more(bound, count)) {
+            (Compared::Equal, true) => Compared::Less,
+            (compared, _) => compared,
+        };
+        let above = lower.is_none_or(|bound| match end(at.lower, bound) {
+            Compared::Less => false,
+            Compared::Equal => bound.1,
+            Compared::Greater => true,
+        });
+        let below = upper.is_none_or(|bound| match end(at.upper, bound) {
+            Compared::Less => true,
+            Compared::Equal => bound.1,
+            Compared::Greater => false,
+        });
+        above && below
     }
 
     /// The state after the digits before the point.
@@ -198,19 +217,24 @@ impl<'r> Sided<'r> {
             Phase::Zero => 0,
             _ => return at,
         };
-        let compared = self.size(at.negative).map(|((bound, _), _)| count.cmp(&bound.whole.len()).then(at.compared));
-        At { compared: compared.unwrap_or(Compared::Equal), ..at }
+        let (lower, upper) = self.sizes(at.negative);
+        At { lower: Self::weighed(at.lower, count, lower), upper: Self::weighed(at.upper, count, upper), ..at }
     }
 
     fn next(&self, at: At, phase: Phase, digit: u8) -> At {
-        let other = self.size(at.negative).and_then(|((bound, _), _)| match at.phase {
-            Phase::Begin | Phase::Signed => bound.whole.first().copied(),
-            Phase::Whole(count) => bound.whole.get(count).copied(),
-            Phase::Point => Some(bound.part.first().copied().unwrap_or(0)),
-            Phase::Part(count) => Some(bound.part.get(count).copied().unwrap_or(0)),
+        let (lower, upper) = self.sizes(at.negative);
+        let digits = |bound: &Bound| match at.phase {
+            Phase::Begin | Phase::Signed => bound.0.whole.first().copied(),
+            Phase::Whole(count) => bound.0.whole.get(count).copied(),
+            Phase::Point => Some(bound.0.part.first().copied().unwrap_or(0)),
+            Phase::Part(count) => Some(bound.0.part.get(count).copied().unwrap_or(0)),
             _ => None,
-        });
-        At { phase, compared: at.compared.then(other.map_or(Compared::Equal, |other| digit.cmp(&other))), ..at }
+        };
+        let step = |compared: Compared, bound: Option<&Bound>| {
+            let other = bound.and_then(digits);
+            compared.then(other.map_or(Compared::Equal, |other| digit.cmp(&other)))
+        };
+        At { phase, lower: step(at.lower, lower), upper: step(at.upper, upper), ..at }
     }
 }
 
@@ -218,13 +242,11 @@ impl LazyAutomaton for Sided<'_> {
     type State = At;
 
     fn start(&self) -> At {
-        At { phase: Phase::Begin, negative: false, compared: Compared::Equal }
+        At { phase: Phase::Begin, negative: false, lower: Compared::Equal, upper: Compared::Equal }
     }
 
     fn moves(&self, at: &At) -> Vec<(Chars, At)> {
         let at = *at;
-        // Beyond these, digits are not counted.
-        let (longest, deepest) = (self.digits(|bound| &bound.whole) + 1, self.digits(|bound| &bound.part));
         let mut moves = Vec::new();
         // Most digits that follow one another lead to the same state.
         let mut digits = |from: u8, phase: Phase| {
@@ -239,9 +261,9 @@ impl LazyAutomaton for Sided<'_> {
                 moves.push((digit(0, 0), At { phase: Phase::Zero, ..at }));
             }
             Phase::Begin | Phase::Signed | Phase::Zero => {}
-            Phase::Whole(count) => digits(0, Phase::Whole((count + 1).min(longest))),
-            Phase::Point => digits(0, Phase::Part(1.min(deepest))),
-            Phase::Part(count) => digits(0, Phase::Part((count + 1).min(deepest))),
+            Phase::Whole(count) => digits(0, Phase::Whole((count + 1).min(self.longest()))),
+            Phase::Point => digits(0, Phase::Part(1.min(self.deepest()))),
+            Phase::Part(count) => digits(0, Phase::Part((count + 1).min(self.deepest()))),
             Phase::Exponent | Phase::ExponentSign => {
                 moves.push((digit(0, 2), At { phase: Phase::ExponentDigits(2), ..at }));
                 moves.push((digit(3, 9), At { phase: Phase::ExponentDigits(1), ..at }));
@@ -255,14 +277,14 @@ impl LazyAutomaton for Sided<'_> {
             Phase::Begin if self.allows(true) => {
                 moves.push((Chars::one('-'), At { phase: Phase::Signed, negative: true, ..at }));
             }
-            Phase::Zero | Phase::Whole(_) if !self.range.whole => {
+            Phase::Zero | Phase::Whole(_) if !self.0.whole => {
                 moves.push((Chars::one('.'), At { phase: Phase::Point, ..self.closed(at) }));
             }
             Phase::Exponent => moves.push((Chars::each(['+', '-']), At { phase: Phase::ExponentSign, ..at })),
             _ => {}
         }
         let ended = matches!(at.phase, Phase::Zero | Phase::Whole(_) | Phase::Part(_));
-        if ended && self.range.has_exponent() && self.accepts(&at) {
+        if ended && self.0.has_exponent() && self.accepts(&at) {
             let after = At { phase: Phase::Exponent, ..self.start() };
             moves.push((Chars::each(['e', 'E']), after));
         }
