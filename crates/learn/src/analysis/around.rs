@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::turn::sample::{QUESTION, REPLY, SampleCall, THOUGHT, Words, render, tools};
-use super::turn::{Reasoning, SlotKind, TurnFormat, ValueKind};
+use super::turn::{Glue, Reasoning, SlotKind, TurnFormat, ValueKind};
 use chatparse_jinja::Template;
 
 /// The texts around reasoning in a message that is continued.
@@ -31,8 +31,7 @@ impl Around {
 
     /// As a turn has it, whose content llama.cpp opens, too.
     pub fn of_turn(turn: &TurnFormat) -> Around {
-        let content = |from| turn.edges.iter().find(|edge| edge.from == from && edge.to == SlotKind::Content);
-        let opens = |from| content(from).map_or("", |edge| edge.glue.head());
+        let opens = |from| turn.glues([from], SlotKind::Content).next().map_or("", Glue::head);
         let Some(Reasoning { start, open, close, shown, .. }) =
             turn.reasoning.as_ref().filter(|it| !it.start.is_empty())
         else {
@@ -40,10 +39,8 @@ impl Around {
         };
         let begun = turn.opening.rfind(&**start).filter(|_| *shown).map_or("", |at| &turn.opening[at + start.len()..]);
         let end = [close.head(), opens(SlotKind::Reasoning)].concat();
-        match open.is_blank() {
-            true => Around::new("", &[start, blank(begun)].concat(), &end),
-            false => Around::new("", open.head().trim_start(), &end),
-        }
+        let begun = [start, blank(begun)].concat();
+        Around::new("", if open.is_blank() { &begun } else { open.head().trim_start() }, &end)
     }
 
     /// As a template renders it.

@@ -1,6 +1,6 @@
 //! [`Diff`]: splits two renders of one template into the text that they share and the text that only one of them has.
 
-use super::markup::{Markup, Segment};
+use super::markup::{Segment, segments};
 use chatparse_base::find::{shared, shared_end};
 
 /// `a` is `prefix + left + suffix`, `b` is `prefix + right + suffix`. Markers are never split: two different markers share
@@ -20,10 +20,9 @@ impl<'a> Diff<'a> {
         if let Some(added) = b.strip_prefix(a) {
             return Diff { prefix: a, left: "", right: added, suffix: "" };
         }
-        let segments = |text: &'a str| Markup::new(text).segments().into_iter();
-        let tail = in_common(segments(a).rev(), segments(b).rev(), shared_end);
+        let tail = in_common(segments(a).into_iter().rev(), segments(b).into_iter().rev(), shared_end);
         let (rest_a, rest_b) = (&a[..a.len() - tail], &b[..b.len() - tail]);
-        let head = in_common(segments(rest_a), segments(rest_b), shared);
+        let head = in_common(segments(rest_a).into_iter(), segments(rest_b).into_iter(), shared);
         Diff { prefix: &a[..head], left: &rest_a[head..], right: &rest_b[head..], suffix: &a[a.len() - tail..] }
     }
 }

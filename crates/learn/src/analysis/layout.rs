@@ -8,8 +8,8 @@ use chatparse_base::brackets;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::markup::{Marker, Markup, is_space, trim, trim_start};
-use super::turn::{CallForm, CallPiece, Edge, Glue, GluePiece, Members, SlotKind, TurnFormat, ValueKind};
+use super::markup::{is_space, markers, since_last_marker, trim, trim_start};
+use super::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
 use chatparse_base::find::shared_end;
 
 /// How a template writes reasoning, calls and turns. Markers have the white space that the template writes around them; an empty string stands for
@@ -109,14 +109,9 @@ struct View<'t> {
 }
 
 impl<'t> View<'t> {
-    /// The first edge between two places.
-    fn edge(&self, from: SlotKind, to: SlotKind) -> Option<&'t Edge> {
-        self.turn.edges.iter().find(|edge| edge.from == from && edge.to == to)
-    }
-
-    /// The glue of that edge as text; empty if there is none.
+    /// The text of the first edge between two places; empty if there is none.
     fn glue(&self, from: SlotKind, to: SlotKind) -> &'t str {
-        self.edge(from, to).map_or("", |edge| edge.glue.head())
+        self.turn.glues([from], to).next().map_or("", Glue::head)
     }
 
     fn reasoning(&self) -> Option<ReasoningLayout> {
@@ -127,23 +122,22 @@ impl<'t> View<'t> {
 
     /// What opens a part behind the prompt, without a closed or an empty reasoning.
     fn opening(&self, to: SlotKind) -> String {
-        let froms = [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter();
-        let edge = froms.filter_map(|from| self.edge(from, to)).next();
-        let text = edge.map_or_else(String::new, |edge| texts(&edge.glue));
+        let mut froms = [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter();
+        let text = froms.find_map(|from| self.turn.glues([from], to).next()).map_or_else(String::new, texts);
         let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
-        let behind = if close.is_empty() { None } else { text.rfind(close).map(|at| at + close.len()) };
-        trim_start(&text[behind.unwrap_or(0)..]).to_owned()
+        let behind = text.rsplit_once(close).filter(|_| !close.is_empty()).map_or(&*text, |(_, behind)| behind);
+        trim_start(behind).to_owned()
     }
 
     /// What opens content, at once or behind reasoning, and what ends it.
     fn around_content(&self) -> [String; 2] {
-        let edges = |from, to| self.turn.edges.iter().filter(move |edge| edge.from == from && edge.to == to);
-        let marked = |from, to| edges(from, to).map(|edge| edge.glue.head()).find(|text| !text.trim().is_empty());
-        let start = match self.opening(SlotKind::Content) {
-            start if start.is_empty() => marked(SlotKind::Reasoning, SlotKind::Content).unwrap_or_default().to_owned(),
-            start => start,
+        let marked = |from, to| {
+            let mut texts = self.turn.glues([from], to).map(Glue::head);
+            texts.find(|text| !text.trim().is_empty()).unwrap_or_default().to_owned()
         };
-        [start, marked(SlotKind::Content, SlotKind::End).unwrap_or_default().to_owned()]
+        let start = Some(self.opening(SlotKind::Content)).filter(|start| !start.is_empty());
+        let start = start.unwrap_or_else(|| marked(SlotKind::Reasoning, SlotKind::Content));
+        [start, marked(SlotKind::Content, SlotKind::End)]
     }
 
     /// What begins calls. `marks`: markers so far, to which those of calls come.
@@ -152,18 +146,21 @@ impl<'t> View<'t> {
         // A call without its values.
         let mut text = first.clone();
         let mut is_json = false;
-        for piece in &form.pieces {
-            let pieces = match piece {
-                CallPiece::Glue(glue) => glue.pieces().collect(),
-                CallPiece::Name => vec![GluePiece::Name],
-                _ => Vec::new(),
-            };
-            for piece in pieces {
-                match piece {
-                    GluePiece::Text(more) => text.push_str(more),
-                    GluePiece::Name => is_json |= text.strip_suffix('"').is_some_and(awaits_string),
-                    _ => {}
+        let name = Glue::name();
+        let pieces = form.pieces.iter().filter_map(|piece| match piece {
+            CallPiece::Glue(glue) => Some(glue),
+            CallPiece::Name => Some(&name),
+            _ => None,
+        });
+        for piece in pieces.flat_map(Glue::pieces) {
+            match piece {
+                GluePiece::Text(more) => text.push_str(more),
+                // A value or the name of a member comes next in JSON.
+                GluePiece::Name => {
+                    let before = text.strip_suffix('"').map(|text| text.trim_end_matches(is_space));
+                    is_json |= before.is_some_and(|before| before.ends_with(['{', ':']));
                 }
+                _ => {}
             }
         }
         if is_json {
@@ -172,7 +169,8 @@ impl<'t> View<'t> {
         }
         let as_one = form.pieces.iter().any(|piece| matches!(piece, CallPiece::Arguments { .. }));
         let format = if as_one { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
-        ToolsLayout { format, ..self.tagged(form, &first, marks) }
+        let (section_start, per_call_start) = self.tagged(form, &first, marks);
+        ToolsLayout { format, section_start: section_start.to_owned(), per_call_start: per_call_start.to_owned() }
     }
 
     /// What begins calls that are JSON throughout. `text`: one call, from the section's opening to its end.
@@ -189,23 +187,21 @@ impl<'t> View<'t> {
     }
 
     /// What begins tagged calls: the markers of the section, of each call, and of the name.
-    fn tagged(&self, form: &CallForm, first: &str, marks: &mut Vec<String>) -> ToolsLayout {
-        let own = match self.edge(SlotKind::Call, SlotKind::Call) {
-            Some(next) => trim_start(common_end(first, next.glue.head())),
+    fn tagged<'f>(&self, form: &CallForm, first: &'f str, marks: &mut Vec<String>) -> (&'f str, &'f str) {
+        let own = match self.turn.glues([SlotKind::Call], SlotKind::Call).next() {
+            Some(next) => trim_start(common_end(first, next.head())),
             None => {
-                let markers = whole_markers(first);
-                let section = markers.len() >= 2;
-                &first[if section { markers[0].spaced } else { 0 }..]
+                &first[if let [section, _, ..] = *markers(first) { section.spaced } else { 0 }..]
             }
         };
         let section_start = first.strip_suffix(own).unwrap_or_default();
-        let (per_call_start, before_name) = match whole_markers(own).first() {
+        let (per_call_start, before_name) = match markers(own).first() {
             Some(marker) => own.split_at(marker.spaced),
             None if section_start.is_empty() => (own, ""),
             None => ("", own),
         };
         let close = form.close.head();
-        let (inner, outer) = match (whole_markers(close).last(), per_call_start.is_empty()) {
+        let (inner, outer) = match (markers(close).last(), per_call_start.is_empty()) {
             (Some(marker), false) => close.split_at(marker.start),
             _ => (close, ""),
         };
@@ -219,11 +215,7 @@ impl<'t> View<'t> {
                 _ => marks.push(std::mem::take(&mut between)),
             }
         }
-        ToolsLayout {
-            section_start: section_start.into(),
-            per_call_start: per_call_start.into(),
-            ..ToolsLayout::default()
-        }
+        (section_start, per_call_start)
     }
 }
 
@@ -231,28 +223,21 @@ impl<'t> View<'t> {
 fn around_arguments(members: &Members) -> [&str; 6] {
     let (first, next) = (members.first.head(), members.next.head());
     let prefix = match common_end(first, next) {
-        "" => Markup::new(first).since_last_marker().unwrap_or(first),
+        "" => since_last_marker(first).unwrap_or(first),
         common => trim_start(common),
     };
-    let text = members.slots.iter().find(|(kind, _)| *kind == ValueKind::Text).or(members.slots.first());
-    let (open, close) = text.map_or(("", ""), |(_, slot)| (tail(&slot.open), slot.close.head()));
-    let markers = whole_markers(open);
-    let at = if markers.len() > 1 || open.starts_with(|c| c != '[' && brackets::opens(c)) {
-        markers.first().map_or(0, |m| m.spaced)
-    } else {
-        open.len()
+    let (open, close) = members.shown_slot().map_or(("", ""), |slot| (slot.open.tail(), slot.close.head()));
+    let at = match *markers(open) {
+        [_] if !open.starts_with(|c| c != '[' && brackets::opens(c)) => open.len(),
+        [first, ..] => first.spaced,
+        [] if open.starts_with(|c| c != '[' && brackets::opens(c)) => 0,
+        [] => open.len(),
     };
     let separator = next.strip_suffix(prefix).unwrap_or_default();
     [&first[..first.len() - prefix.len()], prefix, &open[..at], separator, &open[at..], close]
 }
 
-/// The text behind the last placeholder.
-fn tail(glue: &Glue) -> &str {
-    match glue.pieces().last() {
-        Some(GluePiece::Text(text)) => text,
-        _ => "",
-    }
-}
+
 
 /// The texts of glue, without what differs from call to call; calls are counted from 0.
 fn texts(glue: &Glue) -> String {
@@ -264,26 +249,11 @@ fn texts(glue: &Glue) -> String {
     glue.pieces().map(text).collect()
 }
 
-/// Whether a value or the name of a member comes next in JSON.
-fn awaits_string(text: &str) -> bool {
-    text.trim_end_matches(is_space).ends_with(['{', ':'])
-}
 
-/// The markers of a text that do not overlap.
-fn whole_markers(text: &str) -> Vec<Marker> {
-    let mut end = 0;
-    let mut markers = Markup::new(text).markers_from(0).to_vec();
-    markers.retain(|marker| {
-        let apart = marker.start >= end;
-        end = if apart { marker.end } else { end };
-        apart
-    });
-    markers
-}
 
 /// The text up to the end of its first marker; all of it if it has none.
 fn through_first_marker(text: &str) -> &str {
-    Markup::new(text).markers_from(0).first().map_or(text, |marker| &text[..marker.end])
+    markers(text).first().map_or(text, |marker| &text[..marker.end])
 }
 
 /// The common end of two texts, from the border of a marker or a line on.

@@ -5,13 +5,16 @@
 //! nothing else about markers. JSON arrays and single angle brackets are read as markers too. This is harmless, because both
 //! renders of a pair are read the same way.
 
-use std::ops::Range;
-
 use chatparse_base::brackets;
 
 /// White space around markers: ASCII only, vertical tab included.
 pub(super) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
+}
+
+/// Whether all of it is white space.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(is_space)
 }
 
 /// `text` without white space at both ends.
@@ -22,16 +25,6 @@ pub(super) fn trim(text: &str) -> &str {
 /// `text` without white space at its start.
 pub(super) fn trim_start(text: &str) -> &str {
     text.trim_start_matches(is_space)
-}
-
-/// The text after the last `needle` in `text`; `None` if there is none.
-pub(super) fn after_last<'a>(text: &'a str, needle: &str) -> Option<&'a str> {
-    text.rsplit_once(needle).map(|(_, after)| after)
-}
-
-/// The text before the first `needle` in `text`; all of it if there is none.
-pub(super) fn before_first<'a>(text: &'a str, needle: &str) -> &'a str {
-    text.split_once(needle).map_or(text, |(before, _)| before)
 }
 
 /// A stretch of text between two marker boundaries.
@@ -46,9 +39,8 @@ pub(super) enum Segment<'a> {
 impl<'a> Segment<'a> {
     /// The segment's text.
     pub(super) fn as_str(self) -> &'a str {
-        match self {
-            Segment::Marker(text) | Segment::Text(text) => text,
-        }
+        let (Segment::Marker(text) | Segment::Text(text)) = self;
+        text
     }
 }
 
@@ -63,84 +55,45 @@ pub(super) struct Marker {
     pub spaced: usize,
 }
 
-/// A text and the places of all markers in it. They are found once, so that each query is a binary search.
-pub(super) struct Markup<'a> {
-    text: &'a str,
-    /// Sorted by start. They may overlap: in `<a <b>`, one begins at each `<`.
-    markers: Vec<Marker>,
+/// The markers of a text, left to right. None overlaps another.
+pub(super) fn markers(text: &str) -> Vec<Marker> {
+    let (mut markers, mut at) = (Vec::new(), 0);
+    // Brackets that the rest of the text does not have: they are searched for once.
+    let mut missing: Vec<char> = Vec::new();
+    for (start, c) in text.char_indices() {
+        let closer = brackets::closer(c).filter(|closer| start >= at && !missing.contains(closer));
+        let Some(closer) = closer else { continue };
+        let Some(length) = text[start..].find(closer) else {
+            missing.push(closer);
+            continue;
+        };
+        let end = start + length + closer.len_utf8();
+        markers.push(Marker { start, end, spaced: text.len() - trim_start(&text[end..]).len() });
+        at = end;
+    }
+    markers
 }
 
-impl<'a> Markup<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        let mut markers: Vec<Marker> = Vec::new();
-        // The nearest end of each kind, from the end of the text on.
-        let mut ends: Vec<(char, [usize; 2])> = Vec::new();
-        for (start, c) in text.char_indices().rev() {
-            if brackets::closes(c) {
-                let end = start + c.len_utf8();
-                let spaced = text.len() - trim_start(&text[end..]).len();
-                match ends.iter_mut().find(|(closer, _)| *closer == c) {
-                    Some((_, nearest)) => *nearest = [end, spaced],
-                    None => ends.push((c, [end, spaced])),
-                }
-            } else if let Some(closer) = brackets::closer(c) {
-                let nearest = ends.iter().find(|(of, _)| *of == closer);
-                markers.extend(nearest.map(|&(_, [end, spaced])| Marker { start, end, spaced }));
-            }
-        }
-        markers.reverse();
-        Markup { text, markers }
-    }
+/// The first marker of a text.
+pub(super) fn first_marker(text: &str) -> Option<&str> {
+    markers(text).first().map(|marker| &text[marker.start..marker.end])
+}
 
-    /// The text at `range`, which must be from this markup.
-    pub(super) fn slice(&self, range: Range<usize>) -> &'a str {
-        &self.text[range]
-    }
+/// The text from the start of its last marker.
+pub(super) fn since_last_marker(text: &str) -> Option<&str> {
+    markers(text).last().map(|marker| &text[marker.start..])
+}
 
-    /// The markers that begin at `from` or later, in order.
-    pub(super) fn markers_from(&self, from: usize) -> &[Marker] {
-        &self.markers[self.markers.partition_point(|marker| marker.start < from)..]
+/// A text, cut at the borders of its markers, left to right; no segment is empty.
+pub(super) fn segments(text: &str) -> Vec<Segment<'_>> {
+    let (mut segments, mut at) = (Vec::new(), 0);
+    for Marker { start, end, .. } in markers(text) {
+        segments.extend((at < start).then(|| Segment::Text(&text[at..start])));
+        segments.push(Segment::Marker(&text[start..end]));
+        at = end;
     }
-
-    /// The first marker.
-    pub(super) fn first_marker(&self) -> Option<&'a str> {
-        self.markers.first().map(|marker| self.slice(marker.start..marker.end))
-    }
-
-    /// The last marker: no other begins after it.
-    pub(super) fn last_marker(&self) -> Option<&'a str> {
-        self.last().map(|marker| self.slice(marker.start..marker.end))
-    }
-
-    /// The text from the start of the last marker.
-    pub(super) fn since_last_marker(&self) -> Option<&'a str> {
-        self.last().map(|marker| self.slice(marker.start..self.text.len()))
-    }
-
-    fn last(&self) -> Option<&Marker> {
-        let newest = self.markers.last()?.start;
-        self.markers.iter().find(|marker| marker.end > newest)
-    }
-
-    /// The text, cut at marker boundaries, left to right; no segment is empty.
-    pub(super) fn segments(&self) -> Vec<Segment<'a>> {
-        let mut segments = Vec::new();
-        let mut at = 0;
-        for marker in &self.markers {
-            if marker.start < at {
-                continue;
-            }
-            if at < marker.start {
-                segments.push(Segment::Text(self.slice(at..marker.start)));
-            }
-            segments.push(Segment::Marker(self.slice(marker.start..marker.end)));
-            at = marker.end;
-        }
-        if at < self.text.len() {
-            segments.push(Segment::Text(self.slice(at..self.text.len())));
-        }
-        segments
-    }
+    segments.extend((at < text.len()).then(|| Segment::Text(&text[at..])));
+    segments
 }
 
 #[cfg(test)]
@@ -149,16 +102,16 @@ mod tests {
 
     #[test]
     fn markers_go_to_the_first_closer_of_their_kind() {
-        let markup = Markup::new("x<a <b>[c>] <d");
-        assert_eq!(markup.segments().iter().map(|s| s.as_str()).collect::<Vec<_>>(), ["x", "<a <b>", "[c>]", " <d"]);
-        assert_eq!(markup.markers_from(4)[0], Marker { start: 4, end: 7, spaced: 7 });
-        assert_eq!(markup.markers_from(7), [Marker { start: 7, end: 11, spaced: 12 }]);
-        assert_eq!(markup.last_marker(), Some("[c>]"));
+        let text = "x<a <b>[c>] <d";
+        assert_eq!(segments(text).iter().map(|s| s.as_str()).collect::<Vec<_>>(), ["x", "<a <b>", "[c>]", " <d"]);
+        let found = markers(text);
+        assert_eq!(found, [Marker { start: 1, end: 7, spaced: 7 }, Marker { start: 7, end: 11, spaced: 12 }]);
+        assert_eq!(since_last_marker(text), Some("[c>] <d"));
     }
 
     #[test]
     fn the_last_marker_is_the_widest() {
-        assert_eq!(Markup::new("<x><a <b> t").since_last_marker(), Some("<a <b> t"));
-        assert_eq!(Markup::new("t").since_last_marker(), None);
+        assert_eq!(since_last_marker("<x><a <b> t"), Some("<a <b> t"));
+        assert_eq!(since_last_marker("t"), None);
     }
 }

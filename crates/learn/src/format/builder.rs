@@ -105,6 +105,21 @@ impl FormatBuilder {
         FormatBuilder { spellings: spellings.clone(), entities: *entities, without, ..FormatBuilder::of(spec) }
     }
 
+    /// All of these, in order; nothing stands for a part that is missing.
+    pub fn sequence(&self, parts: impl IntoIterator<Item = impl Into<Option<ExprId>>>) -> ExprId {
+        self.builder.sequence(parts.into_iter().filter_map(Into::into))
+    }
+
+    /// The first of these that matches, of those that are there.
+    pub fn choice(&self, ways: impl IntoIterator<Item = impl Into<Option<ExprId>>>) -> ExprId {
+        self.builder.choice(ways.into_iter().filter_map(Into::into))
+    }
+
+    /// Never matches.
+    pub fn never(&self) -> ExprId {
+        self.builder.choice([])
+    }
+
     /// A name of a rule, apart from those of the format and of other dialects.
     fn rule_name(&self, name: SmolStr) -> SmolStr {
         self.dialect.map_or(name.clone(), |row| format!("dialect-{row}-{name}").into())
@@ -200,7 +215,7 @@ impl FormatBuilder {
             return Some(self.builder.late(number));
         }
         let made = make();
-        self.late.note(number, made.unwrap_or_else(|| self.choice([])));
+        self.late.note(number, made.unwrap_or_else(|| self.never()));
         made
     }
 
@@ -268,14 +283,13 @@ impl FormatBuilder {
     }
 
     /// These markers, and their other spellings; each once.
-    pub fn spelled(&self, markers: Vec<String>) -> Vec<String> {
-        let mut markers = unique(markers);
-        let other: Vec<String> = markers.iter().flat_map(|marker| self.variants(marker)).collect();
-        if other.is_empty() {
-            return markers;
-        }
-        markers.extend(other);
-        unique(markers)
+    pub fn spelled(&self, markers: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+        let mut all: Vec<String> = markers.into_iter().map(Into::into).collect();
+        let other: Vec<String> = all.iter().flat_map(|marker| self.variants(marker)).collect();
+        all.extend(other);
+        let mut known = HashSet::new();
+        all.retain(|marker| known.insert(marker.clone()));
+        all
     }
 
     /// One of these markers.
@@ -306,8 +320,7 @@ impl FormatBuilder {
     /// The beginning of a call.
     pub fn tool_open(&self, child: ExprId) -> ExprId {
         let open = self.whole(Tag::ToolOpen, child);
-        let row = self.dialect.map(|row| self.tag(Tag::dialect(row), self.empty()));
-        self.sequence([open].into_iter().chain(row))
+        self.sequence([Some(open), self.dialect.map(|row| self.tag(Tag::dialect(row), self.empty()))])
     }
 
     /// The end of a call.
@@ -322,8 +335,7 @@ impl FormatBuilder {
 
     /// One of these tools' names, as `one` writes it. The longest come first: a name may begin with another.
     pub fn one_of_tools(&self, tools: &[Tool], one: impl Fn(&str) -> ExprId) -> ExprId {
-        let mut names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-        chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
+        let names = longest_first(tools.iter().map(|tool| tool.name.as_str()));
         self.choice(names.into_iter().map(one))
     }
 
@@ -345,10 +357,7 @@ impl FormatBuilder {
 
     /// One of these names, whole.
     fn whole_name<'n>(&self, names: impl Iterator<Item = Cow<'n, str>>, not_in: &'static [(char, char)]) -> ExprId {
-        // A name may begin with another.
-        let mut names: Vec<_> = names.collect();
-        chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.len()));
-        let names = names.into_iter().map(|name| self.literal(name));
+        let names = longest_first(names).into_iter().map(|name| self.literal(name));
         let longer = self.none_of(self.name_ends_at(not_in));
         self.sequence([self.choice(names), self.not(longer)])
     }
@@ -386,7 +395,7 @@ impl FormatBuilder {
     /// The names that an [`FormatBuilder::any_name_but`] excludes.
     pub fn listed_name(&self, any: &str) -> ExprId {
         match any.strip_prefix(FormatBuilder::ANY) {
-            None | Some("") => self.choice([]),
+            None | Some("") => self.never(),
             Some(listed) => self.reference(listed),
         }
     }
@@ -546,7 +555,7 @@ impl FormatBuilder {
     /// A word between JSON's quotes, or Python's where JSON may be nearly that.
     pub fn json_word(&self, word: &str) -> ExprId {
         let single = self.mends.then(|| self.literal(format!("'{word}'")));
-        self.choice([self.literal(format!("\"{word}\""))].into_iter().chain(single))
+        self.choice([Some(self.literal(format!("\"{word}\""))), single])
     }
 
     /// A key, a colon and a value, with white space around the colon.
@@ -567,12 +576,9 @@ impl FormatBuilder {
             self.choice(keys.map(|key| self.json_member(key, value)))
         };
         const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
-        let number = coverage::word(self, 1, &[('0', '9')]);
+        let number = coverage::number(self);
         let id = match IDS.iter().any(|key| known.contains(&format!("\"{key}\""))) {
-            true => {
-                let word = coverage::word(self, 1, &[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')]);
-                self.choice([self.sequence([self.quote(), word, self.quote()]), number])
-            }
+            true => self.choice([self.sequence([self.quote(), coverage::name(self), self.quote()]), number]),
             false => {
                 let quoted = [self.literal("\""), self.tool_id(self.string_body(b'"')), self.literal("\"")];
                 self.choice([self.sequence(quoted), self.single_quoted_id(), self.tool_id(number)])
@@ -649,8 +655,7 @@ impl FormatBuilder {
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
     /// mark their calls.
     pub fn any_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        let known = self.known_tool(spec.tools(), call);
-        self.choice([known].into_iter().chain(self.unknown_tool(spec, call)))
+        self.choice([Some(self.known_tool(spec.tools(), call)), self.unknown_tool(spec, call)])
     }
 
     /// Calls of tools that are not offered, unless these are to be content.
@@ -670,7 +675,7 @@ impl FormatBuilder {
     /// From here on, the format's calls are of offered tools only.
     pub fn without_unknown_tools(&self) {
         if self.is_defined(UNKNOWN_NAME) {
-            self.rule(UNKNOWN_NAME, self.choice([]));
+            self.rule(UNKNOWN_NAME, self.never());
         }
     }
 
@@ -696,32 +701,28 @@ impl FormatBuilder {
 
     /// A response that is one JSON value, bare or in a code block, which only a `fenced` grammar has.
     pub fn response(&self, schema: &Value, fenced: bool) -> ExprId {
-        let value = self.content(self.schema(self.json(), "response-format-schema", schema.clone(), Notation::Json));
-        let value = self.rule("response-format", value);
+        let value = self.rule("response-format", self.response_value(schema));
         let block = self.spaced([self.marker("```json"), value, self.marker("```")]);
         self.sequence([self.space(), self.choice([self.only_read(!fenced, block), value]), self.space()])
     }
 
+    /// The value of such a response.
+    pub fn response_value(&self, schema: &Value) -> ExprId {
+        self.content(self.schema(self.json(), "response-format-schema", schema.clone(), Notation::Json))
+    }
+
     /// Sequence with white space between the parts.
     pub fn spaced(&self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let mut all = Vec::new();
-        for part in parts {
-            if !all.is_empty() {
-                all.push(self.space());
-            }
-            all.push(part);
-        }
-        self.sequence(all)
+        let spaced = parts.into_iter().flat_map(|part| [self.space(), part]);
+        self.sequence(spaced.skip(1))
     }
 }
 
-/// The texts without repetitions, in order.
-fn unique(mut texts: Vec<String>) -> Vec<String> {
-    let mut known = HashSet::new();
-    let is_new: Vec<bool> = texts.iter().map(|text| known.insert(text.as_str())).collect();
-    let mut is_new = is_new.into_iter();
-    texts.retain(|_| is_new.next() == Some(true));
-    texts
+/// Names, of which one may begin with another.
+fn longest_first<N: AsRef<str>>(names: impl Iterator<Item = N>) -> Vec<N> {
+    let mut names: Vec<N> = names.collect();
+    chatparse_base::sort::by_key(&mut names, |name| std::cmp::Reverse(name.as_ref().len()));
+    names
 }
 
 /// A name as JSON has it inside of a string, if that is another text.

@@ -12,6 +12,21 @@ pub(crate) fn word(p: &Builder, min: u32, characters: &[(char, char)]) -> ExprId
     p.repeat(p.one_of(characters), min, Some(MARKER_WORD_CHARS))
 }
 
+/// A word in a marker that means nothing.
+pub(crate) fn any_word(p: &Builder) -> ExprId {
+    word(p, 1, WORD)
+}
+
+/// Digits in a marker.
+pub(crate) fn number(p: &Builder) -> ExprId {
+    word(p, 1, &[('0', '9')])
+}
+
+/// A word of the characters that names have in the APIs.
+pub(crate) fn name(p: &Builder) -> ExprId {
+    word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')])
+}
+
 /// The characters of words in markers.
 pub(crate) const WORD: &[(char, char)] =
     &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];

@@ -19,12 +19,11 @@ impl FormatBuilder {
             FormatBuilder::ANY if self.is_defined(UNKNOWN_NAME) => {
                 let name = self.whole(Tag::ToolName, self.reference(UNKNOWN_NAME));
                 let entities = self.entities.then(|| self.tag(Tag::Entities, self.empty()));
-                let unknown = self.tag(Tag::Unknown, self.empty());
-                self.sequence([unknown].into_iter().chain(entities).chain([name]))
+                self.sequence([Some(self.tag(Tag::Unknown, self.empty())), entities, Some(name)])
             }
             FormatBuilder::ANY => self.any_tool_name(),
             // Nothing would show of its call.
-            _ if name.trim().is_empty() => self.choice([]),
+            _ if name.trim().is_empty() => self.never(),
             _ if self.entities => {
                 let name = self.whole(Tag::ToolName, self.literal(self.written(name)));
                 self.sequence([self.tag(Tag::Entities, self.empty()), name])
@@ -63,28 +62,25 @@ impl FormatBuilder {
             let close = self.arg_close(self.marker(marker));
             return self.sequence([self.arg_text(self.until_marker([marker])), close]);
         }
-        let next = next.iter().map(|next| next.trim().to_owned()).filter(|next| !next.is_empty());
-        let next = self.spelled(next.collect());
-        let texts = next.iter().map(String::as_str).chain(left_out());
-        let signs: Vec<_> = texts.filter_map(|text| text.trim_start().chars().next()).collect();
-        let signs: Vec<_> = signs.into_iter().chain(('\t'..='\r').chain([' '])).map(|sign| (sign, sign)).collect();
+        let next = self.spelled(next.iter().map(|next| next.trim()).filter(|next| !next.is_empty()));
+        let signs = next.iter().map(String::as_str).chain(left_out());
+        let signs = signs.filter_map(|text| text.trim_start().chars().next()).chain('\t'..='\r').chain([' ']);
+        let signs: Vec<_> = signs.map(|sign| (sign, sign)).collect();
         let behind = ends.behind.map(|behind| self.not(behind));
-        let more = self.sequence(behind.into_iter().chain([self.space(), self.none_of(&signs)]));
-        let next = next.into_iter().map(|next| self.marker(next));
-        let next = self.choice(next.chain([self.after_space(self.end())]));
-        let cores = self.spelled(vec![core.to_owned()]);
+        let more = self.sequence([behind, Some(self.space()), Some(self.none_of(&signs))]);
+        let next = self.choice([self.any_of(next), self.after_space(self.end())]);
+        let cores = self.spelled([core]);
         let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));
         let known = self.any_of(names.iter().map(|name| name.trim()));
-        let names = names.iter().map(|name| self.literal(&**name));
-        let names = self.choice(names.chain(end));
-        let written = self.choice([self.literal(marker)].into_iter().chain(self.with_spelled_breaks(marker)));
+        let names = self.choice(names.iter().map(|name| self.literal(&**name)).chain(end));
+        let written = self.or(self.literal(marker), rules::LINE_BREAKS, |way| way(self, marker));
         let closed = self.sequence([written, self.between(rules::TEXT_CLOSED, |way| way(self, more))]);
         let core = self.any_of(&cores);
         let close = self.or(closed, rules::TEXT_CLOSE, |way| way(self, ends, [core, next, names, known]));
         let opening = ends.opening();
         let others = ends.stem().into_iter().chain(opening.as_deref()).chain(left_out());
-        let run =
-            self.until_marker([marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str)).chain(others));
+        let run = [marker.trim_end()].into_iter().chain(cores.iter().map(String::as_str));
+        let run = self.until_marker(run.chain(others));
         let parts = self.ways(rules::TEXT_PART, |way| way(self, ends, run));
         let more = self.choice(parts.into_iter().chain([self.sequence([self.any(), run])]));
         let more = self.many(self.sequence([self.not(close), more]));

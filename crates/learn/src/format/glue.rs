@@ -46,15 +46,15 @@ fn with_texts(
     let expr = |piece: &GluePiece| match piece {
         GluePiece::Any => {
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
-            let word = || coverage::word(p, 1, coverage::WORD);
+            let word = || coverage::any_word(p);
             let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
             p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
         }
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
         GluePiece::Key => again(p, key),
-        GluePiece::Counter => coverage::word(p, 1, &[('0', '9')]),
-        GluePiece::Word => coverage::word(p, 1, coverage::WORD),
+        GluePiece::Counter => coverage::number(p),
+        GluePiece::Word => coverage::any_word(p),
     };
     let pieces: Vec<GluePiece> = glue.pieces().collect();
     let Some((at, before, behind)) = numbered_attribute(&pieces) else {
@@ -71,7 +71,7 @@ fn with_texts(
 
 /// A name in front of a call that has its own.
 pub(super) fn announced_name(p: &FormatBuilder) -> ExprId {
-    p.tag(Tag::Announced, coverage::word(p, 1, coverage::WORD))
+    p.tag(Tag::Announced, coverage::any_word(p))
 }
 
 /// A special token and punctuation without the word between, which models leave out.
@@ -186,12 +186,12 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
 
 /// A name, repeated.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
-    if FormatBuilder::is_any(name) { coverage::word(p, 1, coverage::WORD) } else { p.marker(name) }
+    if FormatBuilder::is_any(name) { coverage::any_word(p) } else { p.marker(name) }
 }
 
 /// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.
 pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId {
-    let open = opens.head().trim();
+    let open = opens.core();
     let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
     match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
         Some(sign) => p.not(p.sequence([p.space(), p.glue(&open.into()), p.literal(&*sign.to_string())])),

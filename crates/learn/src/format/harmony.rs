@@ -243,7 +243,7 @@ impl Harmony<'_> {
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
     pub fn content_type(&self) -> ExprId {
         let p = self.p;
-        let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
+        let word = coverage::name(p);
         let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
         let sign = self.token(CONSTRAIN);
         // A separator is required, because the name before it could continue.

@@ -18,7 +18,7 @@ use super::late::{Late, Want};
 use super::sites::Writer;
 use super::thought::Thought;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking, Tolerances, Writing};
-use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind, TurnFormat};
+use crate::analysis::turn::{CallPiece, Glue, SlotKind, TurnFormat};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_base::brackets;
 use chatparse_grammar::Trigger;
@@ -33,8 +33,7 @@ fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
     p.prefix = tag_prefix(turn).unwrap_or_default().into();
     p.faithful = spec.is_faithful();
     (p.sorts_names, p.leaves_out_null) = (turn.sorts_names && p.faithful, turn.leaves_out_null && p.faithful);
-    let members = turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
-    p.spelled_breaks = members.into_iter().any(|members| members.name_close().is_some());
+    p.spelled_breaks = turn.members().any(|members| members.name_close().is_some());
     p.set_spacing(spec.spacing(turn.spacing));
     p.late = Late::of(turn, spec.tools(), want);
     p
@@ -105,9 +104,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub(super) fn edges(&self, from: &'static [SlotKind], to: SlotKind) -> impl Iterator<Item = &'a Edge> {
-        self.turn.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
-    }
+
 
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
     pub(super) fn begin(&self) -> &'static [SlotKind] {
@@ -117,11 +114,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn before_calls(&self) -> &'static [SlotKind] {
-        match self.begin() {
-            [SlotKind::Reasoning] => &[SlotKind::Reasoning, SlotKind::Content],
-            _ => &[SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content],
-        }
+    fn before_calls(&self) -> impl Iterator<Item = &'a Glue> {
+        self.turn.glues([self.begin(), &[SlotKind::Content]].concat(), SlotKind::Call)
     }
 
     fn output(&self) -> ExprId {
@@ -140,11 +134,10 @@ impl<'a> Writer<'a> {
         let begun = spec.opening.begun_content();
         let fenced = if spec.is_faithful() { spec.options.prose } else { !self.tolerances.bare_response };
         let response = spec.response_schema().map(|schema| {
-            let wrapped = self.edges(self.begin(), SlotKind::Content);
-            let wrapped = wrapped.filter(|edge| !edge.glue.is_blank() && begun.is_none());
-            let (all, close) = (p.response(schema, fenced), self.close(&[SlotKind::Content]));
-            let opened = wrapped.map(|edge| p.sequence([p.glue(&edge.glue), all, close]));
-            let mut ways: Vec<ExprId> = opened.collect();
+            let (all, close) = (p.response(schema, fenced), self.close(SlotKind::Content));
+            let wrapped = self.turn.glues(self.begin(), SlotKind::Content);
+            let wrapped = wrapped.filter(|glue| !glue.is_blank() && begun.is_none());
+            let mut ways: Vec<ExprId> = wrapped.map(|open| p.sequence([p.glue(open), all, close])).collect();
             // What nothing has opened need not be closed.
             ways.push(p.sequence([all, if ways.is_empty() { close } else { p.optional(close) }]));
             p.choice(ways)
@@ -161,7 +154,7 @@ impl<'a> Writer<'a> {
             steps.push(response);
         } else {
             // The end of the last text of a turn is not repeated behind calls.
-            let close = self.close(&[SlotKind::Content]);
+            let close = self.close(SlotKind::Content);
             let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
             let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
             let begins_turn = !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
@@ -178,18 +171,18 @@ impl<'a> Writer<'a> {
             let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), behind]);
             steps.push(match (response, begins_turn) {
                 // No text that the schema does not ask for is in front of a call.
-                (Some(response), _) => p.choice([at_once, marked, response, p.only_read(true, all)]),
+                (Some(response), _) => p.choice([at_once, marked, response, p.tolerated(all)]),
                 (None, true) => {
                     let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
-                    let opens = glues.map(|open| p.glue(open)).collect::<Vec<_>>();
-                    p.choice([at_once, p.sequence([p.not(p.sequence([p.choice(opens), self.named_call()])), all])])
+                    let opens = p.choice(glues.map(|open| p.glue(open)));
+                    p.choice([at_once, p.sequence([p.not(p.sequence([opens, self.named_call()])), all])])
                 }
                 (None, false) => all,
             });
         }
         steps.extend([self.end(), p.end()]);
         let front = steps.remove(0);
-        p.sequence([front, p.choice(thoughtless.into_iter().chain([p.sequence(steps)]))])
+        p.sequence([front, p.choice([thoughtless, Some(p.sequence(steps))])])
     }
 
     /// A message that the prompt has begun: the template's text in front of it, its reasoning, and its content so far, which the
@@ -223,29 +216,27 @@ impl<'a> Writer<'a> {
 
     /// The glue in front of the first call. If reasoning is not separated, its end is content.
     pub(super) fn before_first_call(&self) -> &[Glue] {
-        self.before_first_call.get_or_init(|| self.glue_before_calls())
-    }
-
-    fn glue_before_calls(&self) -> Vec<Glue> {
-        let thought = self.thought.filter(|_| !self.reads_thoughts());
-        let close = thought.map_or("", |thought| thought.close.head().trim());
-        let mut all: Vec<Glue> = Vec::new();
-        for edge in self.edges(self.before_calls(), SlotKind::Call) {
-            let reasoning = edge.glue.head().rfind(close).filter(|_| !close.is_empty());
-            let glue = reasoning.map_or_else(|| edge.glue.clone(), |at| edge.glue.without_start(at + close.len()));
-            // What stands in front of the marker of calls may be missing.
-            let marker = glue.head().find(self.marker()).filter(|at| *at > 0 && !self.marker().trim().is_empty());
-            // In a dialect what stands in front of any marker.
-            let spans = if self.p.dialect.is_some() { glue.marker_spans() } else { Vec::new() };
-            let from = marker.into_iter().chain(spans.iter().map(|span| span.start).filter(|at| *at > 0));
-            let marked: Vec<Glue> = from.map(|at| glue.without_start(at)).filter(is_strong).collect();
-            for glue in [glue].into_iter().chain(marked) {
-                if !all.contains(&glue) {
-                    all.push(glue);
+        self.before_first_call.get_or_init(|| {
+            let thought = self.thought.filter(|_| !self.reads_thoughts());
+            let close = thought.map_or("", |thought| thought.close.core());
+            let mut all: Vec<Glue> = Vec::new();
+            for glue in self.before_calls() {
+                let reasoning = glue.head().rfind(close).filter(|_| !close.is_empty());
+                let glue = glue.without_start(reasoning.map_or(0, |at| at + close.len()));
+                // What stands in front of the marker of calls may be missing.
+                let marker = glue.head().find(self.marker()).filter(|_| !self.marker().trim().is_empty());
+                // In a dialect what stands in front of any marker.
+                let spans = if self.p.dialect.is_some() { glue.marker_spans() } else { Vec::new() };
+                let from = marker.into_iter().chain(spans.into_iter().map(|span| span.start)).filter(|at| *at > 0);
+                let marked: Vec<Glue> = from.map(|at| glue.without_start(at)).filter(is_strong).collect();
+                for glue in [glue].into_iter().chain(marked) {
+                    if !all.contains(&glue) {
+                        all.push(glue);
+                    }
                 }
             }
-        }
-        all
+            all
+        })
     }
 
     /// The opening of a call up to the name of an offered tool.
@@ -266,7 +257,7 @@ impl<'a> Writer<'a> {
         };
         let written = p.sequence([p.exactly(!p.prefix.is_empty(), opens), p.space(), names]);
         let near = self.near_tag().map(|tag| p.sequence([opens(), p.space(), names, tag]));
-        p.sequence([p.space(), self.near_section(), p.choice([written].into_iter().chain(near))])
+        p.sequence([p.space(), self.near_section(), p.choice([Some(written), near])])
     }
 
     /// Where a tag is known by the token before it, what tells a call from a quotation without that token: more of the call.
@@ -303,7 +294,7 @@ impl<'a> Writer<'a> {
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
     pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
-        let mut behind_text = self.edges(&[SlotKind::Content], SlotKind::Call).map(|edge| &edge.glue).peekable();
+        let mut behind_text = self.turn.glues([SlotKind::Content], SlotKind::Call).peekable();
         let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
         let marked = behind_text.peek().is_some() && behind_text.all(is_more);
         self.callable && named && marked && !is_strong(glue)
@@ -324,32 +315,30 @@ impl<'a> Writer<'a> {
     fn ways_of_calls(&self) -> Vec<(bool, ExprId)> {
         let (p, turn) = (self.p, self.turn);
         let wrapper_close = &self.wrapper_close;
-        let outer = |edge: &Edge| edge.glue.strip_suffix(&self.call_open).unwrap_or_default();
+        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).unwrap_or_default();
         let tools = &self.layout.tools;
         let apart =
             tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
-        let between = self.edges(&[SlotKind::Call], SlotKind::Call);
-        let between: Vec<ExprId> = between
-            .map(|edge| match apart {
-                true => {
-                    let (outer, close) = (outer(edge), behind_json(p, wrapper_close, None));
-                    // This white space is not JSON's.
-                    let (space, open) = split_space(&outer);
-                    p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
-                }
-                false => p.glue(&wrapper_close.and(&outer(edge))),
-            })
-            .collect();
+        let between = self.turn.glues([SlotKind::Call], SlotKind::Call).map(|glue| match apart {
+            true => {
+                let (outer, close) = (outer(glue), behind_json(p, wrapper_close, None));
+                // This white space is not JSON's.
+                let (space, open) = split_space(&outer);
+                p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
+            }
+            false => p.glue(&wrapper_close.and(&outer(glue))),
+        });
+        let between: Vec<ExprId> = between.collect();
         let following = |call: &str| between.iter().map(|between| p.sequence([*between, p.reference(call)])).collect();
         let (mut rest, mut next): (Vec<ExprId>, Vec<ExprId>) = (vec![call], following("call"));
         let shown = !next.is_empty();
         if p.is_defined(calls::UNLISTED) && shown && !self.tolerances.allowed_calls {
             let front = p.sequence([p.reference(calls::UNLISTED), p.choice(between.clone())]);
             let front = p.sequence([p.some(front), p.and(self.named_call())]);
-            rest.insert(0, p.only_read(true, p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
+            rest.insert(0, p.tolerated(p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
             let more: Vec<ExprId> = following(calls::UNLISTED);
-            next.extend(more.into_iter().map(|call| p.only_read(true, call)));
+            next.extend(more.into_iter().map(|call| p.tolerated(call)));
         }
         next.extend(p.ways(NEXT_CALL, |way| way(self)));
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
@@ -357,26 +346,23 @@ impl<'a> Writer<'a> {
         let next = p.many(p.choice(next));
         let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
         let llama = !self.spec.is_faithful() && (apart || self.tolerances.further_calls);
-        match shown && !excluded && (self.spec.parallel() || llama) {
-            false if excluded => {}
-            allowed => rest.push(p.only_read(!allowed, next)),
+        if !excluded {
+            rest.push(p.only_read(!(shown && (self.spec.parallel() || llama)), next));
         }
-        rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(&[SlotKind::Call])]);
-        if let Some(edge) = self.edges(&[SlotKind::Call], SlotKind::Content).next() {
+        rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(SlotKind::Call)]);
+        if let Some(text) = self.turn.glues([SlotKind::Call], SlotKind::Content).next() {
             let only_calls = self.spec.calls_only();
             let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
             let no_call = no_call.then(|| p.not(self.announced_call()));
             // What closes all calls is read by now. Text without a marker of its own tells a quotation of calls.
-            let closed =
-                |end: &Edge| edge.glue.strip_prefix(&end.glue).filter(|rest| !end.glue.is_blank() && is_strong(rest));
-            let open = self.edges(&[SlotKind::Call], SlotKind::End).find_map(closed);
-            let open = p.glue(open.as_ref().unwrap_or(&edge.glue));
+            let mut ends = self.turn.glues([SlotKind::Call], SlotKind::End).filter(|end| !end.is_blank());
+            let open = ends.find_map(|end| text.strip_prefix(end).filter(is_strong));
+            let open = p.glue(open.as_ref().unwrap_or(text));
             let front = p.between(AFTER_CALLS, |way| way(self));
-            let text = no_call.into_iter().chain([front, open, self.last_text(marks)]);
-            let text = p.optional(p.sequence(text));
-            rest.push(p.only_read(only_calls, text));
+            let text = p.sequence([no_call, Some(front), Some(open), Some(self.last_text(marks))]);
+            rest.push(p.only_read(only_calls, p.optional(text)));
         }
         let rest = p.rule("calls", p.sequence(rest));
         // Where the same opening follows different white space, the part before it decides which.
@@ -397,16 +383,14 @@ impl<'a> Writer<'a> {
         // A grammar constrains from the marker of calls on.
         let mut triggers: Vec<Glue> = Vec::new();
         let mut constrained = |from: Glue, space: ExprId| {
-            let at = triggers.iter().position(|known| *known == from);
-            let at = at.unwrap_or_else(|| {
-                triggers.push(from.clone());
-                triggers.len() - 1
-            });
+            let at = triggers.iter().position(|known| *known == from).unwrap_or(triggers.len());
             let name = if at == 0 { "tool-call".to_owned() } else { format!("tool-call-{at}") };
-            match p.is_defined(&name) {
-                true => p.reference(name),
-                false => p.trigger_rule(name, p.sequence([space, p.glue(&from), rest, again, self.spelled_end()])),
+            if at < triggers.len() {
+                return p.reference(name);
             }
+            let calls = p.sequence([space, p.glue(&from), rest, again, self.spelled_end()]);
+            triggers.push(from);
+            p.trigger_rule(name, calls)
         };
         let marker = self.marker();
         let ways = firsts.iter().map(|(core, spaces)| {
@@ -427,10 +411,11 @@ impl<'a> Writer<'a> {
         if self.bare_open().is_some() {
             // A dialect is known by its marker.
             let open = if p.dialect.is_some() { p.empty() } else { p.and(self.announced_call()) };
-            let bare = match self.tolerances.bare_calls {
-                true => p.sequence([p.space(), open, self.near_section(), constrained(Glue::default(), p.empty())]),
-                false => p.sequence([p.space(), open, self.near_section(), rest, again]),
+            let calls = match self.tolerances.bare_calls {
+                true => constrained(Glue::default(), p.empty()),
+                false => p.sequence([rest, again]),
             };
+            let bare = p.sequence([p.space(), open, self.near_section(), calls]);
             ways.push((false, p.only_read(!self.tolerances.bare_calls, bare)));
         }
         ways
@@ -447,27 +432,27 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The end of the last part, coming from one of these places; a model may leave it out.
-    pub(super) fn close(&self, from: &'static [SlotKind]) -> ExprId {
-        let p = self.p;
-        let before = if from == [SlotKind::Call] { self.wrapper_close.clone() } else { Glue::default() };
-        let glues: Vec<Glue> = self.edges(from, SlotKind::End).map(|edge| before.and(&edge.glue)).collect();
+    /// The end of the last part, which is this one; a model may leave it out.
+    pub(super) fn close(&self, last: SlotKind) -> ExprId {
+        let (p, is_call) = (self.p, last == SlotKind::Call);
+        let before = if is_call { self.wrapper_close.clone() } else { Glue::default() };
+        let glues: Vec<Glue> = self.turn.glues([last], SlotKind::End).map(|glue| before.and(glue)).collect();
         // Engines stop at a token that ends the turn, but not at one that closes a section.
         let in_section = self.sections().any(|opens| opens);
-        let closes_section = from == [SlotKind::Call] && self.sections().all(|opens| opens);
+        let closes_section = is_call && self.sections().all(|opens| opens);
         let must = glues.iter().all(|glue| !glue.is_blank() && (closes_section || !self.turn.is_stop(glue)));
         let ends: Vec<(Glue, Glue)> =
             glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
         if ends.is_empty() {
             return p.empty();
         }
-        let is_json = from == [SlotKind::Call] && self.layout.tools.format == ToolFormat::JsonNative;
+        let is_json = is_call && self.layout.tools.format == ToolFormat::JsonNative;
         let close = |end: &Glue| if is_json { end_of_json(p, end) } else { p.glue(end) };
         let left_out = p.only_read(must, p.empty());
         let ends = ends.iter().map(|(end, token)| {
             if !token.is_blank() {
                 let token = p.optional(p.sequence([p.space(), p.glue(token), p.markup_ends()]));
-                return p.sequence([if end.is_blank() { p.empty() } else { close(end) }, token]);
+                return p.sequence([Some(end).filter(|end| !end.is_blank()).map(close), Some(token)]);
             }
             let closes = p.or(close(end), LIST_CLOSE, |way| way(p, end));
             // Where no section is open, grammars leave out the token.
@@ -480,11 +465,10 @@ impl<'a> Writer<'a> {
     /// What closes a part, and what ends the turn with it, if turns end otherwise behind other parts. What nothing opens is closed by
     /// nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
-        let opens = |edge: &Edge| !edge.glue.is_blank();
-        let bare = !self.turn.is_stop(end)
-            && !self.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content).all(opens);
-        let behind = self.edges(&[SlotKind::Content], SlotKind::End);
-        let marks = behind.map(|edge| edge.glue.first_marker().filter(|_| bare)).collect::<Option<Vec<_>>>();
+        let mut opens = self.turn.glues([SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
+        let bare = !self.turn.is_stop(end) && opens.any(Glue::is_blank);
+        let behind = self.turn.glues([SlotKind::Content], SlotKind::End);
+        let marks = behind.map(|glue| glue.first_marker().filter(|_| bare)).collect::<Option<Vec<_>>>();
         let at = marks.unwrap_or_default().into_iter().find_map(|mark| end.head().find(mark));
         at.map_or_else(|| (end.clone(), Glue::default()), |at| (end.up_to(at), end.without_start(at)))
     }
@@ -494,11 +478,10 @@ impl<'a> Writer<'a> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
         let calls = if self.callable { self.before_first_call() } else { &[] };
         let mut opens = calls.iter().filter(|glue| glue.strip_suffix(&self.call_open).as_ref().is_some_and(is_section));
-        let close =
-            self.edges(&[SlotKind::Call], SlotKind::End).map(|edge| &edge.glue).find(|glue| is_section(glue))?;
+        let close = self.turn.glues([SlotKind::Call], SlotKind::End).find(|glue| is_section(glue))?;
         let open = opens.next()?.head();
         let open = &open[..open.len() - self.call_open.head().len()];
-        Some([open[open.find(self.marker()).unwrap_or(0)..].trim(), close.head().trim()])
+        Some([open[open.find(self.marker()).unwrap_or(0)..].trim(), close.core()])
     }
 
     /// Whether something opens in front of the first call, for each glue there.
@@ -514,19 +497,19 @@ impl<'a> Writer<'a> {
 
     /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
     fn spelled_end(&self) -> ExprId {
-        let (p, end) = (self.p, &self.turn.end);
+        let p = self.p;
         let optional = |end: &Glue, more: ExprId| match end.is_blank() {
             true => more,
             false => p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more])),
         };
-        let (before, last) = end.before_last_marker();
+        let (before, last) = self.turn.end.before_last_marker();
         let token = optional(&last, p.empty());
-        if before.is_blank() { p.only_read(true, token) } else { optional(&before, token) }
+        if before.is_blank() { p.tolerated(token) } else { optional(&before, token) }
     }
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
-        let mut between = self.edges(&[SlotKind::Call], SlotKind::Call).map(|edge| &edge.glue);
+        let mut between = self.turn.glues([SlotKind::Call], SlotKind::Call);
         // A dialect is known by its marker.
         let marks = |glue: &Glue| is_strong(glue) || self.p.dialect.is_some() && !glue.is_blank();
         !self.tolerances.allowed_calls && self.before_first_call().iter().all(marks) && between.all(is_strong)
@@ -534,8 +517,7 @@ impl<'a> Writer<'a> {
 
     fn constraint(&self) -> Constraint {
         // Of calls without arguments there is no grammar, as most tools have some.
-        let callable =
-            self.callable && self.turn.calls.iter().flat_map(|form| &form.pieces).any(CallPiece::holds_arguments);
+        let callable = self.callable && self.turn.pieces().any(CallPiece::holds_arguments);
         if self.spec.response_schema().is_some() || callable && self.spec.call_required() {
             return Constraint::Strict(Vec::new());
         }
@@ -544,9 +526,7 @@ impl<'a> Writer<'a> {
             return Constraint::Free;
         }
         // The marker may stand behind the name that each call begins with.
-        let behind = self
-            .edges(self.before_calls(), SlotKind::Call)
-            .all(|edge| edge.glue.literal().is_some_and(|text| !text.contains(marker)));
+        let behind = self.before_calls().all(|glue| glue.literal().is_some_and(|text| !text.contains(marker)));
         if behind && self.tolerances.calls_from.is_empty() && self.turn.calls_begin_with_names() {
             let words = self.spec.tools().iter().map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
             return Constraint::Lazy(words.collect());
@@ -557,9 +537,9 @@ impl<'a> Writer<'a> {
         }
         // The marker may depend on what is called.
         let mut words = vec![marker.to_owned()];
-        for edge in self.edges(self.before_calls(), SlotKind::Call) {
-            if !words.iter().any(|word| edge.glue.head().contains(word)) {
-                words.push(split_space(&edge.glue).1.head().trim_end().to_owned());
+        for glue in self.before_calls() {
+            if !words.iter().any(|word| glue.head().contains(word)) {
+                words.push(glue.core().to_owned());
             }
         }
         Constraint::Lazy(words.into_iter().map(Trigger::word).collect())

@@ -57,8 +57,8 @@ impl Writer<'_> {
         let marks = self.marks_of_calls();
         let text = p.until_marker(p.spelled(heads(&thought.close)).into_iter().chain(marks.iter().cloned()));
         let close = p.glue(&thought.close);
-        let rest = [text, p.or(close, SHOWN_THOUGHT_CLOSE, |way| way(p, marks))];
-        let block = |open: ExprId| p.content(p.sequence([open].into_iter().chain(rest)));
+        let close = p.or(close, SHOWN_THOUGHT_CLOSE, |way| way(p, marks));
+        let block = |open: ExprId| p.content(p.sequence([open, text, close]));
         Some(match thought.open.is_empty() {
             true => block(p.literal(opened)),
             false => p.sequence([p.literal(opened), p.optional(block(p.glue(&thought.open)))]),
@@ -69,7 +69,7 @@ impl Writer<'_> {
     pub(super) fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
         let p = self.p;
         // The opening of content ends it as well, unless a call goes on so.
-        let opens = self.edges(&[SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
+        let opens = self.turn.glues([SlotKind::Reasoning], SlotKind::Content);
         let holds_calls = self.turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.holds_calls);
         let at_once = holds_calls || self.reads_calls_at_once();
         let calls = if at_once { &[] } else { self.before_first_call() };
@@ -80,12 +80,9 @@ impl Writer<'_> {
             first if behind(first.head()).is_empty() => heads(&first),
             _ => heads(glue),
         });
-        let opens = p.spelled(opens.collect());
-        let rests = opens
-            .iter()
-            .flat_map(|open| behind(open))
-            .filter_map(|rest| Glue::from(rest).first_marker().map(str::to_owned));
-        let rests: Vec<String> = rests.collect();
+        let opens = p.spelled(opens);
+        let rests = opens.iter().flat_map(|open| behind(open)).map(Glue::from);
+        let rests: Vec<String> = rests.filter_map(|rest| rest.first_marker().map(str::to_owned)).collect();
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
         // Its end is no content, whatever follows.
         let closed = p.sequence([p.glue(&thought.close), p.markup_ends()]);
@@ -96,16 +93,16 @@ impl Writer<'_> {
         closes.extend(holds.then(|| p.and(self.announced_call())));
         closes.extend(p.ways(THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
         let closed = p.choice(closes);
+        let end_of_text = closed;
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
         // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars have it.
-        let (text, close) = match ((holds_calls || self.tolerances.calls_in_reasoning) && at_once, self.callable) {
+        let (text, closed) = match ((holds_calls || self.tolerances.calls_in_reasoning) && at_once, self.callable) {
             // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {
-                let first = |glue: &Glue| glue.first_marker().map(str::to_owned);
-                let opens = p.spelled(self.before_first_call().iter().filter_map(first).collect());
+                let opens = p.spelled(self.before_first_call().iter().filter_map(Glue::first_marker));
                 let closed = p.or(closed, THOUGHT_CALL, |way| way(p.and(p.any_of(&opens))));
-                (p.until_marker(ends.into_iter().chain(opens)), p.choice([closed].into_iter().chain(end)))
+                (p.until_marker(ends.into_iter().chain(opens)), closed)
             }
             (true, true) => {
                 let opens = self.marks_of_calls().iter().cloned().chain(self.marks_of_bare_calls());
@@ -116,24 +113,18 @@ impl Writer<'_> {
                 let run = p.until_marker(ends.into_iter().chain(opens));
                 let more = p.more_text(stop, run);
                 let closed = p.or(closed, THOUGHT_CALL, |way| way(call));
-                (
-                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
-                    p.choice([closed].into_iter().chain(end)),
-                )
+                (p.sequence([run, p.only_read(self.spec.is_faithful(), more)]), closed)
             }
             _ if !rests.is_empty() => {
                 let run = p.until_marker(ends);
                 let more = p.more_text(closed, run);
-                (
-                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
-                    p.choice([closed].into_iter().chain(end)),
-                )
+                (p.sequence([run, p.only_read(self.spec.is_faithful(), more)]), closed)
             }
-            _ => (p.until_marker(ends), p.choice([closed].into_iter().chain(end))),
+            _ => (p.until_marker(ends), closed),
         };
         let apart = self.thinks_in_messages() && self.spec.extract_reasoning() && !self.tolerances.joins_thoughts;
-        let line = p.between(THOUGHT_BEGIN, |way| way(p, Some(closed).filter(|_| apart)?));
-        p.sequence([line, self.thought_text(text), close])
+        let line = p.between(THOUGHT_BEGIN, |way| way(p, Some(end_of_text).filter(|_| apart)?));
+        p.sequence([line, self.thought_text(text), p.choice([Some(closed), end])])
     }
 
     /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits for the end. Reasoning that is
@@ -154,10 +145,8 @@ impl Writer<'_> {
 
     /// Whether a part may begin with this text where the turn begins.
     pub(super) fn begins_with(&self, text: &str) -> bool {
-        self.turn
-            .edges
-            .iter()
-            .any(|edge| edge.from == SlotKind::Prompt && edge.glue.head().trim_start().starts_with(text))
+        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Prompt);
+        edges.any(|edge| edge.glue.head().trim_start().starts_with(text))
     }
 
     /// What opens more reasoning directly behind the end of reasoning.
@@ -180,6 +169,6 @@ impl Writer<'_> {
     /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.
     pub(super) fn has_thought(&self, glue: &Glue) -> bool {
         let close = self.thought.map(|thought| &thought.close).filter(|close| is_strong(close));
-        close.is_some_and(|close| glue.head().contains(close.head().trim()))
+        close.is_some_and(|close| glue.head().contains(close.core()))
     }
 }

@@ -141,7 +141,7 @@ impl TurnFormat {
         let is_token = |text: &str| brackets::begins_token(text) && brackets::ends_token(text);
         let [first, CallPiece::Glue(behind), ..] = &*self.calls.first()?.pieces else { return None };
         let marker = behind.first_marker().filter(|_| !first.holds_arguments() && *first != CallPiece::Name)?;
-        (is_token(marker) && is_token(open.head().trim())).then_some(marker)
+        (is_token(marker) && is_token(open.core())).then_some(marker)
     }
 }
 
@@ -176,7 +176,7 @@ pub struct Tags<'a> {
 
 /// The whole of this glue, if that is a tag.
 pub fn tag(glue: &Glue) -> Option<&str> {
-    Some(glue.head().trim()).filter(|tag| is_marker(tag) && glue.is_literal())
+    Some(glue.core()).filter(|tag| is_marker(tag) && glue.is_literal())
 }
 
 /// The arguments of one tool, written one by one.

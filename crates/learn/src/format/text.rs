@@ -11,7 +11,7 @@ use super::glue::{any_space, as_written, heads, is_strong, split_space};
 use super::learnt::UNLISTED_FRONT;
 use super::sites::Writer;
 use super::wrappers;
-use crate::analysis::turn::{CallPiece, Edge, Glue, SlotKind};
+use crate::analysis::turn::{CallPiece, Glue, SlotKind};
 use chatparse_base::brackets;
 use chatparse_message::Compat;
 use chatparse_peg::ExprId;
@@ -39,14 +39,18 @@ impl Writer<'_> {
             }
             _ => calls::heads(self.turn, glue, self.spec),
         });
-        self.p.spelled(marks.collect())
+        self.p.spelled(marks)
+    }
+
+    /// What opens the content of a turn.
+    fn before_content(&self) -> impl Iterator<Item = &Glue> {
+        self.turn.glues([SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content)
     }
 
     /// Whether what is in front of content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
-        let before = self.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
         let start = glue.head().trim_start();
-        !start.is_empty() && before.map(|edge| edge.glue.head().trim_start()).any(|text| text.starts_with(start))
+        !start.is_empty() && self.before_content().any(|glue| glue.head().trim_start().starts_with(start))
     }
 
     /// What calls without the markers around all calls have before their names, and those markers: other white space may stand
@@ -55,7 +59,7 @@ impl Writer<'_> {
         let Some(open) = self.bare_open() else { return Vec::new() };
         let bare = |mark: &str| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned);
         let outer = self.before_first_call().iter().filter_map(|glue| self.p.first_tag(glue));
-        self.p.spelled(outer.chain(self.family_of_markers()).chain([open.head()]).flat_map(bare).collect())
+        self.p.spelled(outer.chain(self.family_of_markers()).chain([open.head()]).flat_map(bare))
     }
 
     /// Text up to calls or one of `ends`.
@@ -66,30 +70,32 @@ impl Writer<'_> {
     fn text_up_to(&self, stops: Vec<SmolStr>) -> ExprId {
         let p = self.p;
         let mut at_once = self.marks_of(|glue| self.has_thought(glue));
-        at_once.extend(self.callable.then(|| calls::unannounced_heads(self.turn)).into_iter().flatten());
-        let at_once = (!at_once.is_empty()).then(|| p.only_read(true, p.and(p.any_of(&at_once))));
+        if self.callable {
+            at_once.extend(calls::unannounced_heads(self.turn));
+        }
+        let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
         let blank = p.ways(CONTENT, |way| way(p, marks));
         let freely = self.spec.options.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
         let (sections, unmarked) = self.section_without_marker();
         let (headers, header) = self.up_to_header();
-        let behind_thoughts = |calls: ExprId| self.may_close_thoughts().then_some(calls);
+        let behind_thoughts = |calls: ExprId| self.spec.extract_reasoning().then_some(calls);
         let plain = || {
             let words: Vec<SmolStr> = stops.iter().filter_map(|mark| first_word(mark)).collect();
             let near = ((freely || !words.is_empty()) && !marks.is_empty()).then(|| {
                 let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
                 let texts = [&stops, &*opens, &sections, &headers, &words].concat();
                 let stop = p.choice([p.any_of(stops.iter().cloned()), cut, unmarked, header]);
-                p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
+                p.tolerated(wrappers::text_before_calls(p, &texts, stop, calls))
             });
-            let text = [p.content(p.until_marker(stops.iter().cloned()))];
-            p.choice(at_once.into_iter().chain(blank.iter().copied()).chain(near).chain(text))
+            let text = p.content(p.until_marker(stops.iter().cloned()));
+            p.choice([at_once, Some(p.choice(blank.iter().copied())), near, Some(text)])
         };
         if self.bare_open().is_none() {
             return plain();
         }
-        let alone = p.only_read(true, p.and(self.announced_call()));
+        let alone = p.tolerated(p.and(self.announced_call()));
         // A token that nobody writes is none.
         let marked = brackets::begins_token(self.call_open.head().trim_start()) || freely && !p.prefix.is_empty();
         if !self.tolerances.bare_calls && !marked {
@@ -119,7 +125,7 @@ impl Writer<'_> {
                 p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
             }
         };
-        let text = p.only_read(true, text);
+        let text = p.tolerated(text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         let written = if self.spec.is_faithful() { marks } else { stops };
         p.choice([alone, text, p.content(p.until_marker(written))])
@@ -127,15 +133,12 @@ impl Writer<'_> {
 
     /// Calls with their members in another order, up to the name.
     fn other_orders(&self) -> Vec<ExprId> {
-        let (p, turn) = (self.p, self.turn);
+        let p = self.p;
         let mut ways = Vec::new();
-        if !self.callable || self.spec.opening.begun_content().is_some() {
-            return ways;
-        }
-        for (open, turn) in order::others(turn, &self.call_open, &self.wrapper_close) {
+        for (open, turn) in order::others(self.turn, &self.call_open, &self.wrapper_close) {
             for outer in self.before_first_call().iter().filter_map(|glue| glue.strip_suffix(&self.call_open)) {
                 let mut parts = vec![p.glue(&outer.and(&open).trim_start())];
-                for piece in turn.calls.first().into_iter().flat_map(|form| &form.pieces) {
+                for piece in turn.calls.iter().take(1).flat_map(|form| &form.pieces) {
                     parts.push(match piece {
                         CallPiece::Glue(text) => p.glue(text),
                         CallPiece::Id => p.string_body(b'"'),
@@ -149,10 +152,7 @@ impl Writer<'_> {
         ways
     }
 
-    /// Whether an empty thought, or what closes one, is no text in front of calls.
-    fn may_close_thoughts(&self) -> bool {
-        self.spec.extract_reasoning()
-    }
+
 
     /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
     /// was cut off.
@@ -177,7 +177,7 @@ impl Writer<'_> {
         let inner = self.turn.marker_in_calls(&self.call_open).filter(|_| self.callable);
         let outer = |glue: &Glue| glue.strip_suffix(&self.call_open)?.first_marker().map(SmolStr::new);
         let sections: Vec<SmolStr> = inner.iter().flat_map(|_| self.before_first_call()).filter_map(outer).collect();
-        let head = coverage::word(p, 1, coverage::WORD);
+        let head = coverage::any_word(p);
         let parts = [p.any_of(sections.iter().cloned()), p.space(), head, p.space(), p.any_of(inner)];
         (sections, p.sequence(parts))
     }
@@ -198,7 +198,7 @@ impl Writer<'_> {
 
     /// What opens content in messages of their own.
     fn message_openings(&self) -> impl Iterator<Item = ExprId> {
-        let opens = self.edges(&[SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
+        let opens = self.turn.glues([SlotKind::Reasoning], SlotKind::Content);
         let opening = self.turn.opening.trim();
         let opens = opens.filter(move |open| is_strong(open) && open.head().trim_start().starts_with(opening));
         opens.map(|open| self.content_open(open))
@@ -212,39 +212,34 @@ impl Writer<'_> {
     /// What ends a text because another message begins: the texts that this begins with, and up to its header.
     fn up_to_header(&self) -> (Vec<SmolStr>, ExprId) {
         let (p, opening) = (self.p, self.turn.opening.trim());
-        let texts = self
-            .message_ends()
-            .into_iter()
-            .flat_map(|end| heads(&end))
-            .map(SmolStr::from)
-            .chain([SmolStr::new(opening)]);
+        let ends = self.message_ends();
+        let texts = ends.iter().flat_map(heads).map(SmolStr::from).chain([SmolStr::new(opening)]);
         let mut begins: Vec<ExprId> = self.message_openings().collect();
         begins.extend(self.thought.and_then(|thought| self.reasoning_again(thought)));
         if let Some(marker) = calls::announced(self.turn).as_ref().and_then(Glue::first_marker) {
             let calls = self.before_first_call().iter().map(Glue::trim_start);
-            let word = coverage::word(p, 1, coverage::WORD);
+            let word = coverage::any_word(p);
             let calls = calls.filter(|call| call.head().starts_with(opening));
             begins.extend(calls.map(|call| p.sequence([p.glue(&call), word, p.marker(marker)])));
         }
         // A thought that is content has its markers.
         let apart = self.spec.options.compat == Compat::Off && (self.thought.is_none() || self.reads_thoughts());
         let next = self.next_message(begins).filter(|_| apart);
-        next.map_or_else(|| (Vec::new(), p.choice([])), |next| (texts.collect(), next))
+        next.map_or_else(|| (Vec::new(), p.never()), |next| (texts.collect(), next))
     }
 
     /// What opens content, unless it is what opens calls: they may differ after white space alone.
     fn content_open(&self, open: &Glue) -> ExprId {
-        let (p, start) = (self.p, open.head().trim());
+        let (p, start) = (self.p, open.core());
         let calls = if self.callable && !start.is_empty() { self.before_first_call() } else { &[] };
         let calls = calls.iter().map(Glue::trim_start).filter(|call| call.head().starts_with(start) && is_strong(call));
         let calls = p.any_way(calls.map(|call| p.glue(&call))).map(|call| p.not(p.after_space(call)));
-        p.sequence(calls.into_iter().chain([p.or(p.glue(open), CONTENT_OPEN, |way| way(self, open))]))
+        p.sequence([calls, Some(p.or(p.glue(open), CONTENT_OPEN, |way| way(self, open)))])
     }
 
     /// The markers that end the last text of a turn.
     pub(super) fn marks_of_end(&self) -> Vec<String> {
-        let glues = self.edges(&[SlotKind::Content], SlotKind::End).filter(|edge| !edge.glue.is_blank());
-        let closes: Vec<String> = glues.flat_map(|edge| heads(&edge.glue)).collect();
+        let closes: Vec<String> = self.turn.glues([SlotKind::Content], SlotKind::End).flat_map(heads).collect();
         // Content that has a closer may lack it before the end of the turn, as far as that is no token of its own.
         let (turn, _) = self.turn.end.before_last_marker();
         let turn = Some(&turn).filter(|turn| !closes.is_empty() && is_strong(turn));
@@ -258,18 +253,17 @@ impl Writer<'_> {
         let begun = self.spec.opening.begun_content().is_some();
         if self.thought.is_some() && !self.reads_thoughts() && !begun {
             // The marker of content is none of the content's, whatever reasoning is in front.
-            let end = self.thought.map_or("", |thought| thought.close.head().trim());
-            let marked = self.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content).map(|edge| &edge.glue);
-            let marked: Vec<&Glue> = marked.filter(|glue| is_strong(glue) && !glue.head().contains(end)).collect();
+            let end = self.thought.map_or("", |thought| thought.close.core());
+            let marked = self.before_content().filter(|glue| is_strong(glue) && !glue.head().contains(end));
+            let marked: Vec<&Glue> = marked.collect();
             // As in llama.cpp, one that begins a message of its own is.
             let opening = self.opening.trim();
             let apart = !opening.is_empty() && marked.iter().any(|glue| glue.head().contains(opening));
             if marked.is_empty() || apart {
                 return self.text(Vec::new());
             }
-            let before = p.content(
-                p.until_marker(marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls().to_vec())),
-            );
+            let ends = marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls().to_vec());
+            let before = p.content(p.until_marker(ends));
             let marker = p.choice(marked.iter().map(|open| p.glue(open)));
             return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
         }
@@ -279,30 +273,34 @@ impl Writer<'_> {
             .thought
             .filter(|thought| (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning());
         ends.extend(
-            late.into_iter().flat_map(|thought| [&thought.start, thought.close.head().trim()].map(str::to_owned)),
+            late.into_iter().flat_map(|thought| [&thought.start, thought.close.core()].map(str::to_owned)),
         );
         let marked = !self.tolerances.calls_from.is_empty() || self.before_first_call().iter().all(is_strong);
         let text = match stops.is_empty() || marked {
             true => self.text(ends.clone()),
             false => {
                 // An answer that is such a call from its first byte.
-                let nearly = members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable);
-                let glues = self.before_first_call().iter().filter(|_| self.turn.calls_begin_with_names());
-                let named = glues
-                    .filter(|open| open.head().trim_start().trim_start_matches('[').trim_start().starts_with('{'))
-                    .map(|open| p.sequence([as_written(p, &open.trim_start()), self.named_call()]));
-                let named = named.filter(|_| self.callable && self.spec.opening.begun_content().is_none());
+                let mut alone: Vec<ExprId> = Vec::new();
+                alone.extend(members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable));
+                let opens = self.before_first_call().iter().map(Glue::trim_start);
+                let opens: Vec<Glue> = opens.filter(|_| !begun).collect();
+                if self.callable && self.turn.calls_begin_with_names() {
+                    let object = |open: &&Glue| open.head().trim_start_matches('[').trim_start().starts_with('{');
+                    let named = opens.iter().filter(object);
+                    alone.extend(named.map(|open| p.sequence([as_written(p, open), self.named_call()])));
+                }
                 // Or such a list, which begins with what is not offered.
-                let front = p.is_defined(UNLISTED_FRONT) && self.spec.opening.begun_content().is_none();
-                let front = front.then(|| self.before_first_call()).into_iter().flatten();
-                let front = front.map(|open| {
-                    let open = p.glue(&open.trim_start());
-                    p.sequence([open, p.optional(p.literal("[")), p.reference(UNLISTED_FRONT)])
-                });
-                let alone = nearly.into_iter().chain(named).chain(front).chain(self.other_orders());
-                let alone = alone.map(|opened| p.only_read(true, p.and(p.after_space(opened))));
-                let alone = alone.collect::<Vec<_>>();
-                p.choice(alone.into_iter().chain([wrappers::text_before(p, stops, &ends, self.may_close_thoughts())]))
+                if p.is_defined(UNLISTED_FRONT) {
+                    let bracket = || p.optional(p.literal("["));
+                    let front = || p.reference(UNLISTED_FRONT);
+                    alone.extend(opens.iter().map(|open| p.sequence([p.glue(open), bracket(), front()])));
+                }
+                if self.callable && !begun {
+                    alone.extend(self.other_orders());
+                }
+                let text = wrappers::text_before(p, stops, &ends, self.spec.extract_reasoning());
+                let alone = alone.into_iter().map(|opened| p.tolerated(p.and(p.after_space(opened))));
+                p.choice(alone.chain([text]))
             }
         };
         let text = late.map_or(text, |thought| {
@@ -315,25 +313,25 @@ impl Writer<'_> {
             p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])
         });
         // Text after a marker of its own ends at another one, or as the template writes calls after text.
-        let follows = |glue: &Glue| self.edges(&[SlotKind::Content], SlotKind::Call).any(|edge| edge.glue == *glue);
+        let follows = |glue: &Glue| self.turn.glues([SlotKind::Content], SlotKind::Call).any(|other| other == glue);
         let own = self.marks_of(|glue| is_strong(glue) || follows(glue));
         let marked_text = match own.is_empty() || own == stops {
             true => text,
             false => self.text_up_to(own.iter().chain(&ends).map(SmolStr::new).collect()),
         };
-        let (blank, marked): (Vec<&Edge>, Vec<&Edge>) =
-            self.edges(self.begin(), SlotKind::Content).partition(|edge| edge.glue.is_blank());
+        let (blank, marked): (Vec<&Glue>, Vec<&Glue>) =
+            self.turn.glues(self.begin(), SlotKind::Content).partition(|glue| glue.is_blank());
         if begun {
             return if marked.is_empty() { text } else { marked_text };
         }
         let more = p.between(TEXT_AGAIN, |way| way(self, marked_text));
         let mut ways: Vec<ExprId> =
-            marked.iter().map(|edge| p.sequence([self.content_open(&edge.glue), marked_text, more])).collect();
-        let mut spaces: Vec<&str> = blank.iter().map(|edge| edge.glue.head()).collect();
+            marked.iter().map(|open| p.sequence([self.content_open(open), marked_text, more])).collect();
+        let mut spaces: Vec<&str> = blank.into_iter().map(Glue::head).collect();
         spaces.dedup();
         match spaces.is_empty() {
             // Without its marker.
-            true => ways.extend([p.only_read(true, text), p.empty()]),
+            true => ways.extend([p.tolerated(text), p.empty()]),
             false => ways.push(p.sequence([any_space(p, &spaces), text])),
         }
         ways.push(self.nothing());
@@ -347,7 +345,7 @@ impl Writer<'_> {
         // What the request does not allow is no call.
         let is_text = self.tolerances.allowed_calls && !self.spec.parallel();
         let text = if is_text { p.answer(text) } else { p.content(text) };
-        p.sequence([text, self.close(&[SlotKind::Content])])
+        p.sequence([text, self.close(SlotKind::Content)])
     }
 }
 

@@ -27,20 +27,20 @@ impl Thought {
         // A turn may begin in its thoughts without a marker, whatever the prompt has in front.
         let at_once = thought.open.is_empty()
             && !turn.opening.contains(&thought.start)
-            && !opening.contains(thought.close.head().trim());
+            && !opening.contains(thought.close.core());
         let known = turn.reasoning.is_some() && (at_once || opening == turn.opening);
         Some(if known { thought } else { thought.behind(opening) })
     }
 
     /// Whether special tokens, which no text has, are around it.
     pub fn is_special(&self) -> bool {
-        let close = self.close.head().trim();
+        let close = self.close.core();
         brackets::begins_token(&self.start) && (brackets::begins_token(close) || brackets::ends_token(close))
     }
 
     /// The same reasoning when another opening may begin or end it.
     fn behind(self, opening: &str) -> Thought {
-        let opens = !self.start.is_empty() && opening.rfind(&self.start) > opening.rfind(self.close.head().trim());
+        let opens = !self.start.is_empty() && opening.rfind(&self.start) > opening.rfind(self.close.core());
         let open = match (opens, self.open.is_blank()) {
             (true, _) => Glue::default(),
             (false, true) => Glue::from(&*self.start),
@@ -66,7 +66,7 @@ impl Thought {
 pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> Option<Begun> {
     let thought = Thought::of(turn, layout, opening);
     let (start, close) =
-        thought.as_ref().map_or(("", ""), |thought| (thought.start.trim(), thought.close.head().trim()));
+        thought.as_ref().map_or(("", ""), |thought| (thought.start.trim(), thought.close.core()));
     let text = |from: usize| from + tail[from..].len() - tail[from..].trim_start().len();
     let marked = tail.rfind(start).filter(|_| !start.is_empty()).map(|at| at + start.len());
     let at_once = thought.as_ref().filter(|thought| thought.open.is_empty()).map(|_| opening.len());
@@ -81,7 +81,7 @@ pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> O
     // What opens the content is none of it.
     let rest = &tail[text(behind)..];
     let opens = turn.edges.iter().filter(|edge| edge.to == SlotKind::Content && edge.from != SlotKind::Call);
-    let opens = opens.filter_map(|edge| Some(rest.strip_prefix(edge.glue.head().trim())?.len())).min();
+    let opens = opens.filter_map(|edge| Some(rest.strip_prefix(edge.glue.core())?.len())).min();
     let content = text(tail.len() - opens.unwrap_or(rest.len()));
     (content < tail.len() || reasoning.is_some()).then_some(Begun { reasoning, content: Some(content) })
 }
@@ -90,7 +90,7 @@ pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> O
 /// not closed.
 pub fn split<'t>(turn: &TurnFormat, layout: &Layout, text: &'t str) -> Option<(&'t str, Option<&'t str>)> {
     let Thought { start, close, .. } = Thought::of(turn, layout, "")?;
-    let close = close.head().trim();
+    let close = close.core();
     let inside = text.strip_prefix(start.trim()).filter(|_| !start.trim().is_empty() && !close.is_empty())?;
     Some(match inside.split_once(close) {
         Some((thought, content)) => (thought.trim(), Some(content.trim_start())),

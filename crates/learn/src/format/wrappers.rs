@@ -78,8 +78,8 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
 /// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
 /// other texts that end it. `has_thoughts`: an empty thought is a wrapper.
 pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
-    let thought = has_thoughts.then(|| p.any_of(THOUGHT));
-    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<"), p.literal(WORD)].into_iter().chain(thought));
+    let thought = if has_thoughts { p.any_of(THOUGHT) } else { p.never() };
+    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<"), p.literal(WORD), thought]);
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(MARKS));
     let call = p.and(p.any_of(calls));
     let held = p.sequence([wrappers, p.choice([call, p.sequence([p.literal("["), p.space(), call])])]);
@@ -110,9 +110,9 @@ fn text_up_to<S: Into<SmolStr>>(
 ) -> ExprId {
     let opened = plain.map(|_| p.marker(THOUGHT[0]));
     let run = p.until_marker(marks);
-    let more = p.more_text(p.choice([held, stop].into_iter().chain(opened)), run);
+    let more = p.more_text(p.choice([Some(held), Some(stop), opened]), run);
     let thought = opened.zip(plain).map(|(opened, plain)| p.sequence([p.and(opened), plain]));
-    let rest = p.choice([held].into_iter().chain(thought));
+    let rest = p.choice([Some(held), thought]);
     p.sequence([p.content(p.sequence([run, more])), p.optional(rest)])
 }
 
@@ -165,7 +165,7 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
     let any = coverage::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
     let between =
         |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
-    let half = if closes { between("<|", ">") } else { p.choice([]) };
+    let half = if closes { between("<|", ">") } else { p.never() };
     let token = p.choice([between("<|", "|>"), half, between("<｜", "｜>"), between("<tool▁", ">")]);
     let opens = p.after_space(p.one_of(&[('{', '{'), ('[', '[')]));
     match closes {

@@ -295,7 +295,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
         false if !looks => {
             let all: Vec<String> = ends.into_iter().chain(turn.ends.iter().map(|end| text(end))).collect();
-            let own = own_close.head().trim();
+            let own = own_close.core();
             match close.is_empty() {
                 true if turn.edges(&[SlotKind::Call], SlotKind::Call).next().is_some() => {
                     turn.limit("tool_calls", APART)
@@ -328,11 +328,11 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
 fn literals(members: &Members, close: &Glue) -> Option<([String; 2], Glue)> {
     let slot = |kind| members.slots.iter().find(|(of, _)| *of == kind).map(|(_, slot)| slot);
     let (text, number) = (slot(ValueKind::Text)?, slot(ValueKind::Integer)?);
-    let [open, plain] = [text, number].map(|slot| slot.open.head().trim());
+    let [open, plain] = [text, number].map(|slot| slot.open.core());
     let opens = open.strip_prefix(plain).filter(|opens| !opens.is_empty())?;
-    let object = members.first.head().trim() == "{" && plain == ":" && number.close.is_blank();
+    let object = members.first.core() == "{" && plain == ":" && number.close.is_blank();
     let rest = close.trim_start().strip_prefix(&Glue::from("}"));
-    rest.filter(|_| object).map(|rest| ([opens.to_owned(), text.close.head().trim().to_owned()], rest))
+    rest.filter(|_| object).map(|rest| ([opens.to_owned(), text.close.core().to_owned()], rest))
 }
 
 /// Arguments one by one: the text between a call's name and the first, and how each is found.

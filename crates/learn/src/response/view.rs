@@ -46,7 +46,7 @@ impl Turn<'_> {
         let mut ends = Vec::new();
         for glue in [&self.turn.end].into_iter().chain(behind) {
             let spans = glue.marker_spans();
-            let words = if spans.is_empty() { Some(glue.head().trim()) } else { None };
+            let words = if spans.is_empty() { Some(glue.core()) } else { None };
             // What follows the first marker may be the next turn's. Who has no place between fields takes that for content.
             let most = if self.engine.looks() { 1 } else { spans.len() };
             let first = spans.into_iter().take(most).map(|span| &glue.head()[span]);

@@ -32,7 +32,7 @@ impl ExportedTemplate {
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
 pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine) -> Result<ExportedTemplate> {
-    let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
+    let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.core());
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
     let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new(), engine };
     // Other parts may end in the same way.
@@ -145,7 +145,7 @@ impl Turn<'_> {
         let thought = reasoning.and_then(|field| field.open.clone());
         let before: &[SlotKind] = &[SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Call];
         let all = self.edges.iter().filter(|edge| edge.to == SlotKind::Content && before.contains(&edge.from));
-        let opens: Vec<String> = all.map(|edge| edge.glue.head().trim().to_owned()).collect();
+        let opens: Vec<String> = all.map(|edge| edge.glue.core().to_owned()).collect();
         let is_thought = |open: &str| matches!(&thought, Some(Anchor::Texts(texts)) if texts.iter().any(|t| t == open));
         let always = !opens.is_empty() && opens.iter().all(|open| !open.is_empty());
         let opens: Vec<String> = distinct(opens).into_iter().filter(|open| !is_thought(open)).collect();

@@ -80,10 +80,11 @@ impl Calls {
             for call in path.calls() {
                 let form = calls.form(path, call.clone())?;
                 let behind = calls.behind_value(path, call.end - 1)?;
-                match forms.iter_mut().find(|(known, _)| *known == form) {
-                    Some((_, all)) => drop(all.insert(behind)),
-                    None => forms.push((form, chatparse_base::sort::set([behind]))),
+                let at = forms.iter().position(|(known, _)| *known == form).unwrap_or(forms.len());
+                if at == forms.len() {
+                    forms.push((form, BTreeSet::new()));
                 }
+                forms[at].1.insert(behind);
             }
         }
         if forms.len() > MOST_FORMS {
@@ -99,32 +100,29 @@ impl Calls {
     fn learn_befores(&mut self, paths: &[Path]) {
         let mut firsts: BTreeMap<ValueKind, BTreeSet<&Glue>> = BTreeMap::new();
         for path in paths {
-            for (at, three) in path.parts.windows(3).enumerate() {
-                let within = three.iter().all(|part| part.call == three[0].call);
-                if let (true, Token::Name | Token::Id | Token::NamedId, Token::Key, Token::Value(kind)) =
-                    (within, three[0].token, three[1].token, three[2].token)
+            for (three, glue) in path.parts.windows(3).zip(&path.glue[1..]) {
+                if let [Token::Name | Token::Id | Token::NamedId, Token::Key, Token::Value(kind)] =
+                    [0, 1, 2].map(|at| three[at].token)
+                    && three.iter().all(|part| part.call == three[0].call)
                 {
-                    firsts.entry(kind).or_default().insert(&path.glue[at + 1]);
+                    firsts.entry(kind).or_default().insert(glue);
                 }
             }
         }
         let shared = Glue::common_start(firsts.values().flatten().copied());
         let differ = firsts.values().flatten().any(|glue| **glue != shared);
         if differ && firsts.values().all(|glues| glues.len() == 1) {
-            let before =
-                |(kind, glues): (ValueKind, BTreeSet<&Glue>)| Some((kind, glues.first()?.strip_prefix(&shared)?));
-            self.befores = firsts.into_iter().filter_map(before).collect();
+            let befores = firsts.into_iter();
+            let befores = befores.filter_map(|(kind, glues)| Some((kind, glues.first()?.strip_prefix(&shared)?)));
+            self.befores = befores.collect();
         }
     }
 
     /// The glue in front of the name at `at`, without the part that depends on the kind of its value.
     fn before_key(&self, path: &Path, at: usize, glue: &Glue) -> Option<Glue> {
-        match path.parts.get(at + 1).map(|part| part.token) {
-            Some(Token::Value(kind)) => {
-                self.befores.get(&kind).map_or_else(|| Some(glue.clone()), |b| glue.strip_suffix(b))
-            }
-            _ => Some(glue.clone()),
-        }
+        let kind = path.parts.get(at + 1).map(|part| part.token);
+        let before = if let Some(Token::Value(kind)) = kind { self.befores.get(&kind) } else { None };
+        before.map_or_else(|| Some(glue.clone()), |before| glue.strip_suffix(before))
     }
 
     /// Learns the glue around values. A kind may have several forms, which differ in their openings.
@@ -212,65 +210,45 @@ impl Calls {
         let mut pieces = Vec::new();
         let mut members = false;
         for at in call.clone() {
-            let part = &path.parts[at];
-            let before = at > call.start;
-            let glue = match before {
-                true => self.behind_value(path, at - 1)?,
-                false => Glue::default(),
-            };
-            let between = |pieces: &mut Vec<CallPiece>| {
-                if !glue.is_empty() {
-                    pieces.push(CallPiece::Glue(glue.clone()))
-                }
-            };
-            match part.token {
-                Token::Value(_) => {}
+            let glue = if at > call.start { self.behind_value(path, at - 1)? } else { Glue::default() };
+            let piece = match path.parts[at].token {
+                Token::Value(_) => continue,
                 Token::Key if members => {
                     // Glue behind members belongs to them only between two members.
                     let Some(CallPiece::Members(_)) = pieces.last() else { return None };
+                    continue;
                 }
                 Token::Key => {
                     members = true;
-                    let slots = self.slots.clone();
-                    let first = self.before_key(path, at, &glue)?;
-                    let (next, nested) = (self.next.clone(), Nested::default());
-                    let members = Members { first, next, slots, nested };
-                    pieces.push(CallPiece::Members(Box::new(members)));
+                    let (first, next) = (self.before_key(path, at, &glue)?, self.next.clone());
+                    let members = Members { first, next, slots: self.slots.clone(), nested: Nested::default() };
+                    pieces.push(CallPiece::Members(members.into()));
+                    continue;
                 }
-                Token::Name => {
-                    between(&mut pieces);
-                    pieces.push(CallPiece::Name);
-                }
-                Token::Id => {
-                    between(&mut pieces);
-                    pieces.push(CallPiece::Id);
-                }
+                Token::Name => CallPiece::Name,
+                Token::Id => CallPiece::Id,
                 Token::NamedId => {
-                    between(&mut pieces);
-                    let [before, behind] = NAMED_ID.map(Glue::from);
-                    let behind = behind.and(&Glue::from(&*COUNTER.to_string()));
-                    pieces.push(CallPiece::NamedId { before, behind });
+                    let [before, behind] = NAMED_ID;
+                    CallPiece::NamedId { before: before.into(), behind: format!("{behind}{COUNTER}").into() }
                 }
-                Token::Arguments { quoted } => {
-                    between(&mut pieces);
-                    pieces.push(CallPiece::Arguments { quoted });
-                }
+                Token::Arguments { quoted } => CallPiece::Arguments { quoted },
                 Token::Reasoning | Token::Content => return None,
-            }
+            };
+            pieces.extend((!glue.is_empty()).then_some(CallPiece::Glue(glue)));
+            pieces.push(piece);
         }
         Some(CallForm { pieces, close: Glue::default() })
     }
 
     /// The glue behind the value in a turn with one call with one argument. `end`: the end of all turns.
     pub fn behind_one_text(&self, paths: &[Path], end: &Glue) -> Option<Glue> {
-        let one = |path: &&Path| {
+        let (path, at) = paths.iter().find_map(|path| {
             let values = path.parts.iter().filter(|part| matches!(part.token, Token::Value(_)));
-            let texts = path.parts.iter().filter(|part| part.token == Token::Content || part.token == Token::Reasoning);
-            values.count() == 1 && texts.count() == 0 && path.calls().count() == 1
-        };
-        let is_text = |part: &Found| part.token == Token::Value(ValueKind::Text);
-        let mut found = paths.iter().filter(one).filter_map(|path| Some((path, path.parts.iter().position(is_text)?)));
-        let (path, at) = found.next()?;
+            let is_call = path.parts.iter().all(|part| part.call.is_some());
+            let is_text = |part: &Found| part.token == Token::Value(ValueKind::Text);
+            let at = path.parts.iter().position(is_text).map(|at| (path, at));
+            at.filter(|_| values.count() == 1 && is_call && path.calls().count() == 1)
+        })?;
         let mut behind = self.behind_value(path, at)?;
         for (part, glue) in path.parts.iter().zip(&path.glue[1..]).skip(at + 1) {
             behind = (part.token == Token::Name).then(|| behind.and(&Glue::name()).and(glue))?;
@@ -284,12 +262,12 @@ impl Calls {
         if self.slots.is_empty() || known(ValueKind::Array) && known(ValueKind::Object) {
             return;
         }
-        let Some((nested, slots)) = learn() else { return };
-        let new: Vec<_> = slots.into_iter().filter(|(kind, _)| !known(*kind)).collect();
+        let Some((nested, mut new)) = learn() else { return };
+        new.retain(|(kind, _)| !known(*kind));
         for piece in self.forms.iter_mut().flat_map(|form| &mut form.pieces) {
             if let CallPiece::Members(members) = piece {
                 members.nested = nested.clone();
-                members.slots.extend(new.iter().cloned());
+                members.slots.extend_from_slice(&new);
             }
         }
     }

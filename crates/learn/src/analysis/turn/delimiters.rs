@@ -5,9 +5,9 @@
 //! the user's opening.
 
 use super::super::diff::Diff;
-use super::super::markup::{Markup, Segment, after_last, before_first, is_space, trim};
+use super::super::markup::{Segment, first_marker, is_blank, segments, trim};
 use super::sample::{QUESTION, REPLY, Sampler};
-use super::{Delimiters, Glue, SlotKind, TurnFormat};
+use super::{Delimiters, SlotKind, TurnFormat};
 
 /// What the user says before.
 const EARLIER: &str = "Jinxed wombats, first of all";
@@ -28,41 +28,37 @@ struct Ask<'a> {
 impl Ask<'_> {
     fn assistant(&self) -> Option<String> {
         let (asked, answered) = (self.sampler.dialogue(&[QUESTION])?, self.sampler.dialogue(&[QUESTION, REPLY])?);
-        let opening = before_first(Diff::between(&asked, &answered).right, REPLY);
-        let Some(reasoning) = &self.turn.reasoning else { return Some(trim(opening).to_owned()) };
+        let opening = before(Diff::between(&asked, &answered).right, REPLY);
         let mut cut = opening;
-        for marker in [&*reasoning.start, trim(reasoning.close.head())] {
-            if !marker.is_empty() {
-                cut = before_first(cut, marker);
+        if let Some(reasoning) = &self.turn.reasoning {
+            for marker in [&*reasoning.start, trim(reasoning.close.head())] {
+                cut = if marker.is_empty() { cut } else { before(cut, marker) };
             }
         }
         // What opens both the message and its reasoning is the message's.
-        let opening = if trim(cut).is_empty() { opening } else { cut };
-        Some(trim(opening).to_owned())
+        Some(trim(if is_blank(cut) { opening } else { cut }).to_owned())
     }
 
     fn user(&self) -> Option<String> {
         // Many templates reject an empty conversation; a later question has the same opening.
-        let first = self.sampler.dialogue(&[]).zip(self.sampler.dialogue(&[QUESTION]));
-        let first = first.map(|(nothing, asked)| self.opening_of_question(&Diff::between(&nothing, &asked)));
+        let first = self.opening_of_question(&[], &[QUESTION]);
         // The first message may bring a system prompt.
         if first.as_ref().is_some_and(|first| !first.contains('\n')) {
             return first;
         }
-        let later = self.sampler.dialogue(&[EARLIER, REPLY]).zip(self.sampler.dialogue(&[EARLIER, REPLY, QUESTION]));
-        let later = later.map(|(replied, asked)| self.opening_of_question(&Diff::between(&replied, &asked)));
-        match (first, later) {
+        match (first, self.opening_of_question(&[EARLIER, REPLY], &[EARLIER, REPLY, QUESTION])) {
             (Some(first), Some(later)) if !first.ends_with(&*later) => Some(first),
             (first, later) => later.or(first),
         }
     }
 
-    fn opening_of_question(&self, diff: &Diff) -> String {
-        let added = diff.right.split_once(REPLY).map_or(diff.right, |(_, after)| after);
-        let opening = before_first(added, QUESTION);
+    /// What opens the question that a longer dialogue ends with.
+    fn opening_of_question(&self, shorter: &[&str], longer: &[&str]) -> Option<String> {
+        let (shorter, longer) = (self.sampler.dialogue(shorter)?, self.sampler.dialogue(longer)?);
+        let Diff { prefix, right, .. } = Diff::between(&shorter, &longer);
+        let opening = before(right.split_once(REPLY).map_or(right, |(_, after)| after), QUESTION);
         // A marker in front of the addition that also ends it may as well begin it, like an answer's.
-        let (before, added) = (Markup::new(diff.prefix).segments(), Markup::new(diff.right).segments());
-        let shared = match (before.last(), added.last()) {
+        let shared = match (segments(prefix).last(), segments(right).last()) {
             (Some(Segment::Marker(before)), Some(Segment::Marker(last))) if before == last => *last,
             _ => "",
         };
@@ -70,33 +66,37 @@ impl Ask<'_> {
         let whole = [if begins { shared } else { "" }, opening].concat();
         let mut opening = String::new();
         let mut opened = false;
-        for segment in Markup::new(&whole).segments() {
+        for segment in segments(&whole) {
             let skipped = match segment {
                 Segment::Marker(marker) => self.closes(marker),
-                Segment::Text(text) => text.chars().all(is_space),
+                Segment::Text(text) => is_blank(text),
             };
             if opened || !skipped {
                 opened |= matches!(segment, Segment::Marker(_));
                 opening.push_str(segment.as_str());
             }
         }
-        trim(&opening).to_owned()
+        Some(trim(&opening).to_owned())
     }
 
     /// Whether a marker at the beginning of a turn looks like the end of the previous turn, as `<|im_end|>` does.
     fn closes(&self, marker: &str) -> bool {
-        let close = self.turn.edges.iter().find(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
-        let end = close.map_or_else(Glue::default, |edge| edge.glue.and(&self.turn.end));
-        let ends = Markup::new(end.head()).first_marker() == Some(marker);
+        let mut closes = self.turn.glues([SlotKind::Content], SlotKind::End);
+        let ends = closes.next().is_some_and(|close| first_marker(close.and(&self.turn.end).head()) == Some(marker));
         let marker = marker.to_ascii_lowercase();
         ends || marker.contains("end") || marker.contains("close")
     }
 
     /// The opening of a turn that the template writes behind every message, asked for or not. It begins like the user's.
     fn unasked(&self, user: &str) -> Option<String> {
-        let begins = Markup::new(user).first_marker().filter(|_| self.turn.opening.is_empty())?;
+        let begins = first_marker(user).filter(|_| self.turn.opening.is_empty())?;
         let asked = self.sampler.dialogue(&[QUESTION])?;
-        let opening = after_last(after_last(&asked, QUESTION)?, begins)?;
+        let (_, opening) = asked.rsplit_once(QUESTION)?.1.rsplit_once(begins)?;
         Some(format!("{begins}{}", opening.trim_end()))
     }
+}
+
+/// A text up to another one in it; all of it if that is missing.
+fn before<'a>(text: &'a str, end: &str) -> &'a str {
+    text.split(end).next().unwrap_or_default()
 }

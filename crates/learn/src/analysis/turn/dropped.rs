@@ -8,9 +8,9 @@
 //! - *an instruction to the model* that names them as an empty block, `<think></think>`.
 
 use super::super::diff::Diff;
-use super::super::markup::{Markup, Segment, is_space, trim};
+use super::super::markup::{Segment, first_marker, is_blank, markers, segments, since_last_marker, trim};
 use super::sample::{QUESTION, REPLY, Sample, SampleCall, Sampler, THOUGHT};
-use super::{Edge, Glue, Reasoning, SlotKind, TurnFormat};
+use super::{Edge, Glue, Reasoning, SlotKind};
 use chatparse_base::brackets::mirrored;
 use chatparse_base::find::shared;
 use chatparse_base::limits::REASONING_ENDS;
@@ -18,9 +18,13 @@ use chatparse_base::limits::REASONING_ENDS;
 /// Finds the markers, and adds the edges from reasoning, which are those from the prompt.
 pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Reasoning> {
     let named = named(source);
+    // Text is no reasoning where the history has replies directly behind its opening.
+    let reply = sampler.behind(&Sample::reply());
+    let reply = reply.as_deref().and_then(|turn| turn.split_once(&*sampler.marks.mark(REPLY)));
     let is_reasoning = |(start, close): &(String, String)| {
         let (start, close) = (trim(start), trim(close));
-        !start.is_empty() && !close.is_empty() && !replies_behind(sampler, start, close)
+        let replies = reply.is_some_and(|(before, _)| before.rfind(start) > before.rfind(close));
+        !start.is_empty() && !close.is_empty() && !replies
     };
     let (start, close) = around_thought(sampler)
         .filter(is_reasoning)
@@ -28,7 +32,7 @@ pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Op
         .or_else(|| switched(sampler, source))
         .or_else(|| cut_from_content(sampler, source))
         .or_else(|| opened(sampler))
-        .or_else(|| named.first().copied().map(|(start, end)| (start.to_owned(), end.to_owned())))
+        .or_else(|| named.first().map(|(start, end)| (start.to_string(), end.to_string())))
         .filter(is_reasoning)?;
     reason_like_prompt(edges, &close);
     if let [(first, _), (open, end)] = named[..]
@@ -45,33 +49,27 @@ fn behind_question(prompt: &str) -> &str {
     prompt.rsplit_once(QUESTION).map_or(prompt, |(_, behind)| behind)
 }
 
-/// Adds the edges from reasoning: those from the prompt.
-fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
-    let begins: Vec<Edge> = edges.iter().filter(|edge| edge.from == SlotKind::Prompt).cloned().collect();
-    let from = |edge: Edge| Edge { from: SlotKind::Reasoning, glue: behind(&edge.glue, close), ..edge };
-    edges.extend(begins.into_iter().map(from));
-}
-
-impl TurnFormat {
-    /// Adds the edges from reasoning that the history does not show.
-    pub fn reason_like_prompt(&mut self, close: &str) {
-        reason_like_prompt(&mut self.edges, close);
+/// Adds the edges from reasoning that the history does not show: those from the prompt, without what they have up to its end.
+pub fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
+    let close = trim(close);
+    let mut begins = edges.clone();
+    begins.retain(|edge| edge.from == SlotKind::Prompt);
+    for mut edge in begins {
+        edge.from = SlotKind::Reasoning;
+        if let Some(at) = edge.glue.head().find(close) {
+            edge.glue = edge.glue.without_start(at + close.len());
+        }
+        edges.push(edge);
     }
 }
 
-/// Whether the history has replies directly behind the opening of reasoning: then text there is no reasoning.
-fn replies_behind(sampler: &Sampler, start: &str, close: &str) -> bool {
-    let turn = sampler.behind(&Sample { speaks: true, ..Sample::default() });
-    let before = turn.as_deref().and_then(|turn| turn.split_once(&*sampler.marks.mark(REPLY)));
-    before.is_some_and(|(before, _)| before.rfind(start) > before.rfind(close))
-}
+
 
 /// The empty block of thoughts that the source names, and the one after it in the same line, which is for the content.
 fn named(source: &str) -> Vec<(&str, &str)> {
     for line in source.lines() {
-        let segments = Markup::new(line).segments();
         let mut blocks = Vec::new();
-        for pair in segments.windows(2) {
+        for pair in segments(line).windows(2) {
             if let [Segment::Marker(open), Segment::Marker(close)] = *pair
                 && mirrored(open).as_deref() == Some(close)
             {
@@ -86,13 +84,7 @@ fn named(source: &str) -> Vec<(&str, &str)> {
     Vec::new()
 }
 
-/// The glue without what it has up to the end of the reasoning.
-fn behind(glue: &Glue, close: &str) -> Glue {
-    match glue.head().find(trim(close)) {
-        Some(at) => glue.without_start(at + trim(close).len()),
-        None => glue.clone(),
-    }
-}
+
 
 impl Reasoning {
     /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened or closed it.
@@ -123,9 +115,8 @@ fn in_history(sampler: &Sampler) -> Option<(String, String)> {
         let turn = sampler.behind(sample)?;
         let thought = sampler.marks.mark(THOUGHT);
         let (before, after) = turn.split_once(&thought)?;
-        let start = Markup::new(before).since_last_marker()?;
-        let end = Markup::new(after).markers_from(0).first()?.end;
-        Some((start.to_owned(), after[..end].to_owned()))
+        let end = markers(after).first()?.end;
+        Some((since_last_marker(before)?.to_owned(), after[..end].to_owned()))
     })
 }
 
@@ -146,13 +137,15 @@ fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
             pair(right, &end)
         }
         (added, "") if !trim(off).ends_with(added) => None,
-        (added, "") => match empty_block(added) {
-            Some((start, end)) => pair(start, end),
-            None => pair(marker_before_last(off, added)?, left),
+        (added, "") => match (&*inked_segments(added), &*inked_segments(off)) {
+            ([Segment::Marker(start), Segment::Marker(end)], _) => pair(start, end),
+            // The marker before the one that ends the prompt.
+            (_, [.., Segment::Marker(start), end]) if end.as_str() == added => pair(start, left),
+            _ => None,
         },
         // Both begin otherwise, and end with an opening and with its end.
         _ => {
-            let start = Markup::new(trim(on)).since_last_marker()?;
+            let start = since_last_marker(trim(on))?;
             let end = mirrored(start).filter(|end| trim(off).ends_with(end))?;
             pair(start, &end)
         }
@@ -161,7 +154,7 @@ fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
 
 /// A marker that the prompt adds to what begins the history's turns, and its mirror image.
 fn opened(sampler: &Sampler) -> Option<(String, String)> {
-    let turn = sampler.behind(&Sample { speaks: true, ..Sample::default() })?;
+    let turn = sampler.behind(&Sample::reply())?;
     let (head, start) = sampler.opening.split_at(shared(&turn, &sampler.opening));
     let end = mirrored(trim(start)).filter(|_| !trim(head).is_empty())?;
     Some((trim(start).to_owned(), end))
@@ -174,44 +167,23 @@ fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)>
         let argument = &source[at + "split(".len()..];
         let quote = argument.chars().next().filter(|c| matches!(c, '\'' | '"'));
         let Some(end) = quote.and_then(|quote| argument[1..].split(quote).next()) else { continue };
-        if ends.len() < REASONING_ENDS && Markup::new(end).first_marker() == Some(end) && !ends.contains(&end) {
+        if ends.len() < REASONING_ENDS && first_marker(end) == Some(end) && !ends.contains(&end) {
             ends.push(end);
         }
     }
     ends.into_iter().find_map(|end| {
         let history = sampler.history(&format!("{THOUGHT}{end}{REPLY}"))?;
         let cuts = history.contains(REPLY) && !history.contains(THOUGHT);
-        let opened = || Markup::new(&sampler.opening).last_marker().map(str::to_owned);
-        let start = cuts.then(|| named_start(end).or_else(opened))??;
-        Some((start, end.to_owned()))
+        // The beginning of a block that ends with this tag, or else what ends the prompt.
+        let named = Some(end.replacen('/', "", 1)).filter(|start| mirrored(start).as_deref() == Some(end));
+        let opened = || markers(&sampler.opening).last().map(|last| sampler.opening[last.start..last.end].to_owned());
+        Some((named.or_else(opened).filter(|_| cuts)?, end.to_owned()))
     })
-}
-
-/// The beginning of a block that ends with the tag `end`.
-fn named_start(end: &str) -> Option<String> {
-    let start = end.replacen('/', "", 1);
-    (mirrored(&start)? == end).then_some(start)
-}
-
-/// The two markers, if `text` consists of nothing else.
-fn empty_block(text: &str) -> Option<(&str, &str)> {
-    match inked_segments(text).as_slice() {
-        [Segment::Marker(start), Segment::Marker(end)] => Some((start, end)),
-        _ => None,
-    }
-}
-
-/// The marker before `last`, if `last` is the final segment of `text` apart from white space.
-fn marker_before_last<'a>(text: &'a str, last: &str) -> Option<&'a str> {
-    match inked_segments(text).as_slice() {
-        [.., Segment::Marker(start), end] if end.as_str() == last => Some(start),
-        _ => None,
-    }
 }
 
 /// The segments of `text` that are not white space.
 fn inked_segments(text: &str) -> Vec<Segment<'_>> {
-    let mut segments = Markup::new(text).segments();
-    segments.retain(|segment| !segment.as_str().chars().all(is_space));
+    let mut segments = segments(text);
+    segments.retain(|segment| !is_blank(segment.as_str()));
     segments
 }

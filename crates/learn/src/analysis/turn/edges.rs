@@ -12,10 +12,9 @@ pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     let lasts: Vec<&Glue> = paths.iter().filter_map(|path| path.glue.last()).collect();
     // If the same glue ends turns with content and turns with calls, it is the end, whether or not it has markers.
     let speaks_last = |path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content);
-    let behind_content = paths.iter().filter(speaks_last).filter_map(|path| path.glue.last());
-    let ends_all = |end: &&Glue| lasts.iter().all(|last| last.strip_suffix(end).is_some());
-    let end =
-        behind_content.into_iter().find(ends_all).cloned().unwrap_or_else(|| Glue::common_end(lasts.iter().copied()));
+    let mut behind_content = paths.iter().filter(speaks_last).filter_map(|path| path.glue.last());
+    let end = behind_content.find(|end| lasts.iter().all(|last| last.ends_with(end)));
+    let end = end.cloned().unwrap_or_else(|| Glue::common_end(lasts));
     let end = end.strip_prefix(&closes_content(paths, &end))?;
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
         *last = last.strip_suffix(&end)?;
@@ -25,15 +24,12 @@ pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
 
 /// The part of the end of the turn that also occurs between content and calls: markers that close each part.
 fn closes_content(paths: &[Path], end: &Glue) -> Glue {
-    let between = paths.iter().flat_map(|path| {
-        let two = path.parts.windows(2).enumerate();
-        two.filter(|(_, two)| two[0].token == Token::Content).map(|(at, _)| &path.glue[at + 1])
+    let mut between = paths.iter().flat_map(|path| {
+        let two = path.parts.windows(2).zip(&path.glue[1..]);
+        two.filter(|(two, _)| two[0].token == Token::Content).map(|(_, glue)| glue)
     });
-    let between: Vec<&Glue> = between.collect();
-    if between.is_empty() {
-        return Glue::default();
-    }
-    let shared = Glue::common_start(between.into_iter().chain([end]));
+    let Some(first) = between.next() else { return Glue::default() };
+    let shared = Glue::common_start(between.chain([first, end]));
     let shared = shared.head().trim_end_matches(|c| !brackets::closes(c));
     let split = end.marker_spans().into_iter().find(|span| span.start < shared.len() && shared.len() < span.end);
     let markers = Glue::from(&shared[..split.map_or(shared.len(), |span| span.start)]);
@@ -86,8 +82,7 @@ fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
 /// cannot be told from what follows, and is dropped.
 fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     let leaves = |edge: &&Edge| edge.from == SlotKind::Reasoning;
-    let enters = |edge: &&Edge| edge.to == SlotKind::Reasoning;
-    let open = edges.iter().find(enters)?.glue.clone();
+    let open = edges.iter().find(|edge| edge.to == SlotKind::Reasoning)?.glue.clone();
     // Glue that also occurs in front of a part without reasoning does not close reasoning.
     let own = |edge: &Edge| {
         let others = edges.iter().filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
@@ -96,8 +91,8 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     };
     let mut close = Glue::common_start(&edges.iter().filter(leaves).map(own).collect::<Vec<_>>());
     if close.is_blank() {
-        let to_content = |edge: &Edge| edge.from == SlotKind::Reasoning && edge.to == SlotKind::Content;
-        close = edges.iter().find(|edge| to_content(edge)).map(|edge| edge.glue.clone()).unwrap_or_default();
+        let to_content = edges.iter().filter(leaves).find(|edge| edge.to == SlotKind::Content);
+        close = to_content.map(|edge| edge.glue.clone()).unwrap_or_default();
     }
     // Further markers belong to what follows.
     close = close.up_to_first_marker();
@@ -114,12 +109,11 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
         }
     }
     // A word directly behind a marker is the role's name, and no reasoning.
-    let opens = |marker: &str| {
-        let behind = opening.rsplit_once(marker).map_or("", |(_, behind)| behind);
-        !marker.is_empty() && !behind.starts_with(char::is_alphanumeric)
-    };
+    let marker = Glue::last_marker(opening);
+    let behind = opening.rsplit_once(marker).map_or("", |(_, behind)| behind);
     let start = match open.is_blank() {
-        true => Some(Glue::last_marker(opening)).filter(|marker| opens(marker)).unwrap_or_default(),
+        true if behind.starts_with(char::is_alphanumeric) => "",
+        true => marker,
         false => trim(open.head()),
     };
     Some(Reasoning { start: start.to_owned(), open, close, shown: true, holds_calls })

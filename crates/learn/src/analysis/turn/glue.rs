@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::super::markup::{Markup, Segment};
+use super::super::markup::{Segment, segments};
 use chatparse_base::brackets;
 use chatparse_base::find::{shared, shared_end};
 
@@ -65,7 +65,7 @@ impl Glue {
         let mut glue = text.to_owned();
         for (echo, sign) in [(echoes.name, NAME), (echoes.key, KEY)] {
             if !echo.is_empty() {
-                glue = glue.replace(echo, sign.encode_utf8(&mut [0; 4]));
+                glue = glue.replace(echo, &sign.to_string());
             }
         }
         for number in echoes.counters.into_iter().flatten() {
@@ -76,14 +76,14 @@ impl Glue {
 
     /// The tool's name, repeated.
     pub fn name() -> Glue {
-        Glue(NAME.encode_utf8(&mut [0; 4]).into())
+        NAME.to_string().into()
     }
 
     /// Its pieces, in order.
     pub fn pieces(&self) -> impl Iterator<Item = GluePiece<'_>> {
         self.0.split_inclusive(SIGNS).flat_map(|piece| {
             let sign = piece.chars().next_back().filter(|c| SIGNS.contains(c));
-            let text = sign.map_or(piece, |sign| &piece[..piece.len() - sign.len_utf8()]);
+            let text = piece.trim_end_matches(SIGNS);
             let sign = sign.map(|sign| match sign {
                 NAME => GluePiece::Name,
                 KEY => GluePiece::Key,
@@ -123,6 +123,16 @@ impl Glue {
         self.literal().unwrap_or_else(|| self.0.split(SIGNS).next().unwrap_or_default())
     }
 
+    /// The text behind the last placeholder.
+    pub fn tail(&self) -> &str {
+        self.0.rsplit(SIGNS).next().unwrap_or_default()
+    }
+
+    /// The text up to the first placeholder, without white space around it.
+    pub fn core(&self) -> &str {
+        self.head().trim()
+    }
+
     /// All of it, if it has no placeholders.
     pub fn literal(&self) -> Option<&str> {
         // A scan for the byte that placeholders begin with is much cheaper than one for the characters.
@@ -130,10 +140,9 @@ impl Glue {
         none.then_some(&self.0)
     }
 
-    /// The markers in it, as found by `Markup`, without placeholders.
+    /// The markers in it that have a letter, and no placeholders.
     pub fn markers(&self) -> impl Iterator<Item = &str> {
-        let segments = self.0.split(SIGNS).flat_map(|text| Markup::new(text).segments());
-        segments.filter_map(|segment| match segment {
+        self.0.split(SIGNS).flat_map(segments).filter_map(|segment| match segment {
             Segment::Marker(marker) if marker.contains(char::is_alphabetic) => Some(marker),
             _ => None,
         })
@@ -197,12 +206,17 @@ impl Glue {
 
     /// The rest behind this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
-        self.0.strip_prefix(&*prefix.0).map(|rest| Glue(rest.into()))
+        self.0.strip_prefix(&*prefix.0).map(Glue::from)
     }
 
     /// The rest in front of this suffix.
     pub fn strip_suffix(&self, suffix: &Glue) -> Option<Glue> {
-        self.0.strip_suffix(&*suffix.0).map(|rest| Glue(rest.into()))
+        self.0.strip_suffix(&*suffix.0).map(Glue::from)
+    }
+
+    /// Whether it ends so.
+    pub fn ends_with(&self, suffix: &Glue) -> bool {
+        self.0.ends_with(&*suffix.0)
     }
 
     /// The glue without its first bytes, which must be literal text: where a stored turn has a placeholder there, nothing.
@@ -218,13 +232,13 @@ impl Glue {
     /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.
     pub fn around_name(&self) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_once(NAME)?;
-        Some((Glue(before.into()), Glue(behind.into())))
+        Some((before.into(), behind.into()))
     }
 
     /// The parts in front of this text and from it on.
     pub fn split_before(&self, text: &str) -> Option<(Glue, Glue)> {
-        let (before, behind) = self.0.split_at(self.0.find(text)?);
-        Some((Glue(before.into()), Glue(behind.into())))
+        let at = self.0.find(text)?;
+        Some((self.up_to(at), self.without_start(at)))
     }
 
     /// Whether it has no placeholders.
@@ -239,10 +253,7 @@ impl Glue {
 
     /// The common beginning, up to the border of a marker.
     pub fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
-        Glue::start_of(&glues.into_iter().map(|glue| &*glue.0).collect::<Vec<_>>())
-    }
-
-    fn start_of(all: &[&str]) -> Glue {
+        let all: Vec<&str> = glues.into_iter().map(|glue| &*glue.0).collect();
         let Some((first, others)) = all.split_first() else { return Glue::default() };
         let end = others.iter().map(|other| shared(first, other)).min().unwrap_or(first.len());
         let start = &first[..end];
@@ -271,21 +282,14 @@ impl Glue {
     }
 
     /// The text that all of them end with.
-    pub(super) fn shared_text<'g>(glues: impl Iterator<Item = &'g Glue>) -> Glue {
-        Glue(Glue::same_end(glues).into())
-    }
-
-    fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
-        let mut same = glues.next().map_or("", |first| &first.0);
-        for glue in glues {
-            same = &same[same.len() - shared_end(same, &glue.0)..];
-        }
-        same
+    pub(super) fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
+        let first = glues.next().map_or("", |first| &first.0);
+        glues.fold(first, |same, glue| &same[same.len() - shared_end(same, &glue.0)..])
     }
 
     /// The rest behind the call's number, if it begins with that.
     pub fn behind_counter(&self) -> Option<Glue> {
-        self.0.strip_prefix(COUNTER).map(|rest| Glue(rest.into()))
+        self.0.strip_prefix(COUNTER).map(Glue::from)
     }
 
     /// Replaces the placeholders of names by these names.
@@ -302,10 +306,9 @@ impl Glue {
     pub(super) fn shared_end(a: &Glue, b: &Glue) -> Glue {
         let end = &a.0[a.0.len() - shared_end(&a.0, &b.0)..];
         // A bracket in the middle that nothing opens belongs to what differs.
-        let first =
-            end.char_indices().find(|(_, c)| !"[]".contains(*c) && (brackets::opens(*c) || brackets::closes(*c)));
-        let from = first.filter(|(_, c)| brackets::closes(*c)).map_or(0, |(at, c)| at + c.len_utf8());
-        Glue(end[if from < end.len() { from } else { 0 }..].into())
+        let first = end.find(|c| !"[]".contains(c) && (brackets::opens(c) || brackets::closes(c)));
+        let behind = first.and_then(|at| end[at..].strip_prefix(brackets::closes));
+        behind.filter(|behind| !behind.is_empty()).unwrap_or(end).into()
     }
 
     /// Without the white space at its end.
@@ -318,9 +321,9 @@ impl Glue {
     }
 }
 
-impl From<&str> for Glue {
-    fn from(text: &str) -> Glue {
-        Glue(text.into())
+impl<T: AsRef<str>> From<T> for Glue {
+    fn from(text: T) -> Glue {
+        Glue(text.as_ref().into())
     }
 }
 

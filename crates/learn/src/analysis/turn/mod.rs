@@ -36,13 +36,14 @@ mod stored;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::markup::{Markup, trim};
+use super::markup::{first_marker, trim};
 use calls::{Calls, Path};
 use chatparse_base::brackets;
 use chatparse_jinja::Template;
 use chatparse_peg::Spacing;
-pub use glue::{ANY, COUNTER};
-pub use glue::{Glue, GluePiece};
+
+pub use dropped::reason_like_prompt;
+pub use glue::{ANY, COUNTER, Glue, GluePiece};
 use parts::{Texts, walk};
 use sample::{QUESTION, REPLY, SPECIAL, Sample, SampleCall, Sampler, Words};
 
@@ -145,10 +146,7 @@ pub struct CallForm {
     pub close: Glue,
 }
 
-/// The key of a JSON object that a text ends with, and its colon.
-fn last_key(text: &str) -> Option<&str> {
-    Some(text.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rsplit_once('"')?.1)
-}
+
 
 /// A piece of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,7 +208,13 @@ pub struct Members {
 impl Members {
     /// Whether calls are written as in Python: `name(key=value)`.
     pub fn is_python(&self) -> bool {
-        self.first.head().trim() == "("
+        self.first.core() == "("
+    }
+
+    /// The form of texts, or of any value where there is none.
+    pub fn shown_slot(&self) -> Option<&Slot> {
+        let text = self.slots.iter().find(|(kind, _)| *kind == ValueKind::Text);
+        text.or(self.slots.first()).map(|(_, slot)| slot)
     }
 }
 
@@ -318,13 +322,33 @@ impl ValueKind {
 }
 
 impl TurnFormat {
+    /// The pieces of all forms of calls.
+    pub fn pieces(&self) -> impl Iterator<Item = &CallPiece> {
+        self.calls.iter().flat_map(|form| &form.pieces)
+    }
+
+    /// Those that are arguments one by one.
+    pub fn members(&self) -> impl Iterator<Item = &Members> {
+        self.pieces().filter_map(CallPiece::members)
+    }
+
+    /// The glue of the edges that lead from one of these parts to this one.
+    pub fn glues(&self, from: impl AsRef<[SlotKind]>, to: SlotKind) -> impl DoubleEndedIterator<Item = &Glue> {
+        let edges = self.edges.iter().filter(move |edge| edge.to == to && from.as_ref().contains(&edge.from));
+        edges.map(|edge| &edge.glue)
+    }
+
+    /// The glue behind a call, whatever comes next.
+    pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
+        self.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| &edge.glue)
+    }
+
     /// The text of each call, wherever it stands: its opening, the end that all glue in front of calls has in common; and what
     /// closes its wrapper. A call that is a JSON object begins and ends with its braces, and the markers around it are its
     /// wrapper's.
     pub fn call_frame(&self) -> (Glue, Glue) {
-        let mut all = self.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| edge.glue.clone());
-        let first = all.next().unwrap_or_default();
-        let open = all.fold(first, |open, glue| Glue::shared_end(&open, &glue));
+        let all = self.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| edge.glue.clone());
+        let open = all.reduce(|open, glue| Glue::shared_end(&open, &glue)).unwrap_or_default();
         let wrapper = open.head().trim_end_matches(|c| c != '[' && !brackets::closes(c)).len();
         let brace = open.head()[wrapper..].find('{').map(|at| wrapper + at);
         let mut rests = self.calls.iter().map(|form| form.close.behind_braces());
@@ -338,7 +362,7 @@ impl TurnFormat {
             && let [inner, _] = &*close.marker_spans()
         {
             let rest = close.without_start(inner.end);
-            if self.calls.iter().all(|form| form.close.strip_suffix(&rest).is_some()) {
+            if self.calls.iter().all(|form| form.close.ends_with(&rest)) {
                 return (open.without_start(outer.end).trim_start(), rest);
             }
         }
@@ -348,41 +372,37 @@ impl TurnFormat {
     /// The keys of the name and of the arguments, if calls are JSON objects with both.
     pub fn call_keys(&self) -> Option<[String; 2]> {
         let (open, _) = self.call_frame();
-        let of = |form: &CallForm| {
-            let key = |piece: &CallPiece, quote: &str| {
-                let at = form.pieces.iter().position(|other| other == piece)?;
-                let before = match at.checked_sub(1).map(|before| &form.pieces[before]) {
-                    None => &open,
-                    Some(CallPiece::Glue(glue)) => glue,
-                    Some(_) => return None,
-                };
-                last_key(before.literal()?.strip_suffix(quote)?).map(str::to_owned)
+        let key = |form: &CallForm, piece: CallPiece, quote: &str| {
+            let before = match &form.pieces[..form.pieces.iter().position(|other| *other == piece)?] {
+                [] => &open,
+                [.., CallPiece::Glue(glue)] => glue,
+                _ => return None,
             };
-            Some([key(&CallPiece::Name, "\"")?, key(&CallPiece::Arguments { quoted: false }, "")?])
+            let before = before.literal()?.strip_suffix(quote)?.trim_end().strip_suffix(':')?.trim_end();
+            Some(before.strip_suffix('"')?.rsplit_once('"')?.1.to_owned())
         };
-        self.calls.iter().find_map(of).filter(|_| open.head().trim_start().starts_with('{'))
+        let keys = self.calls.iter().find_map(|form| {
+            Some([key(form, CallPiece::Name, "\"")?, key(form, CallPiece::Arguments { quoted: false }, "")?])
+        });
+        keys.filter(|_| open.head().trim_start().starts_with('{'))
     }
 
     /// Whether a text behind `head`, what a turn begins with, has more than reasoning and content: the turn's end, a user's, a call.
     pub fn goes_past_message(&self, head: &str, text: &str) -> bool {
-        let behind = |edge: &&Edge| edge.from == SlotKind::Content && edge.to != SlotKind::Content;
-        let ends = self.edges.iter().filter(behind).map(|edge| &edge.glue).chain([&self.end]);
-        let thought = self.reasoning.as_ref().map_or("", |reasoning| reasoning.close.head().trim());
-        let ends =
-            ends.filter_map(Glue::first_marker).filter(|mark| !thought.contains(mark) && !self.opening.contains(mark));
+        let is_past = |mark: &str| !mark.is_empty() && text.contains(mark);
+        let behind = self.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to != SlotKind::Content);
+        let thought = self.reasoning.as_ref().map_or("", |reasoning| reasoning.close.core());
+        let mut ends = behind.map(|edge| &edge.glue).chain([&self.end]).filter_map(Glue::first_marker);
         // Where each part of a message begins so, each ends as the turn does.
-        let again = |glue: &&Glue| glue.head().contains(head);
-        let parts: Vec<&Glue> = self
-            .edges
-            .iter()
-            .filter(|edge| edge.from != SlotKind::Prompt)
-            .map(|edge| &edge.glue)
-            .filter(again)
-            .collect();
-        let calls = parts.iter().filter(|glue| self.before_calls().any(|call| call == **glue));
-        let calls = calls.filter_map(|glue| glue.head().rsplit(head).next()).map(str::trim);
-        let marks: Vec<&str> = if parts.is_empty() { ends.collect() } else { calls.collect() };
-        marks.into_iter().chain([self.delimiters.user.trim()]).any(|mark| !mark.is_empty() && text.contains(mark))
+        let parts = self.edges.iter().filter(|edge| edge.from != SlotKind::Prompt).map(|edge| &edge.glue);
+        let mut parts = parts.filter(|glue| glue.head().contains(head)).peekable();
+        is_past(self.delimiters.user.trim())
+            || match parts.peek() {
+                None => ends.any(|mark| !thought.contains(mark) && !self.opening.contains(mark) && is_past(mark)),
+                Some(_) => parts
+                    .filter(|glue| self.before_calls().any(|call| call == *glue))
+                    .any(|glue| glue.head().rsplit(head).next().is_some_and(|call| is_past(call.trim()))),
+            }
     }
 
     /// Whether the template writes reasoning after content.
@@ -397,8 +417,7 @@ impl TurnFormat {
 
     /// Whether calls are [written as in Python](Members::is_python).
     pub fn calls_are_python(&self) -> bool {
-        let mut members = self.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
-        members.next().is_some_and(Members::is_python)
+        self.members().next().is_some_and(Members::is_python)
     }
 
     /// The glue in front of the first call.
@@ -421,31 +440,26 @@ impl TurnFormat {
     /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
     pub fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {
-            let text = glue.head().trim();
+            let text = glue.core();
             glue.markers().next() == Some(text)
                 && text.trim_start_matches(brackets::opens).starts_with(brackets::is_bar)
         };
-        let content = || self.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to == SlotKind::End);
-        token(glue) && (token(&self.end) || content().any(|edge| token(&edge.glue)))
+        token(glue) && (token(&self.end) || self.glues([SlotKind::Content], SlotKind::End).any(token))
     }
-}
 
-impl TurnFormat {
     /// Adds how calls stand behind content where the template leaves that out of their message: in a turn of their own.
     fn call_behind_turns(&mut self) {
-        let of =
-            |from, to| self.edges.iter().filter(move |edge| edge.from == from && edge.to == to).map(|edge| &edge.glue);
-        let Some(close) = of(SlotKind::Content, SlotKind::End).next() else { return };
-        let shown = of(SlotKind::Content, SlotKind::Call).next().is_some();
+        let Some(close) = self.glues([SlotKind::Content], SlotKind::End).next() else { return };
+        let shown = self.glues([SlotKind::Content], SlotKind::Call).next().is_some();
+        let calls = || self.glues([SlotKind::Prompt], SlotKind::Call);
         // Without a marker, a call stands in a text of its own as it is.
-        let bare = of(SlotKind::Prompt, SlotKind::Call).any(|glue| glue.markers().next().is_none());
+        let bare = calls().any(|glue| glue.markers().next().is_none());
         if shown || bare && self.marker_behind_names().is_none() || self.end.is_blank() && close.is_blank() {
             return;
         }
         let front = close.and(&self.end).and(&Glue::from(&*self.opening));
-        let calls = of(SlotKind::Prompt, SlotKind::Call).map(|glue| front.and(glue));
-        let behind = calls.map(|glue| Edge { from: SlotKind::Content, glue, to: SlotKind::Call });
-        let behind: Vec<Edge> = behind.collect();
+        let behind: Vec<Edge> =
+            calls().map(|glue| Edge { from: SlotKind::Content, glue: front.and(glue), to: SlotKind::Call }).collect();
         self.edges.splice(0..0, behind);
     }
 }
@@ -471,9 +485,8 @@ pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
 
 /// The end of a turn, if it closes the tag that opens the turn: a model may write it as text.
 fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
-    let (opening, end) = (Markup::new(opening.trim_start()), trim(end.head()));
-    let closes = opening.first_marker().and_then(brackets::mirrored);
-    closes.filter(|closes| closes == end)
+    let closes = first_marker(opening.trim_start()).and_then(brackets::mirrored);
+    closes.filter(|closes| closes == trim(end.head()))
 }
 
 /// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
@@ -490,62 +503,64 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
         seen.extend(walk.map(|walk| (sample, walk)));
         found
     };
-    let shapes = shapes(if parallel { 3 } else { 1 });
-    for shape in shapes.into_iter().filter(|shape| shape.calls.is_empty() || !texts.unreadable) {
-        ask(shape);
-    }
-    let values = if texts.unreadable { Vec::new() } else { values(parallel, texts.one_by_one) };
-    for (together, apart) in values {
-        if !ask(together) {
-            for sample in apart {
-                ask(sample);
-            }
+    for shape in shapes(if parallel { 3 } else { 1 }) {
+        if shape.calls.is_empty() || !texts.unreadable {
+            ask(shape);
         }
     }
-    // What has the arguments of no call is none.
-    let has_arguments = |sample: &Sample| sample.calls.iter().any(|call| !call.arguments.is_empty());
-    if !texts.unreadable && !seen.iter().any(|(sample, _)| has_arguments(sample)) {
-        seen.retain(|(sample, _)| sample.calls.is_empty());
+    if !texts.unreadable {
+        for (together, apart) in values(parallel, texts.one_by_one) {
+            if !ask(together) {
+                for sample in apart {
+                    ask(sample);
+                }
+            }
+        }
+        // What has the arguments of no call is none.
+        if seen.iter().all(|(sample, _)| sample.calls.iter().all(|call| call.arguments.is_empty())) {
+            seen.retain(|(sample, _)| sample.calls.is_empty());
+        }
     }
-    let whole = |sample: &Sample, walk: &parts::Walk| {
-        (0..sample.calls.len()).all(|index| walk.parts.iter().any(|part| part.call == Some(index)))
+    let calls_of = |(sample, walk): &(Sample, parts::Walk)| {
+        let count = sample.calls.len();
+        let whole = (0..count).all(|index| walk.parts.iter().any(|part| part.call == Some(index)));
+        if whole { count } else { 0 }
     };
-    let most_calls =
-        seen.iter().map(|(sample, walk)| if whole(sample, walk) { sample.calls.len() } else { 0 }).max()?;
+    let most_calls = seen.iter().map(calls_of).max()?;
     let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
     let counter = longest.and_then(|(_, walk)| calls::counter(walk));
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
     // Some templates open the next turn behind calls.
-    let opening = Glue::from(&*sampler.opening);
-    let next =
-        opening.marker_spans().get(1).map_or(&*sampler.opening, |second| &sampler.opening[..second.start]).trim();
+    let opening = &*sampler.opening;
+    let next = Glue::from(opening).marker_spans().get(1).map_or(opening, |second| &opening[..second.start]).trim();
     // Where the prompt always opens a turn, its last marker is the opening. What ends all turns is their end.
     let asked = sampler.bare().rsplit_once(QUESTION).filter(|_| next.is_empty());
     let opens = Glue::last_marker(asked.map_or("", |(_, behind)| behind));
-    let mut lasts = paths.iter().filter_map(|path| path.glue.last());
-    let opens = if lasts.all(|last| last.head().contains(opens)) { "" } else { opens };
-    for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
+    let mut lasts: Vec<&mut Glue> = paths.iter_mut().filter_map(|path| path.glue.last_mut()).collect();
+    let opens = if lasts.iter().all(|last| last.head().contains(opens)) { "" } else { opens };
+    for last in &mut lasts {
         let at = |opening: &str| last.head().find(opening).filter(|_| !opening.is_empty());
         let shown = at(opens).filter(|at| !last.up_to(*at).is_blank());
         if let Some(at) = at(next).or(shown) {
-            *last = last.up_to(at);
+            **last = last.up_to(at);
         }
     }
     // The token ends a turn whatever white space follows it.
     let eos = Glue::from(sampler.template.eos());
-    let mut lasts: Vec<&mut Glue> = paths.iter_mut().filter_map(|path| path.glue.last_mut()).collect();
-    if !eos.is_blank() && lasts.iter().all(|last| last.trim_end().strip_suffix(&eos).is_some()) {
+    if !eos.is_blank() && lasts.iter().all(|last| last.trim_end().ends_with(&eos)) {
         let spaces = |last: &Glue| last.chars().count() - last.trim_end().chars().count();
         if lasts.iter().any(|last| spaces(last) != spaces(lasts[0])) {
             lasts.iter_mut().for_each(|last| **last = last.trim_end());
         }
     }
     let end = edges::cut_end(&mut paths)?;
-    let spacing = paths.iter().flat_map(|path| &path.parts).find_map(|part| part.spacing).unwrap_or_default();
+    let parts = || paths.iter().flat_map(|path| &path.parts);
+    let mut spacing = parts().find_map(|part| part.spacing).unwrap_or_default();
     // What a template does not write itself has the white space of who calls.
-    let theirs = spacing == Spacing::COMPACT && !sampler.template.caps().object_arguments;
-    let spacing = if theirs { Spacing::Free } else { spacing };
-    let sorts_names = paths.iter().flat_map(|path| &path.parts).any(|part| part.is_sorted);
+    if spacing == Spacing::COMPACT && !sampler.template.caps().object_arguments {
+        spacing = Spacing::Free;
+    }
+    let sorts_names = parts().any(|part| part.is_sorted);
     let leaves_out_null = paths.iter().any(|path| path.leaves_out_null);
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;
     let behind = calls.behind_one_text(&paths, &end);
@@ -554,8 +569,10 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
         calls.add_nested(|| nested::learn(sampler, &behind));
     }
     let Texts { single_quotes, raw_lines, .. } = texts;
-    let turn = TurnFormat { reasoning, edges, calls: calls.forms, end, ..TurnFormat::default() };
-    let mut turn = TurnFormat { single_quotes, raw_lines, spacing, sorts_names, leaves_out_null, ..turn };
+    let (calls, rest) = (calls.forms, TurnFormat::default());
+    let mut turn = TurnFormat {
+        reasoning, edges, calls, end, single_quotes, raw_lines, spacing, sorts_names, leaves_out_null, ..rest
+    };
     prefix::join(&mut turn);
     Some(turn)
 }
@@ -573,25 +590,17 @@ fn shape(thinks: bool, speaks: bool, calls: &[&[ValueKind]]) -> Sample {
 
 /// Turns with and without reasoning and content, with zero to three calls, with and without arguments.
 fn shapes(most_calls: usize) -> Vec<Sample> {
-    let mut shapes = vec![
-        Sample { checked: true, ..shape(true, true, &[TWO]) },
-        shape(true, true, &[]),
-        shape(true, true, &[ONE, TWO]),
-        shape(true, false, &[TWO]),
-        shape(true, false, &[NONE]),
-        shape(true, false, &[ONE, TWO]),
-        shape(false, true, &[]),
-        shape(false, true, &[TWO]),
-        shape(false, true, &[NONE]),
-        shape(false, true, &[ONE, TWO]),
-        shape(false, false, &[ONE]),
-        shape(false, false, &[TWO]),
-        shape(false, false, &[NONE]),
-        shape(false, false, &[TWO, ONE]),
-        shape(false, false, &[TWO, ONE, TWO]),
-        shape(false, false, &[ONE, NONE, ONE]),
+    let calls: [(_, _, &[&[&[ValueKind]]]); 4] = [
+        (true, true, &[&[TWO], &[], &[ONE, TWO]]),
+        (true, false, &[&[TWO], &[NONE], &[ONE, TWO]]),
+        (false, true, &[&[], &[TWO], &[NONE], &[ONE, TWO]]),
+        (false, false, &[&[ONE], &[TWO], &[NONE], &[TWO, ONE], &[TWO, ONE, TWO], &[ONE, NONE, ONE]]),
     ];
-    shapes.retain(|shape| shape.calls.len() <= most_calls);
+    let shapes = calls.into_iter().flat_map(|(thinks, speaks, calls)| {
+        calls.iter().filter(|calls| calls.len() <= most_calls).map(move |calls| shape(thinks, speaks, calls))
+    });
+    let mut shapes: Vec<Sample> = shapes.collect();
+    shapes[0].checked = true;
     shapes
 }
 
@@ -599,52 +608,46 @@ fn shapes(most_calls: usize) -> Vec<Sample> {
 /// with several of them, and those to take instead if that one shows nothing.
 fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {
     let sample = |calls: Vec<SampleCall>| Sample { calls, checked: true, ..Sample::default() };
+    let alone = |kinds: &[ValueKind]| sample(vec![Words::default().call(kinds)]);
     let kinds = &ValueKind::ALL[1..];
-    let mut words = Words::default();
-    let every = words.call(&[kinds, ONE].concat());
-    let followed = kinds.iter().map(|kind| sample(vec![Words::default().call(&[*kind, ValueKind::Text])]));
-    let mut samples = vec![(sample(vec![every]), followed.collect::<Vec<_>>())];
+    let followed = kinds.iter().map(|kind| alone(&[*kind, ValueKind::Text]));
+    let mut samples = vec![(alone(&[kinds, ONE].concat()), followed.collect())];
     // One JSON value may hold any others.
     if !one_by_one {
         return samples;
     }
-    let last = |kind: &ValueKind| sample(vec![Words::default().call(&[*kind])]);
     for kinds in kinds.chunks(if parallel { 3 } else { 1 }) {
         let mut words = Words::default();
         let together = sample(kinds.iter().map(|kind| words.call(&[*kind])).collect());
-        let apart = if parallel { kinds.iter().map(last).collect() } else { Vec::new() };
+        let apart = kinds.iter().filter(|_| parallel).map(|kind| alone(&[*kind])).collect();
         samples.push((together, apart));
     }
     let mut words = Words::default();
-    for kinds in [TWO, ONE] {
-        samples.push((sample(vec![words.special(kinds)]), Vec::new()));
-    }
+    samples.extend([TWO, ONE].map(|kinds| (sample(vec![words.special(kinds)]), Vec::new())));
     samples
 }
 
 /// Finds out whether arguments are written one by one, and how a text with quotes, a backslash and a line break is written.
 fn texts(sampler: &Sampler) -> Texts {
-    let turn = |call: SampleCall| {
-        let sample = Sample { calls: vec![call], checked: true, ..Sample::default() };
-        sampler.turn(&sample).map(|turn| (turn, sample))
-    };
+    let one = |call: SampleCall| Sample { calls: vec![call], checked: true, ..Sample::default() };
     let mut texts = Texts::default();
-    if let Some((turn, _)) = turn(Words::default().special(ONE)) {
-        let span = sampler.marks.next(&turn, 0);
-        let quoted = span.as_ref().and_then(|span| literal::read(turn.get(span.start.checked_sub(1)?..)?));
+    if let Some(turn) = sampler.turn(&one(Words::default().special(ONE)))
+        && let Some(span) = sampler.marks.next(&turn, 0)
+    {
+        let quoted = span.start.checked_sub(1).and_then(|quote| literal::read(turn.get(quote..)?));
         let marked = sampler.marks.mark(SPECIAL);
-        texts.single_quotes = span.as_ref().is_some_and(|span| turn[..span.start].ends_with('\''));
-        let span = span.map_or("", |span| &turn[span]);
+        texts.single_quotes = turn[..span.start].ends_with('\'');
+        let span = &turn[span];
         if !span.is_empty() && span != marked && quoted.is_some_and(|(text, _)| text == marked) {
             texts.encoding = Encoding::Quoted;
             texts.raw_lines = span.contains('\n');
         }
     }
-    match turn(Words::default().call(ONE)) {
-        Some((turn, sample)) => {
-            let walk = walk(&turn, &sample, sampler, texts);
-            let is_key = |part: &parts::Found| part.token == parts::Token::Key;
-            texts.one_by_one = walk.is_some_and(|walk| walk.parts.iter().any(is_key));
+    let sample = one(Words::default().call(ONE));
+    match sampler.turn(&sample) {
+        Some(turn) => {
+            let parts = walk(&turn, &sample, sampler, texts).map_or_else(Vec::new, |walk| walk.parts);
+            texts.one_by_one = parts.iter().any(|part| part.token == parts::Token::Key);
         }
         None => texts.unreadable = sampler.turn(&shape(false, false, &[ONE])).is_some(),
     }

@@ -28,22 +28,18 @@ struct Shown {
 /// behind the value of a call's only argument.
 pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
     let see = |value: Value, named: bool| shown(sampler, behind, &value, named);
-    let numbers = || NUMBERS.map(Value::from);
     let mut found = Nested::default();
     let mut slots = Vec::new();
-    let kinds = [(ValueKind::Text, WORDS.map(Value::from)), (ValueKind::Integer, numbers())];
-    let arrays = kinds.each_ref().map(|(kind, [a, b])| Some((*kind, see(json!([a, b]), false)?)));
-    let objects =
-        kinds.each_ref().map(|(kind, [a, b])| Some((*kind, see(json!({(NAMES[0]): a, (NAMES[1]): b}), true)?)));
-    let [a, b] = numbers();
+    let ([s, t], [a, b], [m, n, o, p]) = (WORDS, NUMBERS, NAMES);
+    let arrays = [see(json!([s, t]), false), see(json!([a, b]), false)];
+    let objects = [see(json!({m: s, n: t}), true), see(json!({m: a, n: b}), true)];
     if let [Some(texts), Some(integers)] = arrays {
-        let inner = see(json!([[a], [b]]), false);
-        let (array, slot) = container([texts, integers], inner, false)?;
+        let (array, slot) = container([texts, integers], see(json!([[a], [b]]), false), false)?;
         found.array = Some(array);
         slots.push((ValueKind::Array, slot));
     }
     if let [Some(texts), Some(integers)] = objects {
-        let inner = see(json!({(NAMES[0]): {(NAMES[2]): a}, (NAMES[1]): {(NAMES[3]): b}}), true);
+        let inner = see(json!({m: {o: a}, n: {p: b}}), true);
         let (object, slot) = container([texts, integers], inner, true)?;
         found.object = Some(object);
         slots.push((ValueKind::Object, slot));
@@ -54,7 +50,7 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
             container.slots.iter().find(|(kind, _)| *kind == ValueKind::Integer).map(|(_, s)| s.clone())
         };
         let (item, member) = (leaf(array)?, leaf(object)?);
-        if let Some(seen) = see(json!([{(NAMES[0]): a}, {(NAMES[1]): b}]), true) {
+        if let Some(seen) = see(json!([{m: a}, {n: b}]), true) {
             // The names are where the leaves of other arrays are.
             let open = seen.before.strip_prefix(&slots[0].1.open.and(&array.open));
             let close = open.as_ref().and_then(|open| {
@@ -66,19 +62,22 @@ pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(Va
                 array.slots.push((ValueKind::Object, slot));
             }
         }
-        if let Some(seen) = see(json!({(NAMES[0]): [a], (NAMES[1]): [b]}), true) {
+        if let Some(seen) = see(json!({m: [a], n: [b]}), true) {
             let open = seen.opens.strip_suffix(&array.open.and(&item.open));
             let close = seen.between.strip_prefix(&item.close.and(&array.close));
             let close = close.and_then(|close| close.strip_suffix(&object.next));
             if let (Some(open), Some(close)) = (open, close) {
-                object
-                    .slots
-                    .push((ValueKind::Array, Slot { open, close, encoding: Encoding::Nested, ..Slot::default() }));
+                object.slots.push((ValueKind::Array, nested(open, close)));
             }
         }
     }
     found.array.iter_mut().chain(&mut found.object).for_each(Container::split_each);
     (!slots.is_empty()).then_some((found, slots))
+}
+
+/// The form of an array or object in the template's notation.
+fn nested(open: Glue, close: Glue) -> Slot {
+    Slot { open, close, encoding: Encoding::Nested, ..Slot::default() }
 }
 
 impl Container {
@@ -91,12 +90,7 @@ impl Container {
         for slot in within.chain([argument]) {
             (slot.open, slot.close) = (slot.open.and(&rest.0), rest.1.and(&slot.close));
         }
-        let slot = Slot {
-            open: open.strip_suffix(&own.0)?,
-            close: close.strip_prefix(&own.1)?,
-            encoding: Encoding::Nested,
-            ..Slot::default()
-        };
+        let slot = nested(open.strip_suffix(&own.0)?, close.strip_prefix(&own.1)?);
         (self.open, self.close) = own;
         Some(slot)
     }
@@ -113,25 +107,25 @@ impl Container {
 
 /// Learns an array or object from one with texts, one with numbers, and a nested one. Also returns the form of an argument
 /// that is one.
-fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
+fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
     // The glue in front of the first leaf or of the first name.
     let outer = match named {
-        true => seen[0].1.before.clone(),
-        false => Glue::common_start(seen.iter().map(|(_, shown)| &shown.before)),
+        true => seen[0].before.clone(),
+        false => Glue::common_start(seen.iter().map(|shown| &shown.before)),
     };
     let mut container = Container::default();
     let mut closes = Glue::default();
-    for (index, (kind, shown)) in seen.iter().enumerate() {
+    for (kind, shown) in [ValueKind::Text, ValueKind::Integer].into_iter().zip(&seen) {
         let open = if named { shown.opens.clone() } else { shown.before.strip_prefix(&outer)? };
         let between = if named { shown.between.clone() } else { shown.between.strip_suffix(&open)? };
         let close = Glue::common_start([&between, &shown.after]);
         let (next, end) = (between.strip_prefix(&close)?, shown.after.strip_prefix(&close)?);
-        if index == 0 {
+        if kind == ValueKind::Text {
             (container.next, closes) = (next, end);
         } else if (&container.next, &closes) != (&next, &end) {
             return None;
         }
-        container.slots.push((*kind, Slot { open, close, ..Slot::default() }));
+        container.slots.push((kind, Slot { open, close, ..Slot::default() }));
     }
     let (_, leaf) = container.slots.last()?.clone();
     // `outer` is the opening of the argument and of the array; the glue in front of the inner array has the latter alone.
@@ -143,32 +137,16 @@ fn container(seen: [(ValueKind, Shown); 2], inner: Option<Shown>, named: bool) -
         let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
         let own = Glue::shared_end(&outer, &open);
         let end = Glue::common_start([&closes, &after]);
-        let slot = Slot {
-            open: open.strip_suffix(&own)?,
-            close: after.strip_prefix(&end)?,
-            encoding: Encoding::Nested,
-            ..Slot::default()
-        };
+        let slot = nested(open.strip_suffix(&own)?, after.strip_prefix(&end)?);
         Some((own, end, slot))
     });
-    let kind = if named { ValueKind::Object } else { ValueKind::Array };
-    let argument = match split {
-        Some((own, end, slot)) => {
-            let argument = Slot {
-                open: outer.strip_suffix(&own)?,
-                close: closes.strip_prefix(&end)?,
-                encoding: Encoding::Nested,
-                ..Slot::default()
-            };
-            (container.open, container.close) = (own, end);
-            container.slots.push((kind, slot));
-            argument
-        }
-        None => {
-            (container.open, container.close) = (outer, closes);
-            Slot { encoding: Encoding::Nested, ..Slot::default() }
-        }
+    let Some((own, end, slot)) = split else {
+        (container.open, container.close) = (outer, closes);
+        return Some((container, nested(Glue::default(), Glue::default())));
     };
+    let argument = nested(outer.strip_suffix(&own)?, closes.strip_prefix(&end)?);
+    (container.open, container.close) = (own, end);
+    container.slots.push((if named { ValueKind::Object } else { ValueKind::Array }, slot));
     Some((container, argument))
 }
 
@@ -186,16 +164,15 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
         Some((gap, at))
     };
     let (mut gaps, mut keys) = (Vec::new(), vec![key]);
-    let mut leaves = leaves(value, Vec::new());
     let mut end = 0;
-    for (names, leaf) in &mut leaves {
-        for name in names.iter().filter(|name| !keys.contains(name)).copied().collect::<Vec<&str>>() {
-            gaps.push(find(name)?.0);
-            keys.push(name);
-        }
-        let text = match leaf {
-            Value::String(text) => sampler.marks.mark(text),
-            other => other.to_string(),
+    for part in parts(value) {
+        let text = match part {
+            Part::Name(name) => {
+                keys.push(name);
+                name.to_owned()
+            }
+            Part::Leaf(Value::String(text)) => sampler.marks.mark(text),
+            Part::Leaf(other) => other.to_string(),
         };
         let (gap, found) = find(&text)?;
         gaps.push(gap);
@@ -225,18 +202,18 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
 /// Placeholder for any of the names while glue is made.
 const NAMES_ECHO: &str = "eqwubla";
 
-/// The leaves of a value, each with the path of names to it.
-fn leaves<'v>(value: &'v Value, names: Vec<&'v str>) -> Vec<(Vec<&'v str>, &'v Value)> {
+enum Part<'v> {
+    Name(&'v str),
+    Leaf(&'v Value),
+}
+
+/// The names and leaves of a value, as they are written.
+fn parts(value: &Value) -> Vec<Part<'_>> {
     match value {
-        Value::Array(items) => items.iter().flat_map(|item| leaves(item, names.clone())).collect(),
+        Value::Array(items) => items.iter().flat_map(parts).collect(),
         Value::Object(members) => {
-            let each = |(name, value): (&'v String, &'v Value)| {
-                let mut names = names.clone();
-                names.push(name);
-                leaves(value, names)
-            };
-            members.iter().flat_map(each).collect()
+            members.iter().flat_map(|(name, value)| [vec![Part::Name(name)], parts(value)]).flatten().collect()
         }
-        leaf => vec![(names, leaf)],
+        leaf => vec![Part::Leaf(leaf)],
     }
 }

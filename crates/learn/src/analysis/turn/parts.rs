@@ -156,21 +156,19 @@ impl Finder<'_> {
         let at = from + self.turn[from..].find(name)?;
         let id =
             self.turn[from..].find(&self.ids[index]).map(|start| from + start..from + start + self.ids[index].len());
-        let named = id.clone().filter(|id| id.contains(&at));
-        let mut end = match named.clone() {
-            Some(id) => self.add(Token::NamedId, Some(index), id),
-            None => self.add(Token::Name, Some(index), at..at + name.len()),
+        let mut end = match id {
+            Some(id) if id.contains(&at) => self.add(Token::NamedId, Some(index), id),
+            id => {
+                let end = self.add(Token::Name, Some(index), at..at + name.len());
+                id.map_or(end, |id| end.max(self.add(Token::Id, Some(index), id)))
+            }
         };
-        if let Some(id) = id.filter(|_| named.is_none()) {
-            end = end.max(self.add(Token::Id, Some(index), id));
-        }
         // An empty object may belong to any call: it follows the name, unless all arguments are before it.
+        let all = call.object();
         let object = match call.arguments.is_empty() {
             _ if self.texts.one_by_one => None,
-            true => {
-                self.object(&call.object(), at + name.len(), next).or_else(|| self.object(&call.object(), from, at))
-            }
-            false => self.object(&call.object(), from, next),
+            true => self.object(&all, at + name.len(), next).or_else(|| self.object(&all, from, at)),
+            false => self.object(&all, from, next),
         };
         if let Some((span, quoted)) = object {
             return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));
@@ -200,18 +198,17 @@ impl Finder<'_> {
         let marked = self.marks.mark_all(arguments);
         let starts = self.turn[from..].match_indices(['{', '"', '\'']).map(|(at, _)| from + at);
         // The words of a later call differ, but an empty object may belong to any call.
-        let starts =
-            starts.take_while(|at| *at < next || marked.as_object().is_some_and(|members| !members.is_empty()));
-        // Objects in Python's notation are split member by member.
-        let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok();
+        let starts = starts.take_while(|at| *at < next || marked != json!({}));
+        let json = |text: &str| serde_json::from_str::<Value>(text).ok();
         for at in starts.take(VALUE_STARTS) {
             let Some((value, length)) = literal::read(&self.turn[at..]) else { continue };
-            if value == marked && is_json(&self.turn[at..at + length]) {
-                return Some((at..at + length, false));
+            let span = at..at + length;
+            // Objects in Python's notation are split member by member.
+            if value == marked && json(&self.turn[span.clone()]).is_some() {
+                return Some((span, false));
             }
-            let quoted = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-            if quoted.is_some_and(|value| value == marked) {
-                return Some((at..at + length, true));
+            if value.as_str().and_then(json).is_some_and(|value| value == marked) {
+                return Some((span, true));
             }
         }
         None
@@ -221,21 +218,16 @@ impl Finder<'_> {
     fn value(&self, value: &Value, from: usize, limit: usize) -> Option<Range<usize>> {
         let region = &self.turn[from..limit];
         let within = |at: usize, length: usize| from + at..from + at + length;
-        if value.is_string() {
-            let marked = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
-            return match self.texts.encoding {
-                Encoding::Raw | Encoding::Nested | Encoding::Python | Encoding::Lowercase => {
-                    let as_it_is = self.turn[marked.clone()] == self.marks.mark(value.as_str().unwrap_or_default());
-                    as_it_is.then_some(marked)
-                }
-                Encoding::Quoted => {
-                    let start = marked.start.checked_sub(1)?;
-                    let (text, length) = literal::read(self.turn.get(start..)?)?;
-                    (text == self.marks.mark_all(value)).then_some(start..start + length)
-                }
-            };
-        }
         let marked = self.marks.mark_all(value);
+        if value.is_string() {
+            let span = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
+            if self.texts.encoding != Encoding::Quoted {
+                return Some(span.clone()).filter(|_| self.turn[span] == marked);
+            }
+            let start = span.start.checked_sub(1)?;
+            let (text, length) = literal::read(self.turn.get(start..)?)?;
+            return (text == marked).then_some(start..start + length);
+        }
         if value.is_array() || value.is_object() {
             let starts = region.match_indices(['[', '{']).map(|(at, _)| at);
             return starts.take(VALUE_STARTS).find_map(|at| {

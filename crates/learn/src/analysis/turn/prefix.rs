@@ -2,7 +2,7 @@
 //! what is in front of it, because what follows differs; it belongs to the marker behind it.
 
 use super::glue::Glue;
-use super::{CallPiece, Container, Encoding, Members, Slot, SlotKind, TurnFormat, ValueKind};
+use super::{CallPiece, Container, Encoding, Slot, SlotKind, TurnFormat, ValueKind};
 
 /// Moves such a text to the markers behind it.
 pub(super) fn join(turn: &mut TurnFormat) {
@@ -50,10 +50,9 @@ fn begin(glue: &mut Glue, prefix: &Glue) {
 
 /// What all values and all calls end with, if raw texts are also followed by it.
 fn shared(turn: &TurnFormat) -> Option<Glue> {
-    let members = || turn.calls.iter().flat_map(|form| &form.pieces).filter_map(CallPiece::members);
-    let slots = || members().flat_map(|members: &Members| &members.slots);
-    let text = slots().find(|(kind, slot)| *kind == ValueKind::Text && slot.encoding == Encoding::Raw)?;
+    let slots = || turn.members().flat_map(|members| &members.slots);
+    let (_, text) = slots().find(|(kind, slot)| *kind == ValueKind::Text && slot.encoding == Encoding::Raw)?;
     let closes = turn.calls.iter().map(|form| &form.close).chain(slots().map(|(_, slot)| &slot.close));
-    let prefix = Glue::shared_text(closes);
-    (!prefix.is_blank() && prefix.is_literal() && text.1.close.strip_prefix(&prefix).is_some()).then_some(prefix)
+    let prefix = Glue::from(Glue::same_end(closes));
+    (!prefix.is_blank() && prefix.is_literal() && text.close.strip_prefix(&prefix).is_some()).then_some(prefix)
 }

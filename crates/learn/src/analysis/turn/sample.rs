@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::markup::Markup;
+use super::super::markup::first_marker;
 use super::{Glue, ValueKind};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
@@ -52,6 +52,13 @@ pub(in crate::analysis) struct Sample {
     /// Whether to check that the marks do not change the render, unless [`Sampler::is_plain`]: once for each kind of text at
     /// each place is enough.
     pub checked: bool,
+}
+
+impl Sample {
+    /// A turn of content alone.
+    pub fn reply() -> Sample {
+        Sample { speaks: true, ..Sample::default() }
+    }
 }
 
 /// A call of a sample.
@@ -121,11 +128,9 @@ impl Words {
 pub(in crate::analysis) fn tools() -> Value {
     let schema = |kind: ValueKind| match kind {
         ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
-        ValueKind::Integer => json!({"type": "integer", "description": "One"}),
-        ValueKind::Number => json!({"type": "number", "description": "One"}),
-        ValueKind::Boolean => json!({"type": "boolean", "description": "One"}),
         ValueKind::Array => json!({"type": "array", "items": {"type": "string"}, "description": "One"}),
         ValueKind::Object => json!({"type": "object", "properties": {}, "description": "One"}),
+        _ => json!({"type": kind, "description": "One"}),
     };
     let properties: Map<String, Value> = KEYS.iter().map(|(kind, keys)| (keys[0].to_owned(), schema(*kind))).collect();
     let parameters = json!({"type": "object", "properties": properties, "required": []});
@@ -210,11 +215,13 @@ impl<'t> Sampler<'t> {
             sampler.seen.take();
         }
         // A switch for this answer alone is none of the turn's.
-        let turn = sampler.behind(&Sample { speaks: true, ..Sample::default() });
+        let turn = sampler.behind(&Sample::reply());
         let reply = sampler.marks.mark(REPLY);
-        let head = turn.as_deref().and_then(|turn| turn.split_once(&*reply)).map_or("", |(head, _)| head);
-        let at = sampler.opening.rfind(head).filter(|_| !head.trim().is_empty());
-        if let Some(at) = at.filter(|at| !sampler.opening[..*at].trim().is_empty()) {
+        if let Some((head, _)) = turn.as_deref().and_then(|turn| turn.split_once(&*reply))
+            && !head.trim().is_empty()
+            && let Some(at) = sampler.opening.rfind(head)
+            && !sampler.opening[..at].trim().is_empty()
+        {
             sampler.opening.drain(..at);
         }
         Some(sampler)
@@ -227,15 +234,14 @@ impl<'t> Sampler<'t> {
         if tail.trim().is_empty() || tail.contains(QUESTION) {
             return None;
         }
-        let speaks = Sample { speaks: true, ..Sample::default() };
-        let reply = self.render(vec![self.message(&speaks, false)], false)?;
+        let reply = self.plain(&Sample::reply())?;
         let in_history = self.history(REPLY)?.contains(&format!("{REPLY}{tail}"));
         (reply.ends_with(tail) && !in_history).then(|| tail.to_owned())
     }
 
     /// What opens a further question, if turns show their calls only in front of one.
     fn opens_further(&self) -> Option<String> {
-        let (speaks, reply) = (Sample { speaks: true, ..Sample::default() }, self.marks.mark(REPLY));
+        let reply = self.marks.mark(REPLY);
         let calls = Sample { calls: vec![SampleCall::default()], ..Sample::default() };
         let has_calls = |sampler: &Self| sampler.behind(&calls).is_some_and(|turn| turn.contains(SampleCall::name(0)));
         if !self.writes_calls || has_calls(self) {
@@ -243,18 +249,19 @@ impl<'t> Sampler<'t> {
         }
         let followed =
             |opens: &str| Sampler { further: Some(opens.to_owned()), seen: RefCell::default(), ..self.clone() };
-        let [last, turn] = [self.behind(&speaks)?, followed("").behind(&speaks)?];
+        let [last, turn] = [self.behind(&Sample::reply())?, followed("").behind(&Sample::reply())?];
         let opens = turn.split_once(&*reply)?.1.strip_prefix(last.split_once(&*reply)?.1)?;
         has_calls(&followed(opens)).then(|| opens.to_owned())
     }
 
     fn shows_reasoning(&self) -> bool {
         let answers = [(true, Vec::new()), (false, vec![SampleCall::default()])];
-        let mut samples =
-            answers.into_iter().map(|(speaks, calls)| Sample { thinks: true, speaks, calls, checked: false });
-        // If the template prints the list of parts itself, the render contains the keys of the parts.
-        let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
-        samples.any(|sample| self.behind(&sample).is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn)))
+        answers.into_iter().any(|(speaks, calls)| {
+            let turn = self.behind(&Sample { thinks: true, speaks, calls, checked: false });
+            // If the template prints the list of parts itself, the render contains the keys of the parts.
+            let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
+            turn.is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn))
+        })
     }
 
     /// Whether the marks change nothing in a turn with every kind of text.
@@ -263,9 +270,13 @@ impl<'t> Sampler<'t> {
             let kinds = [ValueKind::Text, ValueKind::Array, ValueKind::Object];
             let calls = if self.writes_calls { vec![Words::default().special(&kinds)] } else { Vec::new() };
             let all = Sample { thinks: self.reasoning.is_some(), speaks: true, calls, checked: false };
-            let renders = [true, false].map(|marked| self.render(vec![self.message(&all, marked)], false));
-            matches!(renders, [Some(marked), Some(plain)] if self.marks.strip(&marked) == plain)
+            self.is_same(&all, self.marked(&all).as_deref())
         })
+    }
+
+    /// Whether the marks change nothing in this render of a sample.
+    fn is_same(&self, sample: &Sample, marked: Option<&str>) -> bool {
+        self.plain(sample).is_some_and(|plain| marked.is_some_and(|marked| self.marks.strip(marked) == plain))
     }
 
     /// The turn with marked values, from the end of the prompt on. Returns `None` if the template rejects it, writes it
@@ -281,7 +292,7 @@ impl<'t> Sampler<'t> {
         let rest = self.opening[shared..].trim();
         let thought = self.marks.mark(THOUGHT);
         let closes = || behind.split_once(&thought).is_some_and(|(_, after)| after.trim_start().starts_with(rest));
-        let contradicts = sample.thinks && !rest.is_empty() && (Markup::new(rest).first_marker().is_some() || closes());
+        let contradicts = sample.thinks && !rest.is_empty() && (first_marker(rest).is_some() || closes());
         (!contradicts).then(|| behind[shared..].to_owned())
     }
 
@@ -303,32 +314,23 @@ impl<'t> Sampler<'t> {
     }
 
     fn render_turn(&self, sample: &Sample) -> Option<String> {
-        let marked = self.render(vec![self.message(sample, true)], false)?;
-        let is_plain = || {
-            self.render(vec![self.message(sample, false)], false)
-                .is_some_and(|plain| self.marks.strip(&marked) == plain)
-        };
-        if sample.checked && !self.is_plain() && !is_plain() {
+        let marked = self.marked(sample)?;
+        if sample.checked && !self.is_plain() && !self.is_same(sample, Some(&marked)) {
             return None;
         }
         let marked = self.marks.unescaped(&marked);
-        let behind = marked.strip_prefix(&*self.bare).or_else(|| self.behind_question(&marked));
-        let behind = behind.or_else(|| self.in_front_of_white_space(&marked));
+        let behind = marked.strip_prefix(&*self.bare);
+        // A template may write the tools in front of the last message, so that what precedes the question differs.
+        let behind_question = || {
+            let (_, behind) = self.bare.rsplit_once(QUESTION)?;
+            marked.rsplit_once(QUESTION)?.1.strip_prefix(behind)
+        };
+        // The render may end with the white space that the conversation so far ends with.
+        let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
+        let in_front = || marked.strip_prefix(before)?.strip_suffix(white_space);
+        let behind = behind.or_else(behind_question).or_else(in_front);
         let behind = behind.or_else(|| self.in_front_of_instruction(&marked))?;
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
-    }
-
-    /// The turn behind the question. A template may write the tools in front of the last message, so that what precedes the
-    /// question differs.
-    fn behind_question<'r>(&self, marked: &'r str) -> Option<&'r str> {
-        let (_, behind) = self.bare.rsplit_once(QUESTION)?;
-        marked.rsplit_once(QUESTION)?.1.strip_prefix(behind)
-    }
-
-    /// The turn in a render that ends with the white space that the conversation so far ends with.
-    fn in_front_of_white_space<'r>(&self, marked: &'r str) -> Option<&'r str> {
-        let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
-        marked.strip_prefix(before)?.strip_suffix(white_space)
     }
 
     /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
@@ -351,12 +353,20 @@ impl<'t> Sampler<'t> {
         self.render(vec![self.message(sample, false)], false)
     }
 
+    fn marked(&self, sample: &Sample) -> Option<String> {
+        self.render(vec![self.message(sample, true)], false)
+    }
+
     /// A conversation without tools and with thinking on, of these messages; the first is the user's.
     pub fn dialogue(&self, texts: &[&str]) -> Option<String> {
-        let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
-        let content = |text: &str| self.template.caps().content(text);
-        let messages = texts.iter().enumerate().map(|(at, text)| json!({"role": role(at), "content": content(text)}));
+        let roles = ["user", "assistant"].iter().cycle();
+        let messages = roles.zip(texts).map(|(role, text)| self.said(role, text));
         render(self.template, messages.collect(), &Arc::default(), true, false)
+    }
+
+    /// A message of plain text.
+    fn said(&self, role: &str, text: &str) -> Value {
+        json!({"role": role, "content": self.template.caps().content(text)})
     }
 
     /// The prompt with thinking switched the other way.
@@ -366,16 +376,14 @@ impl<'t> Sampler<'t> {
 
     /// A conversation with an assistant's message that has this content, and a further question.
     pub fn history(&self, content: &str) -> Option<String> {
-        let caps = self.template.caps();
-        let message = |role: &str, text: &str| json!({"role": role, "content": caps.content(text)});
-        self.render(vec![message("assistant", content), message("user", QUESTION)], false)
+        self.render(vec![self.said("assistant", content), self.said("user", QUESTION)], false)
     }
 
-    fn render(&self, answer: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
-        let user = |text: &str| json!({"role": "user", "content": self.template.caps().content(text)});
-        let further = self.further.as_ref().filter(|_| answer.len() == 1);
-        let messages = [user(QUESTION)].into_iter().chain(answer).chain(further.map(|_| user(FURTHER)));
-        let mut text = render(self.template, messages.collect(), &self.tools, self.thinking, add_generation_prompt)?;
+    fn render(&self, mut messages: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
+        let further = self.further.as_ref().filter(|_| messages.len() == 1);
+        messages.insert(0, self.said("user", QUESTION));
+        messages.extend(further.map(|_| self.said("user", FURTHER)));
+        let mut text = render(self.template, messages.into(), &self.tools, self.thinking, add_generation_prompt)?;
         if let Some(opens) = further {
             text.truncate(text.rfind(FURTHER)?);
             text.truncate(text.strip_suffix(&**opens)?.len());
@@ -390,29 +398,29 @@ impl<'t> Sampler<'t> {
         let text = |text: &str| if marked { self.marks.mark(text) } else { text.to_owned() };
         let content = if sample.speaks { text(REPLY) } else { String::new() };
         let thought = || json!({"type": "thinking", "thinking": text(THOUGHT)});
-        let in_part = sample.thinks && self.reasoning == Some(ReasoningIn::Part);
-        let content = match in_part || caps.wants_parts() {
-            true => {
+        let reasoning = self.reasoning.as_ref().filter(|_| sample.thinks);
+        let in_part = reasoning == Some(&ReasoningIn::Part);
+        let content = match reasoning {
+            _ if in_part || caps.wants_parts() => {
                 let said = (sample.speaks || !in_part).then(|| text_part(&content));
                 in_part.then(thought).into_iter().chain(said).collect()
             }
-            false if sample.thinks && self.reasoning == Some(ReasoningIn::Blocks) => blocks(&text(THOUGHT), &content),
-            false => json!(content),
+            Some(ReasoningIn::Blocks) => blocks(&text(THOUGHT), &content),
+            _ => json!(content),
         };
         let mut message = json!({"role": "assistant", "content": content});
-        match &self.reasoning {
-            Some(ReasoningIn::Usual) if sample.thinks => message[REASONING[0]] = text(THOUGHT).into(),
-            Some(ReasoningIn::Field(name)) if sample.thinks => message[&**name] = text(THOUGHT).into(),
+        match reasoning {
+            Some(ReasoningIn::Usual) => message[REASONING[0]] = text(THOUGHT).into(),
+            Some(ReasoningIn::Field(name)) => message[&**name] = text(THOUGHT).into(),
             _ => {}
         }
-        let calls = sample.calls.iter().enumerate().map(|(index, call)| {
-            let arguments = call.object();
-            let arguments = if marked { self.marks.mark_all(&arguments) } else { arguments };
-            let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
-            let function = json!({"name": SampleCall::name(index), "arguments": arguments});
-            json!({"type": "function", "function": function, "id": SampleCall::id(self.template, index)})
-        });
         if !sample.calls.is_empty() {
+            let calls = sample.calls.iter().enumerate().map(|(index, call)| {
+                let arguments = if marked { self.marks.mark_all(&call.object()) } else { call.object() };
+                let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
+                let function = json!({"name": SampleCall::name(index), "arguments": arguments});
+                json!({"type": "function", "function": function, "id": SampleCall::id(self.template, index)})
+            });
             message["tool_calls"] = calls.collect();
         }
         caps.complete(&mut message);

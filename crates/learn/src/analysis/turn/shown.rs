@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallForm, CallPiece, Container, Delimiters, Encoding, Glue, Slot, SlotKind, TurnFormat, ValueKind};
+use super::{CallPiece, Container, Encoding, Glue, Slot, SlotKind, TurnFormat, ValueKind};
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. What differs from turn to turn
@@ -10,12 +10,12 @@ impl TurnFormat {
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows = Vec::new();
         let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
-        let Delimiters { user, assistant } = &self.delimiters;
-        for (role, opening) in [("user", user), ("assistant", assistant), ("opening", &self.opening)] {
-            if role == "opening" || !opening.is_empty() {
+        for (role, opening) in [("user", &self.delimiters.user), ("assistant", &self.delimiters.assistant)] {
+            if !opening.is_empty() {
                 row(role, opening.clone());
             }
         }
+        row("opening", self.opening.clone());
         if let Some(reasoning) = &self.reasoning {
             row("reasoning", format!("{}…{}", reasoning.open.shown(), reasoning.close.shown()));
         }
@@ -26,15 +26,15 @@ impl TurnFormat {
             let pieces: String = form.pieces.iter().map(piece_line).collect();
             row("call", pieces + &form.close.shown());
         }
-        if let Some(members) = self.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members) {
+        if let Some(members) = self.members().next() {
             for (kind, shown) in &members.slots {
                 row(&format!("argument: {}", kind.name()), slot("‹key›", shown));
             }
-            let nested = [("array", &members.nested.array), ("object", &members.nested.object)];
-            for (name, container) in
-                nested.into_iter().filter_map(|(name, container)| Some((name, container.as_ref()?)))
-            {
-                row(name, inside(container, if name == "object" { "‹key›" } else { "" }));
+            if let Some(array) = &members.nested.array {
+                row("array", inside(array, ""));
+            }
+            if let Some(object) = &members.nested.object {
+                row("object", inside(object, "‹key›"));
             }
         }
         row("end", self.end.shown());
@@ -50,9 +50,7 @@ impl TurnFormat {
             lines.push(("reasoning", format!("{}‹reasoning›{}", open.shown(), reasoning.close.shown())));
         }
         // The last of several ways to begin a content is that of one that ends the turn.
-        let glue = |from: SlotKind, to: SlotKind| {
-            self.edges.iter().rfind(|edge| edge.from == from && edge.to == to).map(|edge| &edge.glue)
-        };
+        let glue = |from, to| self.glues([from], to).next_back();
         let begins =
             |to| [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter().find_map(|from| glue(from, to));
         let ends = |from| glue(from, SlotKind::End).map(Glue::shown).unwrap_or_default();
@@ -60,18 +58,14 @@ impl TurnFormat {
             lines.push(("content", format!("{}‹content›{}", open.shown(), ends(SlotKind::Content))));
         }
         let (open, _) = self.call_frame();
-        let Some(outer) = begins(SlotKind::Call).map(|first| first.strip_suffix(&open).unwrap_or_default()) else {
-            return lines;
-        };
-        let more =
-            glue(SlotKind::Call, SlotKind::Call).map(|glue| glue.strip_suffix(&open).unwrap_or_default().shown());
-        let more = more.map(|between| format!("({between}…)*")).unwrap_or_default();
-        let has_arguments = |form: &&CallForm| form.pieces.iter().any(CallPiece::holds_arguments);
-        let all = self.calls.iter().any(|form| has_arguments(&form));
-        for form in self.calls.iter().filter(|form| !all || has_arguments(form)) {
+        let Some(first) = begins(SlotKind::Call) else { return lines };
+        let outer = |glue: &Glue| glue.strip_suffix(&open).unwrap_or_default().shown();
+        let more = glue(SlotKind::Call, SlotKind::Call).map_or_else(String::new, |glue| format!("({}…)*", outer(glue)));
+        let has_none = self.pieces().all(|piece| !piece.holds_arguments());
+        for form in self.calls.iter().filter(|form| has_none || form.pieces.iter().any(CallPiece::holds_arguments)) {
             let pieces: String = form.pieces.iter().map(piece_line).collect();
-            let call = [outer.shown(), open.shown(), pieces, form.close.shown(), more.clone(), ends(SlotKind::Call)];
-            lines.push(("call", call.concat()));
+            let call = [&outer(first), &open.shown(), &pieces, &form.close.shown(), &more, &ends(SlotKind::Call)];
+            lines.push(("call", call.map(String::as_str).concat()));
         }
         lines
     }
@@ -98,8 +92,7 @@ fn piece_line(piece: &CallPiece) -> String {
         CallPiece::Arguments { quoted: false } => "‹arguments›".to_owned(),
         CallPiece::Arguments { quoted: true } => "\"‹arguments›\"".to_owned(),
         CallPiece::Members(members) => {
-            let text = members.slots.iter().find(|(kind, _)| *kind == ValueKind::Text).or(members.slots.first());
-            let Some((_, slot)) = text else { return members.first.shown() };
+            let Some(slot) = members.shown_slot() else { return members.first.shown() };
             let quote = if slot.encoding == Encoding::Quoted { "\"" } else { "" };
             let (open, close) = (slot.open.shown(), slot.close.shown());
             let member = format!("{}‹key›{open}{quote}‹value›{quote}{close}", slot.before.shown());

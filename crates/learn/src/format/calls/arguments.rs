@@ -55,7 +55,7 @@ impl Members {
     pub(in crate::format) fn name_close(&self) -> Option<&str> {
         let open = &self.slots.first()?.1.open;
         let close = &open.head()[..open.marker_spans().first()?.end];
-        (is_marker(close.trim()) && is_marker(self.next.head().trim())).then_some(close)
+        (is_marker(close.trim()) && is_marker(self.next.core())).then_some(close)
     }
 }
 
@@ -110,7 +110,7 @@ impl Arguments<'_> {
         let python = self.members.is_python();
         let after = (known && (python || self.members.slots.iter().any(quoted))).then(|| self.after());
         let enclosing =
-            self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.head().trim());
+            self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.core());
         let values = Values {
             p,
             tool: self.tool,
@@ -224,15 +224,15 @@ impl Arguments<'_> {
         let text = |names: &[String]| {
             let end = end.as_deref();
             // What ends it without its marker: in a grammar what opens any argument, the section's end, and markers with other white space.
-            let core = Some(marker.head().trim()).filter(|core| core.len() < marker.head().len());
-            let opens = Some(self.members.next.head().trim()).filter(|_| !names.is_empty());
+            let core = Some(marker.core()).filter(|core| core.len() < marker.head().len());
+            let opens = Some(self.members.next.core()).filter(|_| !names.is_empty());
             let ends = end.into_iter().flat_map(spaced);
             let section = wrapper.map(|(wrapper, _)| wrapper.trim());
             let others = opens.into_iter().chain(core).chain(section).map(SmolStr::new).chain(ends).collect();
             // A call without an end of its own ends with the last value.
             let behind = self.close.is_some_and(Glue::is_blank).then_some(self.behind);
             let opens = [self.close, Some(&self.members.next)].into_iter().flatten().filter(|glue| is_strong(glue));
-            let opens: Vec<&str> = opens.map(|glue| glue.head().trim()).collect();
+            let opens: Vec<&str> = opens.map(|glue| glue.core()).collect();
             let ends = TextEnd { marker: marker.head(), next: &next, behind, opens: &opens, names, end, wrapper };
             p.excluding_all(p.parsed(|| p.arg_text_up_to(&ends)), [marker.head()], others)
         };

@@ -42,7 +42,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
             // Without a marker, several words in front of it are enough.
             None => {
                 let words = glue.head().find(['[', '{']).map(|at| glue.up_to(at));
-                let words = words.filter(|words| words.head().trim().contains(char::is_whitespace));
+                let words = words.filter(|words| words.core().contains(char::is_whitespace));
                 text::heads(words.as_ref().unwrap_or(glue))
             }
         };
@@ -320,15 +320,14 @@ impl Call<'_> {
         let p = self.p;
         let mut forms = self.turn.calls.iter().filter_map(|form| form.pieces.split_last());
         let is_last = forms.any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
-        let edges = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call && !edge.glue.is_blank());
-        let ends = edges.map(|edge| p.glue(&edge.glue)).chain([p.end()]);
+        let ends = self.turn.behind_calls().filter(|glue| !glue.is_blank()).map(|glue| p.glue(glue)).chain([p.end()]);
         is_last.then(|| p.and(p.after_space(p.choice(ends))))
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
     fn section_end(&self) -> Option<&str> {
-        let mut ends = self.turn.edges.iter().filter(|edge| (edge.from, edge.to) == (SlotKind::Call, SlotKind::End));
-        ends.find_map(|edge| self.p.first_tag(&edge.glue).filter(|end| is_marker(end)))
+        let mut ends = self.turn.glues([SlotKind::Call], SlotKind::End);
+        ends.find_map(|glue| self.p.first_tag(glue).filter(|end| is_marker(end)))
     }
 
     /// That end.
@@ -368,7 +367,7 @@ impl Call<'_> {
                 parts.push(p.or(written, BEFORE_ARGUMENTS, |way| way(self, first)));
             }
             None => {
-                let members = self.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
+                let members = self.turn.members().next();
                 let extra = self.extra_ends(members);
                 let written = glue(p, first, Some(self.tool), "");
                 return p.sequence([extra, p.tool_close(p.or(written, NO_ARGUMENTS, |way| way(self)))]);
@@ -404,7 +403,7 @@ impl Call<'_> {
     /// Whether this ends a JSON object that further members may be in.
     fn is_brace(&self, close: &Glue) -> bool {
         let rest = close.head().trim_start().strip_prefix('}').filter(|_| self.p.mends);
-        let behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| edge.glue.head());
+        let behind = self.turn.behind_calls().map(Glue::head);
         rest.is_some_and(|rest| behind.chain([rest]).all(|text| !text.trim_start().starts_with('}')))
     }
 

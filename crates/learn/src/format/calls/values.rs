@@ -480,7 +480,7 @@ impl Values<'_> {
             let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker(ends))]));
             p.sequence([member.written(p, text, "text", Notation::Text), close])
         };
-        let none = || (Glue::default(), p.choice([]));
+        let none = || (Glue::default(), p.never());
         self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(none)
     }
 }

@@ -9,7 +9,7 @@ use super::host::Host;
 use super::prompt::{Prompt, PromptInput};
 use super::writing::{Dialect, Tolerances, Writing};
 use crate::analysis::Layout;
-use crate::analysis::turn::{Edge, Reasoning, TurnFormat};
+use crate::analysis::turn::{Edge, Reasoning, TurnFormat, reason_like_prompt};
 use chatparse_base::Result;
 use serde::Deserialize;
 
@@ -49,7 +49,7 @@ impl Family {
     pub fn writing(&'static self, mut turn: TurnFormat) -> Writing {
         if let (Some([start, close]), None) = (&self.reasoning, &turn.reasoning) {
             turn.reasoning = Some(Reasoning { shown: true, ..Reasoning::behind(&turn.opening, start, close) });
-            turn.reason_like_prompt(close);
+            reason_like_prompt(&mut turn.edges, close);
         }
         turn.edges.extend(self.edges.iter().cloned());
         patches::apply(&self.patch, &mut turn);

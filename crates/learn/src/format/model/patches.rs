@@ -47,8 +47,8 @@ fn arguments_in_one_tag(turn: &mut TurnFormat) {
 /// Tags are rendered on lines of their own, but the model writes them without line breaks.
 fn tags_without_lines(turn: &mut TurnFormat) {
     if let Some(reasoning) = &mut turn.reasoning {
-        reasoning.open = Glue::from(reasoning.open.head().trim());
-        reasoning.close = Glue::from(reasoning.close.head().trim());
+        reasoning.open = Glue::from(reasoning.open.core());
+        reasoning.close = Glue::from(reasoning.close.core());
     }
     for edge in turn.edges.iter_mut().filter(|edge| edge.from == SlotKind::Reasoning) {
         edge.glue = edge.glue.trim_start();

@@ -107,7 +107,7 @@ fn name_in_end(all: &Arguments) -> Way {
     let listed = unlisted_name(p, &all.tool.name, &SchemaRef::from(p.parameters(all.tool)));
     let name = p.whole(Tag::ArgName, p.listed_name(&listed));
     let written = |text: &str| p.glue(&text.into());
-    let front = [p.space(), p.optional(p.marker(prefix)), p.not(written(all.members.next.head().trim()))];
+    let front = [p.space(), p.optional(p.marker(prefix)), p.not(written(all.members.next.core()))];
     let text = p.whole(Tag::Unnamed, p.until_marker([end, end.strip_prefix(prefix).unwrap_or(end)]));
     let end = [text, written(end), name, p.marker(rest), p.arg_close(p.empty())];
     Some(p.atomic(p.sequence(front.into_iter().chain(end))))
@@ -120,7 +120,7 @@ fn python_comma(p: &FormatBuilder, members: &Members) -> Way {
 
 /// A comma after the last argument.
 fn comma_after_last_argument(p: &FormatBuilder, members: &Members) -> Way {
-    let listed = members.is_python() || members.next.head().trim() == ",";
+    let listed = members.is_python() || members.next.core() == ",";
     listed.then(|| p.optional(p.sequence([p.literal(","), p.space()])))
 }
 

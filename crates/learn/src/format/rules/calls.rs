@@ -247,7 +247,7 @@ fn before_section_end(call: &Call) -> Way {
 /// The end of all calls ends a name without arguments.
 fn section_ends_name(call: &Call, quote: Option<char>) -> Way {
     let (p, end) = (call.p, before_section_end(call).filter(|_| quote.is_none())?);
-    let members = call.turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members);
+    let members = call.turn.members().next();
     Some(p.sequence([p.space(), call.extra_ends(members), end]))
 }
 
@@ -296,16 +296,16 @@ fn arguments_as_object(call: &Call, before: &Glue) -> Way {
 /// The end of an argument without its beginning.
 fn argument_closed_again(call: &Call, members: &Members) -> Way {
     let end = Glue::common_start(members.slots.iter().map(|(_, slot)| &slot.close));
-    let end = end.head().trim();
+    let end = end.core();
     let mut others = [&call.turn.calls[0].close, call.wrapper_close].into_iter();
-    let closes = others.any(|other| other.head().trim().starts_with(end));
+    let closes = others.any(|other| other.core().starts_with(end));
     (is_marker(end) && !closes).then(|| call.p.many(call.p.marker(end)))
 }
 
 /// A tag around all arguments that the template does not have.
 fn tag_around_arguments(call: &Call, members: &Members) -> Way {
     let tags = ["arguments", "parameters"].into_iter().flat_map(|name| [format!("<{name}>"), format!("</{name}>")]);
-    members.next.head().trim().starts_with('<').then(|| call.p.many(call.p.any_of(tags)))
+    members.next.core().starts_with('<').then(|| call.p.many(call.p.any_of(tags)))
 }
 
 /// More members of a call after its arguments.
@@ -321,7 +321,7 @@ fn section_ends_call(call: &Call) -> Way {
 /// The call is a member of another object, with more members.
 fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
     let p = call.p;
-    let applies = end.is_brace && end.close.head().trim() != "}";
+    let applies = end.is_brace && end.close.core() != "}";
     let behind = || p.members_behind(&keys(call.turn, call.open));
     applies.then(|| p.sequence([p.space(), p.literal("}"), p.space(), behind(), close]))
 }
@@ -329,13 +329,13 @@ fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
 /// The marker that ends the call without the brace before it.
 fn brace_left_out(call: &Call, end: &End, _: ExprId) -> Way {
     let (p, rest) = (call.p, end.close.without_start(end.first_mark().start));
-    let applies = !end.is_json && end.ends_arguments() && is_marker(rest.head().trim());
+    let applies = !end.is_json && end.ends_arguments() && is_marker(rest.core());
     applies.then(|| p.after_space(glue(p, &rest, Some(call.tool), "")))
 }
 
 /// The end of an object whose member the call is.
 fn object_around_call(p: &FormatBuilder, end: &End) -> Way {
-    (end.is_brace && end.close.head().trim() == "}").then(|| p.optional(p.atomic(p.outer_end())))
+    (end.is_brace && end.close.core() == "}").then(|| p.optional(p.atomic(p.outer_end())))
 }
 
 /// What closes the wrapper closes the call.
@@ -349,7 +349,7 @@ fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
 fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
     let p = call.p;
     let open = Some(call.open).filter(|open| is_strong(open) && open.is_literal())?;
-    Some(p.and(p.after_space(p.marker(open.head().trim()))))
+    Some(p.and(p.after_space(p.marker(open.core()))))
 }
 
 /// The end of all calls closes the call.
@@ -383,7 +383,7 @@ fn wrapper_end_left_out(call: &Call) -> Way {
 
 /// The marker that closes the wrapper, once more.
 fn wrapper_closed_again(p: &FormatBuilder, close: &Glue) -> Way {
-    let close = close.head().trim();
+    let close = close.core();
     is_marker(close).then(|| p.many(p.marker(close)))
 }
 
@@ -402,7 +402,7 @@ pub fn tag_prefix(turn: &TurnFormat) -> Option<&str> {
     let open = turn.before_calls().min_by_key(|glue| glue.head().len())?;
     let text = open.head().trim_start();
     let (at, _) = text.match_indices('<').find(|(at, _)| text[at + 1..].starts_with(char::is_alphabetic))?;
-    let members = turn.calls.iter().flat_map(|form| &form.pieces).find_map(CallPiece::members)?;
+    let members = turn.members().next()?;
     let end = &members.slots.first()?.1.close;
     let tags = [open, &members.first, end, &members.next, end, &turn.calls[0].close].map(Glue::head).concat();
     (!tags.replace(&text[..=at], "").replace(&text[..at], "").contains('<')).then_some(&text[..at])
@@ -413,7 +413,7 @@ pub fn first_tags(p: &FormatBuilder, turn: &TurnFormat) -> Option<ExprId> {
     let members = turn.calls.iter().filter(|_| !p.prefix.is_empty()).flat_map(|form| &form.pieces);
     let members = members.filter_map(CallPiece::members).next()?;
     let written = |text: &Glue| p.glue(text);
-    let word = coverage::word(p, 1, coverage::WORD);
+    let word = coverage::any_word(p);
     let argument = p.sequence([written(&members.next), word, written(&members.slots.first()?.1.open)]);
     Some(p.choice([argument, written(&turn.calls[0].close)]))
 }

@@ -86,7 +86,7 @@ fn unknown_header(turn: &Harmony) -> Way {
     let channel = p.sequence([turn.token(CHANNEL), channel]);
     let name = p.repeat(p.none_of(&[('\0', ' '), ('<', '<')]), 1, Some(MARKER_WORD_CHARS));
     let to = p.sequence([p.and(turn.recipient()), p.marker(" to="), p.tag(hidden, name)]);
-    let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')]);
+    let word = coverage::name(p);
     let typed = p.sequence([p.space(), turn.token(CONSTRAIN), word]);
     let work = [
         p.sequence([to, p.optional(channel), turn.content_type()]),

@@ -243,5 +243,5 @@ fn python_number(p: &FormatBuilder, _: ExprId) -> Way {
 /// Any attribute of a tag.
 pub fn attribute(p: &FormatBuilder) -> ExprId {
     let value = coverage::word(p, 0, coverage::WORD);
-    p.sequence([p.space(), coverage::word(p, 1, coverage::WORD), p.literal("=\""), value, p.literal("\"")])
+    p.sequence([p.space(), coverage::any_word(p), p.literal("=\""), value, p.literal("\"")])
 }

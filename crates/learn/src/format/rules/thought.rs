@@ -73,7 +73,7 @@ fn thought_again(p: &FormatBuilder, again: ExprId, block: ExprId) -> Way {
 
 /// The end of reasoning, if it identifies one.
 fn closer(thought: &Thought) -> Option<&str> {
-    Some(thought.close.head().trim()).filter(|_| is_strong(&thought.close))
+    Some(thought.close.core()).filter(|_| is_strong(&thought.close))
 }
 
 /// The end of reasoning, once more.
@@ -111,7 +111,7 @@ fn thought_end_alone(writer: &Writer, thought: &Thought) -> Way {
 
 /// The end of reasoning after content, without its beginning.
 fn late_end_alone(writer: &Writer, thought: &Thought) -> Way {
-    Some(writer.p.marker(thought.close.head().trim()))
+    Some(writer.p.marker(thought.close.core()))
 }
 
 /// What opens calls ends reasoning that is content.

@@ -81,10 +81,10 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
     let (call, rest) = writer.before_first_call().iter().find_map(|call| Some((call, open.strip_prefix(call)?)))?;
     let marker = rest.first_marker().filter(|marker| !rest.head().starts_with(marker))?;
     let calls = p.glue(&between.strip_prefix(&marker.into())?);
-    let known = writer.edges(&[SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
-    let known = known.map(|edge| p.glue(&edge.glue));
-    let known = p.choice(known.chain(writer.thought.and_then(|thought| writer.reasoning_again(thought))));
-    let name = writer.thought_text(coverage::word(p, 1, coverage::WORD));
+    let known = writer.turn.glues([SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
+    let thought = writer.thought.and_then(|thought| writer.reasoning_again(thought));
+    let known = p.choice(known.map(|open| p.glue(open)).chain(thought));
+    let name = writer.thought_text(coverage::any_word(p));
     let name = p.choice([p.literal("commentary"), p.sequence([p.separator(p.empty()), name])]);
     let header = [p.glue(call), name, p.marker(marker), p.not(calls)];
     Some(p.sequence([p.not(known), p.atomic(p.sequence(header))]))
@@ -93,12 +93,12 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
 /// More content in messages of their own, and reasoning between.
 fn text_again(writer: &Writer, text: ExprId) -> Way {
     let p = writer.p;
-    Some(p.many(p.choice([writer.message(text)?].into_iter().chain(writer.late_reasoning()))))
+    Some(p.many(p.choice([Some(writer.message(text)?), writer.late_reasoning()])))
 }
 
 /// A token that ends outputs, at the end of this one, is no text.
 fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
-    let (p, own) = (writer.p, writer.turn.end.head().trim());
+    let (p, own) = (writer.p, writer.turn.end.core());
     let tokens = writer.tolerances.ends.iter().map(String::as_str).chain([own]).filter(|token| !token.is_empty());
     let text = writer.text(ends.iter().cloned().chain(tokens.clone().map(str::to_owned)).collect());
     let token = p.any_of(tokens);
@@ -140,9 +140,9 @@ fn inner_call(writer: &Writer) -> Way {
 /// A comma after the last call of a list.
 fn comma_after_last_call(writer: &Writer) -> Way {
     let (p, python) = (writer.p, writer.turn.calls_are_python());
-    let listed =
-        writer.edges(&[SlotKind::Call], SlotKind::Call).any(|edge| edge.glue.head().trim_start().starts_with(','));
-    let ends = writer.edges(&[SlotKind::Call], SlotKind::End).flat_map(|edge| heads(&edge.glue));
+    let mut between = writer.turn.glues([SlotKind::Call], SlotKind::Call);
+    let listed = between.any(|glue| glue.head().trim_start().starts_with(','));
+    let ends = writer.turn.glues([SlotKind::Call], SlotKind::End).flat_map(heads);
     let ends = p.any_of(ends.chain(python.then(|| "]".to_owned())));
     let comma = p.sequence([p.space(), p.literal(","), p.and(p.after_space(ends))]);
     (listed || python).then(|| p.optional(comma))
@@ -151,17 +151,16 @@ fn comma_after_last_call(writer: &Writer) -> Way {
 /// A further call after a comma, where the template writes Python's calls without one.
 fn call_after_comma(writer: &Writer) -> Way {
     let p = writer.p;
-    let listed = writer.edges(&[SlotKind::Call], SlotKind::Call).any(|edge| edge.glue.head().trim() == ",");
+    let listed = writer.turn.glues([SlotKind::Call], SlotKind::Call).any(|glue| glue.core() == ",");
     let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
     (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
 }
 
 /// Calls in a thought that is still open: the rest of the thought, and text after it.
 fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
-    let (p, close) = (writer.p, writer.thought?.close.head().trim());
+    let (p, close) = (writer.p, writer.thought?.close.core());
     writer.turn.reasoning.as_ref().filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
-    let behind = writer.turn.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| &edge.glue);
-    let ends = behind.chain([&writer.turn.end]).flat_map(heads).chain([close.to_owned()]);
+    let ends = writer.turn.behind_calls().chain([&writer.turn.end]).flat_map(heads).chain([close.to_owned()]);
     let ends = ends.chain(writer.marks_of_calls().iter().cloned());
     let rest = p.atomic(p.sequence([p.reasoning(p.until_marker(ends)), p.marker(close)]));
     Some(p.optional(p.sequence([rest, end_after_late_thought(writer, &writer.marks_of_end())?])))
@@ -197,7 +196,7 @@ fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
 fn calls_in_brackets(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let p = writer.p;
     let list = [p.glue(open), p.literal("["), calls, p.literal("]")];
-    let list = [p.space(), p.spaced(list), p.markup_ends(), writer.close(&[SlotKind::Call])];
+    let list = [p.space(), p.spaced(list), p.markup_ends(), writer.close(SlotKind::Call)];
     let applies = writer.turn.calls_are_python() && !open.head().trim_end().ends_with('[');
     applies.then(|| p.some(p.sequence(list)))
 }
