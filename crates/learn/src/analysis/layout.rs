@@ -190,9 +190,7 @@ impl<'t> View<'t> {
     fn tagged<'f>(&self, form: &CallForm, first: &'f str, marks: &mut Vec<String>) -> (&'f str, &'f str) {
         let own = match self.turn.glues([SlotKind::Call], SlotKind::Call).next() {
             Some(next) => trim_start(common_end(first, next.head())),
-            None => {
-                &first[if let [section, _, ..] = *markers(first) { section.spaced } else { 0 }..]
-            }
+            None => &first[if let [section, _, ..] = *markers(first) { section.spaced } else { 0 }..],
         };
         let section_start = first.strip_suffix(own).unwrap_or_default();
         let (per_call_start, before_name) = match markers(own).first() {
@@ -237,8 +235,6 @@ fn around_arguments(members: &Members) -> [&str; 6] {
     [&first[..first.len() - prefix.len()], prefix, &open[..at], separator, &open[at..], close]
 }
 
-
-
 /// The texts of glue, without what differs from call to call; calls are counted from 0.
 fn texts(glue: &Glue) -> String {
     let text = |piece| match piece {
@@ -248,8 +244,6 @@ fn texts(glue: &Glue) -> String {
     };
     glue.pieces().map(text).collect()
 }
-
-
 
 /// The text up to the end of its first marker; all of it if it has none.
 fn through_first_marker(text: &str) -> &str {

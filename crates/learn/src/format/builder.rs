@@ -228,9 +228,10 @@ impl FormatBuilder {
 
     /// A name as the model writes it.
     pub fn written<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        match self.entities && name.contains(['&', '"']) {
-            true => name.replace('&', "&amp;").replace('"', "&quot;").into(),
-            false => name.into(),
+        if self.entities && name.contains(['&', '"']) {
+            name.replace('&', "&amp;").replace('"', "&quot;").into()
+        } else {
+            name.into()
         }
     }
 
@@ -631,22 +632,23 @@ impl FormatBuilder {
         let (number, mut common) = (self.late.rule(), None);
         let calls = tools.iter().enumerate().map(|(place, tool)| {
             let name = &*tool.name;
-            let late = self.late.is_part(place, name).then(|| match self.late.is_named(name) {
-                // What calls have in common that differ in their names and the numbers of their parts.
-                true => {
+            let late = self.late.is_part(place, name).then(|| {
+                if self.late.is_named(name) {
                     let any = || of(place, &Tool::new(Expr::NAME, "", Value::Null));
                     common = common.or_else(|| self.late.unless_full(place, any));
                     common
+                } else {
+                    self.late.unless_full(place, || of(place, tool))
                 }
-                false => self.late.unless_full(place, || of(place, tool)),
             });
             let call = late.flatten().unwrap_or_else(|| of(place, tool));
             if self.late.is_of_grammar() {
                 self.late.note(number, call);
             }
-            match self.late.is_linked() && !name.is_empty() {
-                true => self.builder.named(call, name, place as u32, number),
-                false => self.rule(rule_name(name, number), call),
+            if self.late.is_linked() && !name.is_empty() {
+                self.builder.named(call, name, place as u32, number)
+            } else {
+                self.rule(rule_name(name, number), call)
             }
         });
         self.choice(calls)

@@ -104,8 +104,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-
-
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
     pub(super) fn begin(&self) -> &'static [SlotKind] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
@@ -320,14 +318,15 @@ impl<'a> Writer<'a> {
         let apart =
             tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
-        let between = self.turn.glues([SlotKind::Call], SlotKind::Call).map(|glue| match apart {
-            true => {
+        let between = self.turn.glues([SlotKind::Call], SlotKind::Call).map(|glue| {
+            if apart {
                 let (outer, close) = (outer(glue), behind_json(p, wrapper_close, None));
                 // This white space is not JSON's.
                 let (space, open) = split_space(&outer);
                 p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
+            } else {
+                p.glue(&wrapper_close.and(&outer(glue)))
             }
-            false => p.glue(&wrapper_close.and(&outer(glue))),
         });
         let between: Vec<ExprId> = between.collect();
         let following = |call: &str| between.iter().map(|between| p.sequence([*between, p.reference(call)])).collect();
@@ -411,9 +410,10 @@ impl<'a> Writer<'a> {
         if self.bare_open().is_some() {
             // A dialect is known by its marker.
             let open = if p.dialect.is_some() { p.empty() } else { p.and(self.announced_call()) };
-            let calls = match self.tolerances.bare_calls {
-                true => constrained(Glue::default(), p.empty()),
-                false => p.sequence([rest, again]),
+            let calls = if self.tolerances.bare_calls {
+                constrained(Glue::default(), p.empty())
+            } else {
+                p.sequence([rest, again])
             };
             let bare = p.sequence([p.space(), open, self.near_section(), calls]);
             ways.push((false, p.only_read(!self.tolerances.bare_calls, bare)));
@@ -498,9 +498,8 @@ impl<'a> Writer<'a> {
     /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
     fn spelled_end(&self) -> ExprId {
         let p = self.p;
-        let optional = |end: &Glue, more: ExprId| match end.is_blank() {
-            true => more,
-            false => p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more])),
+        let optional = |end: &Glue, more: ExprId| {
+            if end.is_blank() { more } else { p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more])) }
         };
         let (before, last) = self.turn.end.before_last_marker();
         let token = optional(&last, p.empty());

@@ -59,9 +59,10 @@ impl Writer<'_> {
         let close = p.glue(&thought.close);
         let close = p.or(close, SHOWN_THOUGHT_CLOSE, |way| way(p, marks));
         let block = |open: ExprId| p.content(p.sequence([open, text, close]));
-        Some(match thought.open.is_empty() {
-            true => block(p.literal(opened)),
-            false => p.sequence([p.literal(opened), p.optional(block(p.glue(&thought.open)))]),
+        Some(if thought.open.is_empty() {
+            block(p.literal(opened))
+        } else {
+            p.sequence([p.literal(opened), p.optional(block(p.glue(&thought.open)))])
         })
     }
 

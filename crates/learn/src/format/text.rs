@@ -112,18 +112,14 @@ impl Writer<'_> {
             marks.extend(spaces.iter().map(|space| SmolStr::from([space, &*mark].concat())));
         }
         let stop = |call: ExprId| p.choice([call, p.any_of(stops.iter().cloned()), cut]);
-        let text = match freely {
-            true => {
-                let calls = behind_thoughts(self.announced_call());
-                wrappers::text_before_calls(p, &marks, stop(self.announced_call()), calls)
-            }
-            // To llama.cpp a token directly behind other text is a part of that, and so is all behind it.
-            false => {
-                let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
-                let stop = stop(p.sequence([apart, self.announced_call()]));
-                let more = p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]));
-                p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
-            }
+        let text = if freely {
+            let calls = behind_thoughts(self.announced_call());
+            wrappers::text_before_calls(p, &marks, stop(self.announced_call()), calls)
+        } else {
+            let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
+            let stop = stop(p.sequence([apart, self.announced_call()]));
+            let more = p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]));
+            p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
         };
         let text = p.tolerated(text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
@@ -151,8 +147,6 @@ impl Writer<'_> {
         }
         ways
     }
-
-
 
     /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
     /// was cut off.
@@ -272,9 +266,7 @@ impl Writer<'_> {
         let late = self
             .thought
             .filter(|thought| (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning());
-        ends.extend(
-            late.into_iter().flat_map(|thought| [&thought.start, thought.close.core()].map(str::to_owned)),
-        );
+        ends.extend(late.into_iter().flat_map(|thought| [&thought.start, thought.close.core()].map(str::to_owned)));
         let marked = !self.tolerances.calls_from.is_empty() || self.before_first_call().iter().all(is_strong);
         let text = match stops.is_empty() || marked {
             true => self.text(ends.clone()),
@@ -329,10 +321,10 @@ impl Writer<'_> {
             marked.iter().map(|open| p.sequence([self.content_open(open), marked_text, more])).collect();
         let mut spaces: Vec<&str> = blank.into_iter().map(Glue::head).collect();
         spaces.dedup();
-        match spaces.is_empty() {
-            // Without its marker.
-            true => ways.extend([p.tolerated(text), p.empty()]),
-            false => ways.push(p.sequence([any_space(p, &spaces), text])),
+        if spaces.is_empty() {
+            ways.extend([p.tolerated(text), p.empty()])
+        } else {
+            ways.push(p.sequence([any_space(p, &spaces), text]))
         }
         ways.push(self.nothing());
         p.choice(ways)

@@ -65,8 +65,7 @@ impl Thought {
 /// What the end of a prompt has of a message: `tail` is the assistant's turn, which begins with `opening`.
 pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> Option<Begun> {
     let thought = Thought::of(turn, layout, opening);
-    let (start, close) =
-        thought.as_ref().map_or(("", ""), |thought| (thought.start.trim(), thought.close.core()));
+    let (start, close) = thought.as_ref().map_or(("", ""), |thought| (thought.start.trim(), thought.close.core()));
     let text = |from: usize| from + tail[from..].len() - tail[from..].trim_start().len();
     let marked = tail.rfind(start).filter(|_| !start.is_empty()).map(|at| at + start.len());
     let at_once = thought.as_ref().filter(|thought| thought.open.is_empty()).map(|_| opening.len());

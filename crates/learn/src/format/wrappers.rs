@@ -168,9 +168,10 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
     let half = if closes { between("<|", ">") } else { p.never() };
     let token = p.choice([between("<|", "|>"), half, between("<｜", "｜>"), between("<tool▁", ">")]);
     let opens = p.after_space(p.one_of(&[('{', '{'), ('[', '[')]));
-    match closes {
-        true => p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")]),
-        false => p.choice([token, in_brackets(p, "[")]),
+    if closes {
+        p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")])
+    } else {
+        p.choice([token, in_brackets(p, "[")])
     }
 }
 

@@ -42,10 +42,7 @@ pub(super) fn ways(pattern: &str, place: &str) -> Result<Vec<Vec<Part>>> {
     }
     let mut reader = Reader { pattern, at: 0, place, depth: 0 };
     let ways = reader.choice()?;
-    match reader.at < pattern.len() {
-        true => Err(reader.wrong("a bracket that nothing opens")),
-        false => Ok(ways),
-    }
+    if reader.at < pattern.len() { Err(reader.wrong("a bracket that nothing opens")) } else { Ok(ways) }
 }
 
 struct Reader<'p> {
@@ -159,9 +156,10 @@ impl Reader<'_> {
             }
             '[' | '.' => {
                 let end = if c == '.' { 1 } else { self.class() };
-                match self.rest()[end..].starts_with(['*', '+']) {
-                    true => self.at += end,
-                    false => return Err(self.wrong("a character of several is read only if it is repeated")),
+                if self.rest()[end..].starts_with(['*', '+']) {
+                    self.at += end
+                } else {
+                    return Err(self.wrong("a character of several is read only if it is repeated"));
                 }
                 one(Part::Any)
             }
@@ -208,10 +206,7 @@ impl Reader<'_> {
         }
         let inside = self.choice()?;
         self.depth -= 1;
-        match self.skip(")") {
-            true => Ok(inside),
-            false => Err(self.wrong("a group has no end")),
-        }
+        if self.skip(")") { Ok(inside) } else { Err(self.wrong("a group has no end")) }
     }
 
     /// Goes on behind the group that begins at `start`.

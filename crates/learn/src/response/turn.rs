@@ -417,9 +417,10 @@ impl Head {
                 head.pieces.push(CallPiece::Glue(head.text.as_str().into()));
             }
         }
-        match shape.captured && !head.pieces.iter().any(CallPiece::is_name) {
-            true => Err(wrong(place, "a way to begin a call has no name")),
-            false => Ok(head),
+        if shape.captured && !head.pieces.iter().any(CallPiece::is_name) {
+            Err(wrong(place, "a way to begin a call has no name"))
+        } else {
+            Ok(head)
         }
     }
 }

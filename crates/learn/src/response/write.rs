@@ -103,18 +103,19 @@ impl Turn<'_> {
         let found =
             again.and_then(|again| Some((opening.strip_suffix(again)?.trim_end().to_owned(), again.to_owned())));
         let Some((before, again)) = found.filter(|(before, _)| !before.is_empty() || self.engine.looks()) else {
-            return match opening.is_empty() {
-                true => Anchor::Pattern(self.engine.end().into()),
-                false => Anchor::Texts(vec![opening]),
+            return if opening.is_empty() {
+                Anchor::Pattern(self.engine.end().into())
+            } else {
+                Anchor::Texts(vec![opening])
             };
         };
         for edge in self.edges.iter_mut().filter(|edge| edge.from == SlotKind::Prompt) {
             edge.glue = Glue::from(&*again).and(&edge.glue);
         }
-        match before.is_empty() {
-            // Nothing in front of it shows where it begins.
-            true => Anchor::Pattern(format!(r"(?={}\s*\Z)", text(&again))),
-            false => Anchor::Texts(vec![before]),
+        if before.is_empty() {
+            Anchor::Pattern(format!(r"(?={}\s*\Z)", text(&again)))
+        } else {
+            Anchor::Texts(vec![before])
         }
     }
 

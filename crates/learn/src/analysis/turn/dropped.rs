@@ -63,8 +63,6 @@ pub fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
     }
 }
 
-
-
 /// The empty block of thoughts that the source names, and the one after it in the same line, which is for the content.
 fn named(source: &str) -> Vec<(&str, &str)> {
     for line in source.lines() {
@@ -83,8 +81,6 @@ fn named(source: &str) -> Vec<(&str, &str)> {
     }
     Vec::new()
 }
-
-
 
 impl Reasoning {
     /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened or closed it.

@@ -336,9 +336,10 @@ fn with_counter(text: &str, number: usize) -> String {
         let inside = |c: char| c.is_alphanumeric() || c == '_' || SIGNS.contains(&c);
         let alone = !before.ends_with(inside) && !after.starts_with(inside);
         out.push_str(before);
-        match alone {
-            true => out.push(COUNTER),
-            false => out.push_str(&digits),
+        if alone {
+            out.push(COUNTER)
+        } else {
+            out.push_str(&digits)
         }
         rest = after;
     }

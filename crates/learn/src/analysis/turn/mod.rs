@@ -146,8 +146,6 @@ pub struct CallForm {
     pub close: Glue,
 }
 
-
-
 /// A piece of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -571,7 +569,16 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let Texts { single_quotes, raw_lines, .. } = texts;
     let (calls, rest) = (calls.forms, TurnFormat::default());
     let mut turn = TurnFormat {
-        reasoning, edges, calls, end, single_quotes, raw_lines, spacing, sorts_names, leaves_out_null, ..rest
+        reasoning,
+        edges,
+        calls,
+        end,
+        single_quotes,
+        raw_lines,
+        spacing,
+        sorts_names,
+        leaves_out_null,
+        ..rest
     };
     prefix::join(&mut turn);
     Some(turn)

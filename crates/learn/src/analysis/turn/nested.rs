@@ -109,10 +109,7 @@ impl Container {
 /// that is one.
 fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
     // The glue in front of the first leaf or of the first name.
-    let outer = match named {
-        true => seen[0].before.clone(),
-        false => Glue::common_start(seen.iter().map(|shown| &shown.before)),
-    };
+    let outer = if named { seen[0].before.clone() } else { Glue::common_start(seen.iter().map(|shown| &shown.before)) };
     let mut container = Container::default();
     let mut closes = Glue::default();
     for (kind, shown) in [ValueKind::Text, ValueKind::Integer].into_iter().zip(&seen) {
@@ -130,10 +127,8 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
     let (_, leaf) = container.slots.last()?.clone();
     // `outer` is the opening of the argument and of the array; the glue in front of the inner array has the latter alone.
     let split = inner.and_then(|inner| {
-        let open = match named {
-            true => inner.opens.clone(),
-            false => inner.before.strip_prefix(&outer)?.strip_suffix(&leaf.open)?,
-        };
+        let open =
+            if named { inner.opens.clone() } else { inner.before.strip_prefix(&outer)?.strip_suffix(&leaf.open)? };
         let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
         let own = Glue::shared_end(&outer, &open);
         let end = Glue::common_start([&closes, &after]);

@@ -8,9 +8,10 @@ use chatparse_base::limits::STORED_PARTS;
 /// Reads a list of parts.
 pub(super) fn parts<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let parts = Vec::deserialize(from)?;
-    match parts.len() <= STORED_PARTS {
-        true => Ok(parts),
-        false => Err(D::Error::custom(format!("more than {STORED_PARTS} parts"))),
+    if parts.len() <= STORED_PARTS {
+        Ok(parts)
+    } else {
+        Err(D::Error::custom(format!("more than {STORED_PARTS} parts")))
     }
 }
 

@@ -109,8 +109,7 @@ impl Arguments<'_> {
         let known = !FormatBuilder::is_any(member.name);
         let python = self.members.is_python();
         let after = (known && (python || self.members.slots.iter().any(quoted))).then(|| self.after());
-        let enclosing =
-            self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.core());
+        let enclosing = self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.core());
         let values = Values {
             p,
             tool: self.tool,
@@ -190,9 +189,10 @@ impl Arguments<'_> {
             text = p.optional(p.or(begun, TEXT_BEGIN, |way| way(p, &ends, text)));
         }
         let text = written(p.arg_text(p.sequence([text, more])));
-        let text = match lines && known && schema::allows_any_string(member.schema.get()) {
-            true => p.argument(text, &*member.rule, member.schema.clone(), Notation::PerhapsMore),
-            false => text,
+        let text = if lines && known && schema::allows_any_string(member.schema.get()) {
+            p.argument(text, &*member.rule, member.schema.clone(), Notation::PerhapsMore)
+        } else {
+            text
         };
         p.sequence([text, p.arg_close(close)])
     }

@@ -26,10 +26,7 @@ pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Resu
     let spec = FormatSpec::of(request, &opening);
     let mut p = FormatBuilder::from(std::mem::take(builder));
     p.mends = FormatBuilder::of(&spec).mends;
-    let calls = match spec.tools().is_empty() {
-        true => p.empty(),
-        false => p.calls(&spec, learnt::calls(&p, &turn, &spec)),
-    };
+    let calls = if spec.tools().is_empty() { p.empty() } else { p.calls(&spec, learnt::calls(&p, &turn, &spec)) };
     *builder = p.into();
     Ok(calls)
 }

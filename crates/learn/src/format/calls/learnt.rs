@@ -178,10 +178,7 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
 /// Any tool's name, and what follows it. What may follow a call depends on no list of tools.
 fn any_name(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
     let firsts = turn.calls.iter().map(|form| form.at_name().1.first);
-    let ends = firsts.map(|first| match first.is_blank() {
-        true => p.name_ends(),
-        false => p.after_space(p.glue(&first)),
-    });
+    let ends = firsts.map(|first| if first.is_blank() { p.name_ends() } else { p.after_space(p.glue(&first)) });
     p.sequence([p.other_name(), p.choice(ends)])
 }
 
@@ -260,9 +257,10 @@ impl Call<'_> {
             let end = way(self, behind.filter(|_| quote.is_none())?)?;
             Some(p.atomic(p.sequence([p.sequence(parts.clone()), end])))
         });
-        parts.push(match shared.is_blank() {
-            true => p.or(self.behind_name(tails), NO_GLUE, |way| way(self, tails)),
-            false => p.or(glue(p, &shared, Some(self.tool), ""), NAME_CLOSE, |way| way(self, quote)),
+        parts.push(if shared.is_blank() {
+            p.or(self.behind_name(tails), NO_GLUE, |way| way(self, tails))
+        } else {
+            p.or(glue(p, &shared, Some(self.tool), ""), NAME_CLOSE, |way| way(self, quote))
         });
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
         let is_object = |tail: &Tail| {
@@ -409,9 +407,10 @@ impl Call<'_> {
 
     /// The end of a call that repeats no name is the same for all tools.
     fn end(&self, end: End) -> ExprId {
-        match end.close.is_literal() {
-            true => self.shared.ends.get(end.clone(), || self.whole_end(&end)),
-            false => self.whole_end(&end),
+        if end.close.is_literal() {
+            self.shared.ends.get(end.clone(), || self.whole_end(&end))
+        } else {
+            self.whole_end(&end)
         }
     }
 
@@ -429,9 +428,10 @@ impl Call<'_> {
             let twice = p.between(WRAPPER_CLOSED, |way| way(p, &rest));
             after = p.or(p.sequence([after, p.markup_ends(), twice]), WRAPPER_CLOSE, |way| way(self));
         }
-        let closes = match end.is_json {
-            true => text::behind_json(p, &close, Some(self.tool)),
-            false => glue(p, &close, Some(self.tool), ""),
+        let closes = if end.is_json {
+            text::behind_json(p, &close, Some(self.tool))
+        } else {
+            glue(p, &close, Some(self.tool), "")
         };
         let whole = p.sequence([p.tool_close(closes), after, p.between(CALL_CLOSED, |way| way(p, end))]);
         p.choice([whole].into_iter().chain(p.ways(CALL_CLOSE, |way| {

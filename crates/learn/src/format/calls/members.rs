@@ -40,9 +40,10 @@ impl Member<'_> {
 
     /// `child`, all of it; the report of a grammar tells if it may be missing.
     pub fn perhaps_left_out(&self, p: &FormatBuilder, child: ExprId) -> ExprId {
-        match self.left_out {
-            true => p.argument(child, &*self.rule, self.schema.clone(), Notation::PerhapsLeftOut),
-            false => child,
+        if self.left_out {
+            p.argument(child, &*self.rule, self.schema.clone(), Notation::PerhapsLeftOut)
+        } else {
+            child
         }
     }
 

@@ -268,11 +268,10 @@ impl<'a> Value<'a> {
     /// A value that is one piece of JSON or Python.
     fn plain(&self, slot: &Slot) -> ExprId {
         let p = self.values.p;
-        let value = match self.values.python {
-            true => self.member.written(p, p.arg_printed(), "schema", Notation::Printed),
-            false => {
-                self.member.python(p, self.literals, tag(&slot.close).map_or("", |_| slot.close.head().trim_end()))
-            }
+        let value = if self.values.python {
+            self.member.written(p, p.arg_printed(), "schema", Notation::Printed)
+        } else {
+            self.member.python(p, self.literals, tag(&slot.close).map_or("", |_| slot.close.head().trim_end()))
         };
         if self.is_raw_too(slot) {
             let signed = [self.rest(slot), sign(p, self.types), value, self.close(slot)];
@@ -343,12 +342,11 @@ impl Values<'_> {
             let usual = p.sequence([closes, close]);
             p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
         };
-        let double = match self.python {
-            true => printed('"'),
-            false => {
-                let double = p.arg_json(p.sequence([p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)]));
-                p.sequence([double, p.arg_close(end)])
-            }
+        let double = if self.python {
+            printed('"')
+        } else {
+            let double = p.arg_json(p.sequence([p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)]));
+            p.sequence([double, p.arg_close(end)])
         };
         p.choice([double, printed('\'')])
     }

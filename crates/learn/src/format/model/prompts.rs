@@ -157,9 +157,8 @@ pub fn harmony(input: &PromptInput) -> Result<Prompt> {
     const PREAMBLE: &str = "<|end|><|start|>assistant<|channel|>commentary<|message|>";
     let keeps = input.request.output.compat == Compat::Off && input.template.source().contains(ANALYSIS);
     let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
-    let mut prompt = match input.request.messages.iter().any(has_both) {
-        false => plain(input)?,
-        true => render_changed(input, |message| {
+    let mut prompt = if input.request.messages.iter().any(has_both) {
+        render_changed(input, |message| {
             let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
             if calls && message.get("thinking").is_some() {
                 let said = message.as_object_mut().and_then(|map| map.shift_remove("content")).unwrap_or_default();
@@ -168,7 +167,9 @@ pub fn harmony(input: &PromptInput) -> Result<Prompt> {
                     *thinking += &text(&said);
                 }
             }
-        })?,
+        })?
+    } else {
+        plain(input)?
     };
     if !input.prepared.conversation.add_generation_prompt {
         const LAST_WORD: &str = "<|return|>";

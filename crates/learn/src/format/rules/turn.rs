@@ -211,9 +211,10 @@ fn bracket_left_out(p: &FormatBuilder, end: &Glue) -> Way {
 /// The header of the next turn, where the output ends with it.
 fn next_header(writer: &Writer) -> Way {
     let (p, opening) = (writer.p, writer.turn.opening.trim());
-    let header = match is_strong(&Glue::from(opening)) {
-        true => p.optional(p.sequence([p.marker(opening), p.markup_ends()])),
-        false => p.empty(),
+    let header = if is_strong(&Glue::from(opening)) {
+        p.optional(p.sequence([p.marker(opening), p.markup_ends()]))
+    } else {
+        p.empty()
     };
     Some(p.sequence([p.space(), header, p.space()]))
 }
