@@ -135,8 +135,9 @@ impl<'t> View<'t> {
             let mut texts = self.turn.glues([from], to).map(Glue::head);
             texts.find(|text| !text.trim().is_empty()).unwrap_or_default().to_owned()
         };
-        let start = Some(self.opening(SlotKind::Content)).filter(|start| !start.is_empty());
-        let start = start.unwrap_or_else(|| marked(SlotKind::Reasoning, SlotKind::Content));
+        let start = Some(self.opening(SlotKind::Content))
+            .filter(|start| !start.is_empty())
+            .unwrap_or_else(|| marked(SlotKind::Reasoning, SlotKind::Content));
         [start, marked(SlotKind::Content, SlotKind::End)]
     }
 

@@ -63,9 +63,15 @@ impl FormatBuilder {
             return self.sequence([self.arg_text(self.until_marker([marker])), close]);
         }
         let next = self.spelled(next.iter().map(|next| next.trim()).filter(|next| !next.is_empty()));
-        let signs = next.iter().map(String::as_str).chain(left_out());
-        let signs = signs.filter_map(|text| text.trim_start().chars().next()).chain('\t'..='\r').chain([' ']);
-        let signs: Vec<_> = signs.map(|sign| (sign, sign)).collect();
+        let signs: Vec<_> = next
+            .iter()
+            .map(String::as_str)
+            .chain(left_out())
+            .filter_map(|text| text.trim_start().chars().next())
+            .chain('\t'..='\r')
+            .chain([' '])
+            .map(|sign| (sign, sign))
+            .collect();
         let behind = ends.behind.map(|behind| self.not(behind));
         let more = self.sequence([behind, Some(self.space()), Some(self.none_of(&signs))]);
         let next = self.choice([self.any_of(next), self.after_space(self.end())]);

@@ -4,7 +4,7 @@ use crate::format::rules::channels::{
     BARE_TEXT, CALL_HEADER, CHANNEL_TOKEN, FINAL_HEADER, OTHER_MESSAGE, START_OF_MESSAGE, STARTED, THOUGHT_END, TOKEN,
 };
 use crate::format::rules::thought::THOUGHT_BEGIN;
-use std::collections::BTreeSet;
+
 
 use super::builder::FormatBuilder;
 use super::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, MESSAGE, RETURN, START};
@@ -13,9 +13,10 @@ use super::late::{Late, Want};
 use super::tag::Tag;
 use super::writing::{Dialect, Tolerances};
 use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
+use chatparse_base::sort;
 use chatparse_grammar::Trigger;
 use chatparse_message::{CallsInReasoning, Compat, Tool};
-use chatparse_peg::{Arena, ExprId, Notation, Spacing};
+use chatparse_peg::{Arena, ExprId, Spacing};
 
 /// A builder for a dialect.
 fn builder(tolerances: &Tolerances, spec: &FormatSpec, want: Want) -> FormatBuilder {
@@ -55,9 +56,8 @@ pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dial
 
 /// A recipient in the header of the first message of the turn or of a later one, before or after the channel.
 fn triggers(spec: &FormatSpec, dialect: Dialect) -> [Trigger; 4] {
-    let spaces = spec.tools().iter().filter_map(|tool| tool.name.split_once('.'));
-    let spaces: BTreeSet<&str> = spaces.map(|(namespace, _)| namespace).chain(["functions"]).collect();
-    let spaces: Vec<String> = spaces.into_iter().map(quoted).collect();
+    let spaces = spec.tools().iter().filter_map(|tool| Some(tool.name.split_once('.')?.0));
+    let spaces: Vec<String> = sort::set(spaces.chain(["functions"])).into_iter().map(quoted).collect();
     let spaces = if spaces.len() > 1 { format!("(?:{})", spaces.join("|")) } else { spaces.concat() };
     let gap = if dialect == Dialect::LlmJp { r"\s*" } else { "" };
     let channel = format!(r"<\|channel\|>{gap}(?:commentary|analysis)\s+to");
@@ -92,7 +92,7 @@ impl Harmony<'_> {
         let any = [preamble, analysis];
 
         let response = spec.response_object().map(|schema| {
-            let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), Notation::Json));
+            let value = p.response_value(schema);
             // As in learnt formats, what opens an answer may be missing.
             let header =
                 Some(self.final_header()).into_iter().chain((spec.options.compat == Compat::Off).then(|| p.empty()));
@@ -180,8 +180,7 @@ impl Harmony<'_> {
         let rest = if must { rest } else { p.choice([rest, p.end()]) };
         match (begun.content, spec.response_object()) {
             (Some(_), Some(schema)) => {
-                let value = p.content(p.schema(p.json(), "response-format-schema", schema.clone(), Notation::Json));
-                steps.push(self.ended(value, &[END]));
+                steps.push(self.ended(p.response_value(schema), &[END]));
             }
             (Some(_), None) => {
                 let whole = p.sequence([p.content(p.until_marker([END, RETURN, START])), p.optional(p.marker(RETURN))]);

@@ -118,8 +118,10 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let before = self.thought.map(|thought| thought.before_message(self.opening, self.reads_thoughts()));
-        let before = before.unwrap_or(self.opening);
+        let before = self
+            .thought
+            .map(|thought| thought.before_message(self.opening, self.reads_thoughts()))
+            .unwrap_or(self.opening);
         let opened = &self.opening[before.len()..];
         let mut steps = match spec.opening.begun {
             Some(begun) => self.begun(begun),
@@ -133,8 +135,8 @@ impl<'a> Writer<'a> {
         let fenced = if spec.is_faithful() { spec.options.prose } else { !self.tolerances.bare_response };
         let response = spec.response_schema().map(|schema| {
             let (all, close) = (p.response(schema, fenced), self.close(SlotKind::Content));
-            let wrapped = self.turn.glues(self.begin(), SlotKind::Content);
-            let wrapped = wrapped.filter(|glue| !glue.is_blank() && begun.is_none());
+            let wrapped =
+                self.turn.glues(self.begin(), SlotKind::Content).filter(|glue| !glue.is_blank() && begun.is_none());
             let mut ways: Vec<ExprId> = wrapped.map(|open| p.sequence([p.glue(open), all, close])).collect();
             // What nothing has opened need not be closed.
             ways.push(p.sequence([all, if ways.is_empty() { close } else { p.optional(close) }]));
@@ -318,17 +320,20 @@ impl<'a> Writer<'a> {
         let apart =
             tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
         let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
-        let between = self.turn.glues([SlotKind::Call], SlotKind::Call).map(|glue| {
-            if apart {
-                let (outer, close) = (outer(glue), behind_json(p, wrapper_close, None));
-                // This white space is not JSON's.
-                let (space, open) = split_space(&outer);
-                p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
-            } else {
-                p.glue(&wrapper_close.and(&outer(glue)))
-            }
-        });
-        let between: Vec<ExprId> = between.collect();
+        let between: Vec<ExprId> = self
+            .turn
+            .glues([SlotKind::Call], SlotKind::Call)
+            .map(|glue| {
+                if apart {
+                    let (outer, close) = (outer(glue), behind_json(p, wrapper_close, None));
+                    // This white space is not JSON's.
+                    let (space, open) = split_space(&outer);
+                    p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
+                } else {
+                    p.glue(&wrapper_close.and(&outer(glue)))
+                }
+            })
+            .collect();
         let following = |call: &str| between.iter().map(|between| p.sequence([*between, p.reference(call)])).collect();
         let (mut rest, mut next): (Vec<ExprId>, Vec<ExprId>) = (vec![call], following("call"));
         let shown = !next.is_empty();
@@ -392,17 +397,19 @@ impl<'a> Writer<'a> {
             p.trigger_rule(name, calls)
         };
         let marker = self.marker();
-        let ways = firsts.iter().map(|(core, spaces)| {
-            let space = any_space(p, spaces);
-            let at_once = self.begins_turn(&core.and(&self.call_open));
-            if marker.starts_with(char::is_whitespace) {
-                return (at_once, constrained(core.clone(), space));
-            }
-            let at = core.head().find(marker).filter(|_| !marker.is_empty()).unwrap_or(0);
-            let calls = constrained(core.without_start(at), p.empty());
-            (at_once, p.sequence([space, p.glue(&core.up_to(at)), calls]))
-        });
-        let mut ways: Vec<(bool, ExprId)> = ways.collect();
+        let mut ways: Vec<(bool, ExprId)> = firsts
+            .iter()
+            .map(|(core, spaces)| {
+                let space = any_space(p, spaces);
+                let at_once = self.begins_turn(&core.and(&self.call_open));
+                if marker.starts_with(char::is_whitespace) {
+                    return (at_once, constrained(core.clone(), space));
+                }
+                let at = core.head().find(marker).filter(|_| !marker.is_empty()).unwrap_or(0);
+                let calls = constrained(core.without_start(at), p.empty());
+                (at_once, p.sequence([space, p.glue(&core.up_to(at)), calls]))
+            })
+            .collect();
         for (core, _) in &firsts {
             ways.extend(p.ways(CALLS, |way| way(self, core, rest)).into_iter().map(|way| (false, way)));
         }

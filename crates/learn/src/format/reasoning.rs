@@ -82,8 +82,12 @@ impl Writer<'_> {
             _ => heads(glue),
         });
         let opens = p.spelled(opens);
-        let rests = opens.iter().flat_map(|open| behind(open)).map(Glue::from);
-        let rests: Vec<String> = rests.filter_map(|rest| rest.first_marker().map(str::to_owned)).collect();
+        let rests: Vec<String> = opens
+            .iter()
+            .flat_map(|open| behind(open))
+            .map(Glue::from)
+            .filter_map(|rest| rest.first_marker().map(str::to_owned))
+            .collect();
         let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
         // Its end is no content, whatever follows.
         let closed = p.sequence([p.glue(&thought.close), p.markup_ends()]);

@@ -154,8 +154,7 @@ impl Writer<'_> {
         let p = self.p;
         let read = self.callable && self.spec.options.compat == Compat::Off;
         let glues = if read { self.before_first_call() } else { &[] };
-        let opens = glues.iter().filter(|glue| is_strong(glue) && glue.is_literal());
-        let opens = opens.filter_map(|glue| {
+        let opens = glues.iter().filter(|glue| is_strong(glue) && glue.is_literal()).filter_map(|glue| {
             let first = glue.marker_spans().into_iter().next()?;
             let (open, rest) = (glue.head()[..first.end].trim_start(), &glue.head()[first.end..]);
             let way = || p.sequence([p.marker(open), p.sequence(p.each_optional(rest))]);
@@ -248,8 +247,8 @@ impl Writer<'_> {
         if self.thought.is_some() && !self.reads_thoughts() && !begun {
             // The marker of content is none of the content's, whatever reasoning is in front.
             let end = self.thought.map_or("", |thought| thought.close.core());
-            let marked = self.before_content().filter(|glue| is_strong(glue) && !glue.head().contains(end));
-            let marked: Vec<&Glue> = marked.collect();
+            let marked: Vec<&Glue> =
+                self.before_content().filter(|glue| is_strong(glue) && !glue.head().contains(end)).collect();
             // As in llama.cpp, one that begins a message of its own is.
             let opening = self.opening.trim();
             let apart = !opening.is_empty() && marked.iter().any(|glue| glue.head().contains(opening));
@@ -274,8 +273,8 @@ impl Writer<'_> {
                 // An answer that is such a call from its first byte.
                 let mut alone: Vec<ExprId> = Vec::new();
                 alone.extend(members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable));
-                let opens = self.before_first_call().iter().map(Glue::trim_start);
-                let opens: Vec<Glue> = opens.filter(|_| !begun).collect();
+                let opens: Vec<Glue> =
+                    self.before_first_call().iter().map(Glue::trim_start).filter(|_| !begun).collect();
                 if self.callable && self.turn.calls_begin_with_names() {
                     let object = |open: &&Glue| open.head().trim_start_matches('[').trim_start().starts_with('{');
                     let named = opens.iter().filter(object);

@@ -79,8 +79,12 @@ pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> O
     }
     // What opens the content is none of it.
     let rest = &tail[text(behind)..];
-    let opens = turn.edges.iter().filter(|edge| edge.to == SlotKind::Content && edge.from != SlotKind::Call);
-    let opens = opens.filter_map(|edge| Some(rest.strip_prefix(edge.glue.core())?.len())).min();
+    let opens = turn
+        .edges
+        .iter()
+        .filter(|edge| edge.to == SlotKind::Content && edge.from != SlotKind::Call)
+        .filter_map(|edge| Some(rest.strip_prefix(edge.glue.core())?.len()))
+        .min();
     let content = text(tail.len() - opens.unwrap_or(rest.len()));
     (content < tail.len() || reasoning.is_some()).then_some(Begun { reasoning, content: Some(content) })
 }

@@ -134,8 +134,12 @@ impl TurnFormat {
 impl Field {
     fn reasoning(&self, place: &str, opening: &str) -> Result<Reasoning> {
         let closes = self.close.as_ref().map(|close| close.texts(&format!("{place}.close"))).transpose()?;
-        let close = closes.into_iter().flatten().map(|text| text.trim().to_owned()).find(|text| !text.is_empty());
-        let close = close.ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
+        let close = closes
+            .into_iter()
+            .flatten()
+            .map(|text| text.trim().to_owned())
+            .find(|text| !text.is_empty())
+            .ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
         let place = format!("{place}.open");
         let open = self.open.as_ref().ok_or_else(|| wrong(&place, "missing"))?;
         let texts = match open {
@@ -334,8 +338,8 @@ impl Field {
     /// What stands in front of an argument's name, the forms of its value, and whether values are Python's.
     fn tag(&self) -> Result<(String, Vec<Slot>, bool)> {
         let place = "fields.tool_calls.content_args.tag_pattern";
-        let pattern = self.content_args.get("tag_pattern").and_then(Value::as_str);
-        let pattern = pattern.ok_or_else(|| wrong(place, "missing"))?;
+        let pattern =
+            self.content_args.get("tag_pattern").and_then(Value::as_str).ok_or_else(|| wrong(place, "missing"))?;
         let (mut front, mut slots, mut python) = (None, Vec::new(), false);
         for way in ways(pattern, place)? {
             let find = |name: &str| way.iter().position(|part| matches!(part, Part::Group(group, _) if group == name));

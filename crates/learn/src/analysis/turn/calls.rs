@@ -112,8 +112,8 @@ impl Calls {
         let shared = Glue::common_start(firsts.values().flatten().copied());
         let differ = firsts.values().flatten().any(|glue| **glue != shared);
         if differ && firsts.values().all(|glues| glues.len() == 1) {
-            let befores = firsts.into_iter();
-            let befores = befores.filter_map(|(kind, glues)| Some((kind, glues.first()?.strip_prefix(&shared)?)));
+            let befores =
+                firsts.into_iter().filter_map(|(kind, glues)| Some((kind, glues.first()?.strip_prefix(&shared)?)));
             self.befores = befores.collect();
         }
     }

@@ -13,8 +13,10 @@ pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     // If the same glue ends turns with content and turns with calls, it is the end, whether or not it has markers.
     let speaks_last = |path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content);
     let mut behind_content = paths.iter().filter(speaks_last).filter_map(|path| path.glue.last());
-    let end = behind_content.find(|end| lasts.iter().all(|last| last.ends_with(end)));
-    let end = end.cloned().unwrap_or_else(|| Glue::common_end(lasts));
+    let end = behind_content
+        .find(|end| lasts.iter().all(|last| last.ends_with(end)))
+        .cloned()
+        .unwrap_or_else(|| Glue::common_end(lasts));
     let end = end.strip_prefix(&closes_content(paths, &end))?;
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
         *last = last.strip_suffix(&end)?;

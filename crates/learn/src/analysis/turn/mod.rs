@@ -392,8 +392,13 @@ impl TurnFormat {
         let thought = self.reasoning.as_ref().map_or("", |reasoning| reasoning.close.core());
         let mut ends = behind.map(|edge| &edge.glue).chain([&self.end]).filter_map(Glue::first_marker);
         // Where each part of a message begins so, each ends as the turn does.
-        let parts = self.edges.iter().filter(|edge| edge.from != SlotKind::Prompt).map(|edge| &edge.glue);
-        let mut parts = parts.filter(|glue| glue.head().contains(head)).peekable();
+        let mut parts = self
+            .edges
+            .iter()
+            .filter(|edge| edge.from != SlotKind::Prompt)
+            .map(|edge| &edge.glue)
+            .filter(|glue| glue.head().contains(head))
+            .peekable();
         is_past(self.delimiters.user.trim())
             || match parts.peek() {
                 None => ends.any(|mark| !thought.contains(mark) && !self.opening.contains(mark) && is_past(mark)),
@@ -603,10 +608,12 @@ fn shapes(most_calls: usize) -> Vec<Sample> {
         (false, true, &[&[], &[TWO], &[NONE], &[ONE, TWO]]),
         (false, false, &[&[ONE], &[TWO], &[NONE], &[TWO, ONE], &[TWO, ONE, TWO], &[ONE, NONE, ONE]]),
     ];
-    let shapes = calls.into_iter().flat_map(|(thinks, speaks, calls)| {
-        calls.iter().filter(|calls| calls.len() <= most_calls).map(move |calls| shape(thinks, speaks, calls))
-    });
-    let mut shapes: Vec<Sample> = shapes.collect();
+    let mut shapes: Vec<Sample> = calls
+        .into_iter()
+        .flat_map(|(thinks, speaks, calls)| {
+            calls.iter().filter(|calls| calls.len() <= most_calls).map(move |calls| shape(thinks, speaks, calls))
+        })
+        .collect();
     shapes[0].checked = true;
     shapes
 }

@@ -328,8 +328,8 @@ impl<'t> Sampler<'t> {
         // The render may end with the white space that the conversation so far ends with.
         let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
         let in_front = || marked.strip_prefix(before)?.strip_suffix(white_space);
-        let behind = behind.or_else(behind_question).or_else(in_front);
-        let behind = behind.or_else(|| self.in_front_of_instruction(&marked))?;
+        let behind =
+            behind.or_else(behind_question).or_else(in_front).or_else(|| self.in_front_of_instruction(&marked))?;
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
     }
 

@@ -170,8 +170,10 @@ impl Arguments<'_> {
         // Without an end of its own, the text goes on over what no argument of the tool begins with.
         let lines = ends.is_empty() && text::heads(&spelled.and(&self.members.next)).is_empty();
         if ends.is_empty() {
-            let behind = [Some(&self.members.next), self.close].into_iter().flatten();
-            let behind = behind.map(|glue| if known { glue.with_names(&self.tool.name, "") } else { glue.clone() });
+            let behind = [Some(&self.members.next), self.close]
+                .into_iter()
+                .flatten()
+                .map(|glue| if known { glue.with_names(&self.tool.name, "") } else { glue.clone() });
             ends = behind.flat_map(|behind| text::heads(&spelled.and(&behind))).collect();
             ends.extend(self.next_names(&spelled));
         }
@@ -215,11 +217,13 @@ impl Arguments<'_> {
     fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
         let p = self.p;
         let space = &marker.head()[marker.head().trim_end().len()..];
-        let end = self.close.map(|close| close.and(self.wrapper_close));
-        let end = end.filter(|close| !close.marker_spans().is_empty() && close.is_literal());
-        let end = end.map(|close| format!("{space}{}", close.head()));
-        let wrapper = tag(self.wrapper_close).map(|wrapper| (wrapper, self.behind)).or(self.section);
-        let wrapper = wrapper.filter(|_| end.is_some());
+        let end = self
+            .close
+            .map(|close| close.and(self.wrapper_close))
+            .filter(|close| !close.marker_spans().is_empty() && close.is_literal())
+            .map(|close| format!("{space}{}", close.head()));
+        let wrapper =
+            tag(self.wrapper_close).map(|wrapper| (wrapper, self.behind)).or(self.section).filter(|_| end.is_some());
         let next: Vec<&str> = self.next_of(marker).collect();
         let text = |names: &[String]| {
             let end = end.as_deref();
@@ -231,8 +235,12 @@ impl Arguments<'_> {
             let others = opens.into_iter().chain(core).chain(section).map(SmolStr::new).chain(ends).collect();
             // A call without an end of its own ends with the last value.
             let behind = self.close.is_some_and(Glue::is_blank).then_some(self.behind);
-            let opens = [self.close, Some(&self.members.next)].into_iter().flatten().filter(|glue| is_strong(glue));
-            let opens: Vec<&str> = opens.map(|glue| glue.core()).collect();
+            let opens: Vec<&str> = [self.close, Some(&self.members.next)]
+                .into_iter()
+                .flatten()
+                .filter(|glue| is_strong(glue))
+                .map(|glue| glue.core())
+                .collect();
             let ends = TextEnd { marker: marker.head(), next: &next, behind, opens: &opens, names, end, wrapper };
             p.excluding_all(p.parsed(|| p.arg_text_up_to(&ends)), [marker.head()], others)
         };
@@ -246,8 +254,10 @@ impl Arguments<'_> {
         let root = SchemaRef::from(self.p.parameters(self.tool));
         let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
         let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
-        let names = members(p, &root, "", true).into_iter().filter(|_| is_marked);
-        let names = names.map(|one| format!("{space}{}{}{}", self.members.next.head(), one.name, opens.head()));
+        let names = members(p, &root, "", true)
+            .into_iter()
+            .filter(|_| is_marked)
+            .map(|one| format!("{space}{}{}{}", self.members.next.head(), one.name, opens.head()));
         p.rule(rule, text(&names.collect::<Vec<_>>()))
     }
 
@@ -276,8 +286,10 @@ impl Arguments<'_> {
             let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
             let opens = Glue::common_start(slots.map(|slot| &slot.open));
             let opens = unquoted(&opens).unwrap_or(opens);
-            let names = members(p, &root, "", true).into_iter().map(|member| member.name);
-            let names = names.map(|name| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
+            let names = members(p, &root, "", true)
+                .into_iter()
+                .map(|member| member.name)
+                .map(|name| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
             p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names)])
         });
         let another = p.sequence([self.next(), p.choice(ways)]);

@@ -43,8 +43,9 @@ pub(in crate::format) fn pythonic(open: &str, close: &str) -> TurnFormat {
         (SlotKind::Prompt, open, SlotKind::Call),
         (SlotKind::Call, ", ", SlotKind::Call),
         (SlotKind::Call, close, SlotKind::End),
-    ];
-    let edges = edges.map(|(from, glue, to)| Edge { from, glue: glue.into(), to }).into();
+    ]
+    .map(|(from, glue, to)| Edge { from, glue: glue.into(), to })
+    .into();
     TurnFormat { calls, edges, ..TurnFormat::default() }
 }
 

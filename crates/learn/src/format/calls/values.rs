@@ -69,8 +69,8 @@ impl<'a> Value<'a> {
     ) -> Value<'a> {
         let types = member.types();
         let of = |kind| slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot);
-        let texts = of(ValueKind::Text).filter(|slot| types.has(Types::STRING) && slot.before == *before);
-        let texts: Vec<&Slot> = texts.collect();
+        let texts: Vec<&Slot> =
+            of(ValueKind::Text).filter(|slot| types.has(Types::STRING) && slot.before == *before).collect();
         let (mut nested, mut plain): (Vec<(ValueKind, &Slot)>, Vec<&Slot>) = Default::default();
         for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
             let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).next_back());
@@ -82,8 +82,9 @@ impl<'a> Value<'a> {
                 _ => plain.push(slot),
             }
         }
-        let fallback = of(ValueKind::Text).find(|slot| slot.before == *before && slot.encoding == Encoding::Raw);
-        let fallback = fallback.filter(|_| texts.is_empty() && nested.is_empty());
+        let fallback = of(ValueKind::Text)
+            .find(|slot| slot.before == *before && slot.encoding == Encoding::Raw)
+            .filter(|_| texts.is_empty() && nested.is_empty());
         let null = of(ValueKind::Null).next().or(plain.first().copied()).filter(|_| types.has(Types::NULL));
         let mut used = plain.clone();
         used.extend(texts.iter().chain(&fallback).copied().chain(nested.iter().map(|(_, slot)| *slot)));
@@ -376,22 +377,27 @@ impl Values<'_> {
         let p = self.p;
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         // Containers with any content are the same wherever they are.
-        let inner = [&self.nested.array, &self.nested.object].into_iter().flatten().flat_map(|all| &all.slots);
-        let inner = inner.filter(|(of, _)| *of == kind && depth == SCHEMA_LEVELS).map(|(_, slot)| slot);
+        let inner = [&self.nested.array, &self.nested.object]
+            .into_iter()
+            .flatten()
+            .flat_map(|all| &all.slots)
+            .filter(|(of, _)| *of == kind && depth == SCHEMA_LEVELS)
+            .map(|(_, slot)| slot);
         let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
         let name = if depth == SCHEMA_LEVELS { FormatBuilder::ANY } else { member.name };
         let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)));
         let next = (!p.prefix.is_empty()).then(|| {
-            let names = members(p, &member.schema, "", false).into_iter().map(|inner| p.literal(inner.name));
-            let names = names.chain((kind == ValueKind::Array).then(|| p.empty()));
+            let names = members(p, &member.schema, "", false)
+                .into_iter()
+                .map(|inner| p.literal(inner.name))
+                .chain((kind == ValueKind::Array).then(|| p.empty()));
             p.sequence([between(&container.each), p.choice(names)])
         });
         let values = Values { within: Some(end).filter(|_| depth < SCHEMA_LEVELS), next, ..*self };
         let (known, any) = match kind {
             ValueKind::Array => {
                 let places = schema::places(&member.schema, false).into_iter();
-                let mut items = places.map(|(schema, _)| schema.within(&["items"]));
-                let items = items.find(|schema| !schema.get().is_null());
+                let items = places.map(|(schema, _)| schema.within(&["items"])).find(|schema| !schema.get().is_null());
                 let item = Member { rule: format!("{}-item", member.rule), ..Member::any() };
                 let item = Member { name: member.name, schema: items.unwrap_or_else(|| item.schema.clone()), ..item };
                 let (opens, value) = values.value(container, &item, depth);
@@ -399,21 +405,27 @@ impl Values<'_> {
             }
             _ => {
                 let prefix = format!("{}-", member.rule);
-                let known = members(p, &member.schema, &prefix, false).into_iter().map(|inner| {
-                    let (opens, value) = values.value(container, &inner, depth);
-                    let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
-                    let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
-                    let name = [between(&container.each)].into_iter().chain(name);
-                    let all = [p.atomic(p.sequence(name)), p.markup_ends(), value];
-                    (inner.perhaps_left_out(p, p.sequence(all)), inner.required)
-                });
-                let known: Vec<(ExprId, bool)> = known.collect();
+                let known: Vec<(ExprId, bool)> = members(p, &member.schema, &prefix, false)
+                    .into_iter()
+                    .map(|inner| {
+                        let (opens, value) = values.value(container, &inner, depth);
+                        let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
+                        let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
+                        let name = [between(&container.each)].into_iter().chain(name);
+                        let all = [p.atomic(p.sequence(name)), p.markup_ends(), value];
+                        (inner.perhaps_left_out(p, p.sequence(all)), inner.required)
+                    })
+                    .collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
                 let (opens, value) = values.value(container, &any, depth);
                 let ends = text::heads(&opens);
                 let ends = p.spelled(ends);
-                let signs = p.spelled(text::heads(&container.close)).into_iter().chain(ends.iter().cloned());
-                let signs: Option<Vec<char>> = signs.map(|sign| sign.parse().ok()).collect();
+                let signs: Option<Vec<char>> = p
+                    .spelled(text::heads(&container.close))
+                    .into_iter()
+                    .chain(ends.iter().cloned())
+                    .map(|sign| sign.parse().ok())
+                    .collect();
                 let name = match signs {
                     _ if ends.is_empty() => p.other_name(),
                     None => p.until_marker(ends.iter().cloned()),

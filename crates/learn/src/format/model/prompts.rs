@@ -136,8 +136,11 @@ fn has_text(content: &Value) -> bool {
 
 /// A tool message as a response, named after the call at the same index or, without one, by its id. JSON text is parsed.
 fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
-    let name = call.and_then(|call| call["function"]["name"].as_str()).filter(|name| !name.is_empty());
-    let name = name.or_else(|| result["tool_call_id"].as_str()).unwrap_or_default();
+    let name = call
+        .and_then(|call| call["function"]["name"].as_str())
+        .filter(|name| !name.is_empty())
+        .or_else(|| result["tool_call_id"].as_str())
+        .unwrap_or_default();
     let is_text = |parts: &Vec<Value>| joins && parts.iter().all(|part| part["type"] == "text");
     let response = match &result["content"] {
         content if content.is_string() || content.as_array().is_some_and(is_text) => {

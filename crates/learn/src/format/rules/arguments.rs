@@ -64,8 +64,12 @@ sites! {
 fn constant_tells_branch(all: &Arguments) -> Way {
     let (p, root) = (all.p, SchemaRef::from(all.p.parameters(all.tool)));
     let (_, slot) = all.members.slots.iter().find(|(_, slot)| slot.encoding == Encoding::Raw)?;
-    let branches = schema::places(&root, true).into_iter().filter(|(_, must)| !must).map(|(branch, _)| branch);
-    let branches: Vec<SchemaRef> = branches.filter(|branch| !branch.get()["properties"].is_null()).collect();
+    let branches: Vec<SchemaRef> = schema::places(&root, true)
+        .into_iter()
+        .filter(|(_, must)| !must)
+        .map(|(branch, _)| branch)
+        .filter(|branch| !branch.get()["properties"].is_null())
+        .collect();
     let first = branches.get(1).filter(|_| all.members.in_front_of_each())?;
     let (key, texts) = schema::members(first.get()).find_map(|(key, ..)| {
         let schemas = branches.iter().map(|branch| &branch.get()["properties"][key]);

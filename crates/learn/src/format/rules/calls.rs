@@ -167,8 +167,7 @@ fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
 
 /// The first name is missing, or the name is written once.
 fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
-    let opens = [between.clone(), unannounced(between)].into_iter().filter(is_strong);
-    let opens = opens.map(|open| p.glue(&open));
+    let opens = [between.clone(), unannounced(between)].into_iter().filter(is_strong).map(|open| p.glue(&open));
     Some(p.sequence([p.choice(opens), call]))
 }
 

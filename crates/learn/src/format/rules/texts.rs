@@ -118,8 +118,9 @@ fn other_spelling(p: &FormatBuilder, text: &str) -> Way {
 fn prefix_left_out(p: &FormatBuilder, text: &str) -> Way {
     let (front, tags) = text.split_once(&*p.prefix).filter(|_| !p.prefix.is_empty())?;
     let prefixed = |tag: &str| [&*p.prefix, tag].concat();
-    let tags = tags.split(&*p.prefix);
-    let tags = tags.map(|tag| p.any_of([prefixed(tag), tag.to_owned(), prefixed(tag.trim_start_matches('<'))]));
+    let tags = tags
+        .split(&*p.prefix)
+        .map(|tag| p.any_of([prefixed(tag), tag.to_owned(), prefixed(tag.trim_start_matches('<'))]));
     Some(p.sequence([p.marker(front)].into_iter().chain(tags)))
 }
 

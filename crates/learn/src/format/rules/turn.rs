@@ -160,8 +160,13 @@ fn call_after_comma(writer: &Writer) -> Way {
 fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
     let (p, close) = (writer.p, writer.thought?.close.core());
     writer.turn.reasoning.as_ref().filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
-    let ends = writer.turn.behind_calls().chain([&writer.turn.end]).flat_map(heads).chain([close.to_owned()]);
-    let ends = ends.chain(writer.marks_of_calls().iter().cloned());
+    let ends = writer
+        .turn
+        .behind_calls()
+        .chain([&writer.turn.end])
+        .flat_map(heads)
+        .chain([close.to_owned()])
+        .chain(writer.marks_of_calls().iter().cloned());
     let rest = p.atomic(p.sequence([p.reasoning(p.until_marker(ends)), p.marker(close)]));
     Some(p.optional(p.sequence([rest, end_after_late_thought(writer, &writer.marks_of_end())?])))
 }
@@ -177,8 +182,9 @@ fn calls_again(writer: &Writer, calls: &[ExprId]) -> Way {
 fn opening_cut_off(writer: &Writer) -> Way {
     let p = writer.p;
     let marks = writer.before_first_call().iter().filter_map(|glue| writer.p.first_tag(glue));
-    let halves = marks.flat_map(|mark| mark.char_indices().skip(2).map(|(half, _)| &mark[..half]));
-    let halves = halves.map(|half| p.sequence([p.literal(half), p.space(), p.end()]));
+    let halves = marks
+        .flat_map(|mark| mark.char_indices().skip(2).map(|(half, _)| &mark[..half]))
+        .map(|half| p.sequence([p.literal(half), p.space(), p.end()]));
     Some(p.not(p.after_space(p.choice(halves))))
 }
 
