@@ -238,12 +238,13 @@ fn around_arguments(members: &Members) -> [&str; 6] {
 
 /// The texts of glue, without what differs from call to call; calls are counted from 0.
 fn texts(glue: &Glue) -> String {
-    let text = |piece| match piece {
-        GluePiece::Text(text) => text,
-        GluePiece::Counter => "0",
-        _ => "",
-    };
-    glue.pieces().map(text).collect()
+    glue.pieces()
+        .map(|piece| match piece {
+            GluePiece::Text(text) => text,
+            GluePiece::Counter => "0",
+            _ => "",
+        })
+        .collect()
 }
 
 /// The text up to the end of its first marker; all of it if it has none.

@@ -634,8 +634,9 @@ impl FormatBuilder {
             let name = &*tool.name;
             let late = self.late.is_part(place, name).then(|| {
                 if self.late.is_named(name) {
-                    let any = || of(place, &Tool::new(Expr::NAME, "", Value::Null));
-                    common = common.or_else(|| self.late.unless_full(place, any));
+                    common = common.or_else(|| {
+                        self.late.unless_full(place, || of(place, &Tool::new(Expr::NAME, "", Value::Null)))
+                    });
                     common
                 } else {
                     self.late.unless_full(place, || of(place, tool))

@@ -5,7 +5,6 @@ use crate::format::rules::channels::{
 };
 use crate::format::rules::thought::THOUGHT_BEGIN;
 
-
 use super::builder::FormatBuilder;
 use super::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, MESSAGE, RETURN, START};
 use super::coverage;

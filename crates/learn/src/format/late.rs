@@ -64,10 +64,18 @@ impl Late {
         if want == Want::Grammar || linked && tools.len() > limits::LATE_TOOLS {
             return Late::unlinked(want);
         }
-        let weight = |(place, tool): (usize, &Tool)| {
-            if linked { weigh(&tool.parameters).filter(|_| place > 0) } else { Some(0) }
-        };
-        let (calls, tools) = (RefCell::new(vec![0; tools.len()]), tools.iter().enumerate().map(weight).collect());
+        let (calls, tools) = (
+            RefCell::new(vec![0; tools.len()]),
+            tools
+                .iter()
+                .enumerate()
+                .map(
+                    |(place, tool): (usize, &Tool)| {
+                        if linked { weigh(&tool.parameters).filter(|_| place > 0) } else { Some(0) }
+                    },
+                )
+                .collect(),
+        );
         Late { want, tools, calls, same_fronts: true, ..Late::default() }
     }
 

@@ -271,8 +271,13 @@ impl<'a> Writer<'a> {
     /// The opening of each call, if it announces a call without the markers around all calls.
     pub(super) fn bare_open(&self) -> Option<&Glue> {
         let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
-        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank());
-        open.filter(|_| self.callable && self.before_first_call().iter().all(outer))
+        open.filter(|_| {
+            self.callable
+                && self
+                    .before_first_call()
+                    .iter()
+                    .all(|glue: &Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank()))
+        })
     }
 
     /// What the marker around all calls and that of each call both begin with.
@@ -295,8 +300,8 @@ impl<'a> Writer<'a> {
     pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
         let mut behind_text = self.turn.glues([SlotKind::Content], SlotKind::Call).peekable();
-        let is_more = |other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) };
-        let marked = behind_text.peek().is_some() && behind_text.all(is_more);
+        let marked = behind_text.peek().is_some()
+            && behind_text.all(|other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) });
         self.callable && named && marked && !is_strong(glue)
     }
 
@@ -493,8 +498,9 @@ impl<'a> Writer<'a> {
 
     /// Whether something opens in front of the first call, for each glue there.
     fn sections(&self) -> impl Iterator<Item = bool> {
-        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank());
-        self.before_first_call().iter().map(outer)
+        self.before_first_call()
+            .iter()
+            .map(|glue: &Glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank()))
     }
 
     pub(super) fn end(&self) -> ExprId {
@@ -517,8 +523,12 @@ impl<'a> Writer<'a> {
     fn is_marked(&self) -> bool {
         let mut between = self.turn.glues([SlotKind::Call], SlotKind::Call);
         // A dialect is known by its marker.
-        let marks = |glue: &Glue| is_strong(glue) || self.p.dialect.is_some() && !glue.is_blank();
-        !self.tolerances.allowed_calls && self.before_first_call().iter().all(marks) && between.all(is_strong)
+        !self.tolerances.allowed_calls
+            && self
+                .before_first_call()
+                .iter()
+                .all(|glue: &Glue| is_strong(glue) || self.p.dialect.is_some() && !glue.is_blank())
+            && between.all(is_strong)
     }
 
     fn constraint(&self) -> Constraint {

@@ -73,6 +73,9 @@ impl Begun {
 /// Where a text begins that ends here, with or without the white space around it.
 fn before(rest: &str, text: &str) -> Option<usize> {
     let ways = [text, text.trim_end(), text.trim_start(), text.trim()];
-    let at = |text: &str| rest.strip_suffix(text).map(str::len);
-    if text.trim().is_empty() { Some(rest.len()) } else { ways.into_iter().find_map(at) }
+    if text.trim().is_empty() {
+        Some(rest.len())
+    } else {
+        ways.into_iter().find_map(|text: &str| rest.strip_suffix(text).map(str::len))
+    }
 }

@@ -108,8 +108,12 @@ impl Resolved {
             let tool = &all[*place];
             let (arena, built) = self.alone(tool, Want::Grammar);
             let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
-            let root = |rule: &u32| Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? });
-            let roots: Vec<SectionRoot> = rules.iter().filter_map(root).collect();
+            let roots: Vec<SectionRoot> = rules
+                .iter()
+                .filter_map(|rule: &u32| {
+                    Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? })
+                })
+                .collect();
             Section::of_roots(&arena, &roots, texts)
         };
         tools.iter().map(of_tool).collect()

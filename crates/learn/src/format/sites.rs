@@ -125,13 +125,15 @@ impl CallForm {
     /// The form without its id and the marker before it: models leave both out where another marker follows.
     pub fn without_id(&self) -> Option<CallForm> {
         let at = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?;
-        let is_marked = |piece: &CallPiece| {
-            let CallPiece::Glue(glue) = piece else { return false };
-            glue.marker_spans().first().is_some_and(|span| glue.head()[..span.start].trim().is_empty())
-        };
         let around = [self.pieces.get(at.checked_sub(1)?)?, self.pieces.get(at + 1)?];
         let pieces = || self.pieces[..at - 1].iter().chain(&self.pieces[at + 1..]).cloned().collect();
-        around.into_iter().all(is_marked).then(|| CallForm { pieces: pieces(), close: self.close.clone() })
+        around
+            .into_iter()
+            .all(|piece: &CallPiece| {
+                let CallPiece::Glue(glue) = piece else { return false };
+                glue.marker_spans().first().is_some_and(|span| glue.head()[..span.start].trim().is_empty())
+            })
+            .then(|| CallForm { pieces: pieces(), close: self.close.clone() })
     }
 }
 

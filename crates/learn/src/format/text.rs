@@ -57,9 +57,13 @@ impl Writer<'_> {
     /// behind them.
     pub(super) fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else { return Vec::new() };
-        let bare = |mark: &str| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned);
         let outer = self.before_first_call().iter().filter_map(|glue| self.p.first_tag(glue));
-        self.p.spelled(outer.chain(self.family_of_markers()).chain([open.head()]).flat_map(bare))
+        self.p.spelled(
+            outer
+                .chain(self.family_of_markers())
+                .chain([open.head()])
+                .flat_map(|mark: &str| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned)),
+        )
     }
 
     /// Text up to calls or one of `ends`.
@@ -168,8 +172,11 @@ impl Writer<'_> {
     fn section_without_marker(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
         let inner = self.turn.marker_in_calls(&self.call_open).filter(|_| self.callable);
-        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open)?.first_marker().map(SmolStr::new);
-        let sections: Vec<SmolStr> = inner.iter().flat_map(|_| self.before_first_call()).filter_map(outer).collect();
+        let sections: Vec<SmolStr> = inner
+            .iter()
+            .flat_map(|_| self.before_first_call())
+            .filter_map(|glue: &Glue| glue.strip_suffix(&self.call_open)?.first_marker().map(SmolStr::new))
+            .collect();
         let head = coverage::any_word(p);
         let parts = [p.any_of(sections.iter().cloned()), p.space(), head, p.space(), p.any_of(inner)];
         (sections, p.sequence(parts))
@@ -276,8 +283,9 @@ impl Writer<'_> {
                 let opens: Vec<Glue> =
                     self.before_first_call().iter().map(Glue::trim_start).filter(|_| !begun).collect();
                 if self.callable && self.turn.calls_begin_with_names() {
-                    let object = |open: &&Glue| open.head().trim_start_matches('[').trim_start().starts_with('{');
-                    let named = opens.iter().filter(object);
+                    let named = opens
+                        .iter()
+                        .filter(|open: &&Glue| open.head().trim_start_matches('[').trim_start().starts_with('{'));
                     alone.extend(named.map(|open| p.sequence([as_written(p, open), self.named_call()])));
                 }
                 // Or such a list, which begins with what is not offered.

@@ -38,9 +38,10 @@ impl Writing {
 
     /// What is around the reasoning of a message that is continued, where a family says it.
     pub fn around(&self) -> Option<Around> {
-        let none = || self.host?.thinking.as_ref()?.is_empty().then(Around::default);
         let continued = self.host.and_then(|host| host.continued.as_ref());
-        continued.map(|[opening, start, end]| Around::new(opening, start, end)).or_else(none)
+        continued
+            .map(|[opening, start, end]| Around::new(opening, start, end))
+            .or_else(|| self.host?.thinking.as_ref()?.is_empty().then(Around::default))
     }
 }
 

@@ -102,8 +102,12 @@ impl Object {
     /// Whether markers, or the brackets of a list, show where it begins and ends.
     fn is_marked(&self, engine: Engine) -> bool {
         let looks = engine.looks();
-        let marked = |(from, glue): &(SlotKind, Glue)| has_word(glue) || !looks && *from == SlotKind::Call;
-        self.is_listed() || (has_word(&self.rest) || !looks) && self.before.iter().all(marked)
+        self.is_listed()
+            || (has_word(&self.rest) || !looks)
+                && self
+                    .before
+                    .iter()
+                    .all(|(from, glue): &(SlotKind, Glue)| has_word(glue) || !looks && *from == SlotKind::Call)
     }
 }
 
@@ -402,12 +406,14 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
 /// Ways to write an argument as one, as far as they differ between a key and its value; as they are where that is not all.
 fn one_way(ways: Vec<String>) -> Vec<String> {
     let key = format!("(?P<key>{KEY})");
-    let split = |way: &String| {
-        let (before, rest) = way.split_once(&key)?;
-        let (open, value) = rest.split_at(rest.find("(?P<value>")?);
-        Some([before, open, value].map(str::to_owned))
-    };
-    let parts: Option<Vec<_>> = ways.iter().map(split).collect();
+    let parts: Option<Vec<_>> = ways
+        .iter()
+        .map(|way: &String| {
+            let (before, rest) = way.split_once(&key)?;
+            let (open, value) = rest.split_at(rest.find("(?P<value>")?);
+            Some([before, open, value].map(str::to_owned))
+        })
+        .collect();
     let parts = parts.filter(|parts| parts.iter().all(|part| part[0] == parts[0][0] && part[2] == parts[0][2]));
     match parts {
         Some(parts) => {

@@ -60,11 +60,12 @@ impl Engine {
         };
         let begins = |pattern: &str| {
             let text = |part: Option<&Part>| matches!(part, Some(Part::Text(text)) if !text.trim_start().is_empty());
-            let begins = |way: &Vec<Part>| match way.split_first() {
-                Some((Part::Optional(inside), rest)) => text(inside.first()) && text(rest.first()),
-                _ => text(way.first()),
-            };
-            ways(pattern, "").is_ok_and(|ways| ways.iter().all(begins))
+            ways(pattern, "").is_ok_and(|ways| {
+                ways.iter().all(|way: &Vec<Part>| match way.split_first() {
+                    Some((Part::Optional(inside), rest)) => text(inside.first()) && text(rest.first()),
+                    _ => text(way.first()),
+                })
+            })
         };
         let border = |anchor: &Option<Anchor>| match anchor {
             Some(Anchor::Pattern(pattern)) => plain(pattern) && begins(pattern),

@@ -88,12 +88,14 @@ impl Reader<'_> {
                 Some('?') => {
                     self.at += 1;
                     self.skip("?");
-                    let optional = |mut way: Vec<Part>| match &*way {
-                        [Part::Space] | [] => way,
-                        [Part::Text(text)] if text.trim().is_empty() => vec![Part::Space],
-                        _ => vec![Part::Optional(std::mem::take(&mut way))],
-                    };
-                    items.into_iter().map(optional).collect()
+                    items
+                        .into_iter()
+                        .map(|mut way: Vec<Part>| match &*way {
+                            [Part::Space] | [] => way,
+                            [Part::Text(text)] if text.trim().is_empty() => vec![Part::Space],
+                            _ => vec![Part::Optional(std::mem::take(&mut way))],
+                        })
+                        .collect()
                 }
                 Some('*' | '+') if *items == [[Part::Space]] || *items == [[Part::Any]] => {
                     self.at += 1;

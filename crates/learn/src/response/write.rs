@@ -53,9 +53,12 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     }
     let (mut content, mut markers) = turn.content(reasoning.as_ref(), calls.as_ref().map(|calls| &*calls.announced));
     // The prompt, or the model at once, may end reasoning that nothing began.
-    let bare = |text: &str| text.contains(end_of_thought) && !text.contains(start) || start.is_empty();
     let at_once = on.edges.iter().filter(|edge| edge.from == SlotKind::Prompt).map(|edge| edge.glue.head());
-    if [&*on.opening, &off.opening].into_iter().chain(at_once.filter(|_| !on.opening.contains(start))).any(bare) {
+    if [&*on.opening, &off.opening]
+        .into_iter()
+        .chain(at_once.filter(|_| !on.opening.contains(start)))
+        .any(|text: &str| text.contains(end_of_thought) && !text.contains(start) || start.is_empty())
+    {
         markers.push(end_of_thought.to_owned());
     }
     markers.retain(|marker| !marker.is_empty());

@@ -193,8 +193,10 @@ impl Calls {
     /// The form of the value at `at`.
     fn slot(&self, path: &Path, at: usize) -> Option<&Slot> {
         let Token::Value(kind) = path.parts[at].token else { return None };
-        let same = |(known, slot): &&(ValueKind, Slot)| *known == kind && slot.open == path.glue[at];
-        self.slots.iter().find(same).map(|(_, slot)| slot)
+        self.slots
+            .iter()
+            .find(|(known, slot): &&(ValueKind, Slot)| *known == kind && slot.open == path.glue[at])
+            .map(|(_, slot)| slot)
     }
 
     /// The glue behind the part at `at`, without the end of a value.
@@ -245,8 +247,11 @@ impl Calls {
         let (path, at) = paths.iter().find_map(|path| {
             let values = path.parts.iter().filter(|part| matches!(part.token, Token::Value(_)));
             let is_call = path.parts.iter().all(|part| part.call.is_some());
-            let is_text = |part: &Found| part.token == Token::Value(ValueKind::Text);
-            let at = path.parts.iter().position(is_text).map(|at| (path, at));
+            let at = path
+                .parts
+                .iter()
+                .position(|part: &Found| part.token == Token::Value(ValueKind::Text))
+                .map(|at| (path, at));
             at.filter(|_| values.count() == 1 && is_call && path.calls().count() == 1)
         })?;
         let mut behind = self.behind_value(path, at)?;

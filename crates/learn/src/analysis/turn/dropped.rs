@@ -172,8 +172,14 @@ fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)>
         let cuts = history.contains(REPLY) && !history.contains(THOUGHT);
         // The beginning of a block that ends with this tag, or else what ends the prompt.
         let named = Some(end.replacen('/', "", 1)).filter(|start| mirrored(start).as_deref() == Some(end));
-        let opened = || markers(&sampler.opening).last().map(|last| sampler.opening[last.start..last.end].to_owned());
-        Some((named.or_else(opened).filter(|_| cuts)?, end.to_owned()))
+        Some((
+            named
+                .or_else(|| {
+                    markers(&sampler.opening).last().map(|last| sampler.opening[last.start..last.end].to_owned())
+                })
+                .filter(|_| cuts)?,
+            end.to_owned(),
+        ))
     })
 }
 

@@ -11,8 +11,10 @@ use chatparse_base::brackets;
 pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     let lasts: Vec<&Glue> = paths.iter().filter_map(|path| path.glue.last()).collect();
     // If the same glue ends turns with content and turns with calls, it is the end, whether or not it has markers.
-    let speaks_last = |path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content);
-    let mut behind_content = paths.iter().filter(speaks_last).filter_map(|path| path.glue.last());
+    let mut behind_content = paths
+        .iter()
+        .filter(|path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content))
+        .filter_map(|path| path.glue.last());
     let end = behind_content
         .find(|end| lasts.iter().all(|last| last.ends_with(end)))
         .cloned()
@@ -86,12 +88,18 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     let leaves = |edge: &&Edge| edge.from == SlotKind::Reasoning;
     let open = edges.iter().find(|edge| edge.to == SlotKind::Reasoning)?.glue.clone();
     // Glue that also occurs in front of a part without reasoning does not close reasoning.
-    let own = |edge: &Edge| {
-        let others = edges.iter().filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
-        let ends = others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));
-        ends.min_by_key(|rest| rest.chars().count()).unwrap_or_else(|| edge.glue.clone())
-    };
-    let mut close = Glue::common_start(&edges.iter().filter(leaves).map(own).collect::<Vec<_>>());
+    let mut close = Glue::common_start(
+        &edges
+            .iter()
+            .filter(leaves)
+            .map(|edge: &Edge| {
+                let others = edges.iter().filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
+                let ends =
+                    others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));
+                ends.min_by_key(|rest| rest.chars().count()).unwrap_or_else(|| edge.glue.clone())
+            })
+            .collect::<Vec<_>>(),
+    );
     if close.is_blank() {
         let to_content = edges.iter().filter(leaves).find(|edge| edge.to == SlotKind::Content);
         close = to_content.map(|edge| edge.glue.clone()).unwrap_or_default();

@@ -524,12 +524,14 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
             seen.retain(|(sample, _)| sample.calls.is_empty());
         }
     }
-    let calls_of = |(sample, walk): &(Sample, parts::Walk)| {
-        let count = sample.calls.len();
-        let whole = (0..count).all(|index| walk.parts.iter().any(|part| part.call == Some(index)));
-        if whole { count } else { 0 }
-    };
-    let most_calls = seen.iter().map(calls_of).max()?;
+    let most_calls = seen
+        .iter()
+        .map(|(sample, walk): &(Sample, parts::Walk)| {
+            let count = sample.calls.len();
+            let whole = (0..count).all(|index| walk.parts.iter().any(|part| part.call == Some(index)));
+            if whole { count } else { 0 }
+        })
+        .max()?;
     let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
     let counter = longest.and_then(|(_, walk)| calls::counter(walk));
     let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;

@@ -179,8 +179,7 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
             return None;
         }
         // A closing tag may repeat the name.
-        let echo = |text: String, key: &&str| text.replace(*key, NAMES_ECHO);
-        let text = keys.iter().fold(text.to_owned(), echo);
+        let text = keys.iter().fold(text.to_owned(), |text: String, key: &&str| text.replace(*key, NAMES_ECHO));
         Glue::new(&text, Echoes { name: SampleCall::name(0), key: NAMES_ECHO, counters: None })
     };
     let after = glue(end..turn.len())?.strip_suffix(behind)?;

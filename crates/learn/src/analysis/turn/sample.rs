@@ -321,15 +321,15 @@ impl<'t> Sampler<'t> {
         let marked = self.marks.unescaped(&marked);
         let behind = marked.strip_prefix(&*self.bare);
         // A template may write the tools in front of the last message, so that what precedes the question differs.
-        let behind_question = || {
-            let (_, behind) = self.bare.rsplit_once(QUESTION)?;
-            marked.rsplit_once(QUESTION)?.1.strip_prefix(behind)
-        };
         // The render may end with the white space that the conversation so far ends with.
         let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
-        let in_front = || marked.strip_prefix(before)?.strip_suffix(white_space);
-        let behind =
-            behind.or_else(behind_question).or_else(in_front).or_else(|| self.in_front_of_instruction(&marked))?;
+        let behind = behind
+            .or_else(|| {
+                let (_, behind) = self.bare.rsplit_once(QUESTION)?;
+                marked.rsplit_once(QUESTION)?.1.strip_prefix(behind)
+            })
+            .or_else(|| marked.strip_prefix(before)?.strip_suffix(white_space))
+            .or_else(|| self.in_front_of_instruction(&marked))?;
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
     }
 
@@ -397,13 +397,16 @@ impl<'t> Sampler<'t> {
         let caps = self.template.caps();
         let text = |text: &str| if marked { self.marks.mark(text) } else { text.to_owned() };
         let content = if sample.speaks { text(REPLY) } else { String::new() };
-        let thought = || json!({"type": "thinking", "thinking": text(THOUGHT)});
         let reasoning = self.reasoning.as_ref().filter(|_| sample.thinks);
         let in_part = reasoning == Some(&ReasoningIn::Part);
         let content = match reasoning {
             _ if in_part || caps.wants_parts() => {
                 let said = (sample.speaks || !in_part).then(|| text_part(&content));
-                in_part.then(thought).into_iter().chain(said).collect()
+                in_part
+                    .then(|| json!({"type": "thinking", "thinking": text(THOUGHT)}))
+                    .into_iter()
+                    .chain(said)
+                    .collect()
             }
             Some(ReasoningIn::Blocks) => blocks(&text(THOUGHT), &content),
             _ => json!(content),

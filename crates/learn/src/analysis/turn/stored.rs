@@ -28,7 +28,10 @@ pub(super) mod slots {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(ValueKind, Slot)>, D::Error> {
         let rows: Vec<(Vec<ValueKind>, Slot)> = parts(from)?;
-        let kinds = |(kinds, slot): (Vec<_>, Slot)| kinds.into_iter().map(move |kind| (kind, slot.clone()));
-        Ok(rows.into_iter().flat_map(kinds).take(STORED_PARTS).collect())
+        Ok(rows
+            .into_iter()
+            .flat_map(|(kinds, slot): (Vec<_>, Slot)| kinds.into_iter().map(move |kind| (kind, slot.clone())))
+            .take(STORED_PARTS)
+            .collect())
     }
 }

@@ -103,12 +103,14 @@ impl Arguments<'_> {
     /// A name, and the value in each form that its types allow.
     pub fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
-        let quoted = |(kind, slot): &(ValueKind, Slot)| {
-            *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
-        };
         let known = !FormatBuilder::is_any(member.name);
         let python = self.members.is_python();
-        let after = (known && (python || self.members.slots.iter().any(quoted))).then(|| self.after());
+        let after = (known
+            && (python
+                || self.members.slots.iter().any(|(kind, slot): &(ValueKind, Slot)| {
+                    *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
+                })))
+        .then(|| self.after());
         let enclosing = self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.core());
         let values = Values {
             p,

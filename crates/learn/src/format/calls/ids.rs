@@ -8,8 +8,7 @@ use chatparse_peg::ExprId;
 
 /// The opening of calls without its last quote, where that opens an id.
 pub(super) fn before_quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
-    let is_quoted = |form: &CallForm| matches!(&*form.pieces, [CallPiece::Id, CallPiece::Glue(behind), ..] if behind.head().starts_with('"'));
-    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty() && turn.calls.iter().all(is_quoted))
+    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty() && turn.calls.iter().all(|form: &CallForm| matches!(&*form.pieces, [CallPiece::Id, CallPiece::Glue(behind), ..] if behind.head().starts_with('"'))))
 }
 
 /// The opening of a call with the member that is the call's id, which a model may leave out.

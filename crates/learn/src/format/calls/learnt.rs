@@ -63,8 +63,11 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
             // Models write Python's calls in brackets.
             let bare = whole.trim().is_empty() && turn.calls_are_python();
             let fronts = if bare { &["", "["][..] } else { &[""] };
-            let named = |tool: &Tool| fronts.iter().map(|front| [front, &*tool.name].concat()).collect::<Vec<_>>();
-            spec.tools().iter().flat_map(named).flat_map(|name| texts(&name)).collect()
+            spec.tools()
+                .iter()
+                .flat_map(|tool: &Tool| fronts.iter().map(|front| [front, &*tool.name].concat()).collect::<Vec<_>>())
+                .flat_map(|name| texts(&name))
+                .collect()
         }
         Some(CallPiece::Arguments { quoted }) => texts(if *quoted { "\"{" } else { "{" }),
         _ => text::heads(glue),
@@ -147,8 +150,11 @@ pub(in crate::format) const UNLISTED: &str = "unlisted-call";
 fn inner_opening(opening: &Glue) -> Option<Glue> {
     let Some(GluePiece::Text(text)) = opening.pieces().last() else { return None };
     let opening = Glue::from(text);
-    let whole = |span: &std::ops::Range<usize>| text[span.clone()].ends_with(brackets::closes);
-    let wrapper = opening.marker_spans().into_iter().rfind(whole)?.end;
+    let wrapper = opening
+        .marker_spans()
+        .into_iter()
+        .rfind(|span: &std::ops::Range<usize>| text[span.clone()].ends_with(brackets::closes))?
+        .end;
     Some(opening.without_start(wrapper).trim_start()).filter(is_strong)
 }
 
@@ -263,11 +269,12 @@ impl Call<'_> {
             p.or(glue(p, &shared, Some(self.tool), ""), NAME_CLOSE, |way| way(self, quote))
         });
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
-        let is_object = |tail: &Tail| {
-            let bare = tail.first.strip_prefix(&shared).is_some_and(|rest| rest.is_blank());
-            bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
-        };
-        if self.tool.name == FormatBuilder::ANY && tails.iter().all(is_object) {
+        if self.tool.name == FormatBuilder::ANY
+            && tails.iter().all(|tail: &Tail| {
+                let bare = tail.first.strip_prefix(&shared).is_some_and(|rest| rest.is_blank());
+                bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
+            })
+        {
             parts.push(p.and(p.after_space(p.choice([p.literal("{"), p.literal("\"")]))));
         }
         // Without the token before each tag, calls of other formats begin so.

@@ -14,8 +14,11 @@ const MOST_OTHERS: usize = 2;
 pub(in crate::format) fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
     let members = |form: &CallForm| Members::of(form, open, wrapper_close);
     let Some(forms) = turn.calls.iter().map(members).collect::<Option<Vec<_>>>() else { return Vec::new() };
-    let count = |members: &Members| members.all.len();
-    let Some(most) = forms.iter().map(count).max().filter(|most| *most <= MOST_OTHERS + 1) else { return Vec::new() };
+    let Some(most) =
+        forms.iter().map(|members: &Members| members.all.len()).max().filter(|most| *most <= MOST_OTHERS + 1)
+    else {
+        return Vec::new();
+    };
     let written = |order: &Vec<usize>| {
         let mut first: Option<Glue> = None;
         let mut calls = Vec::new();
@@ -33,11 +36,12 @@ pub(in crate::format) fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &
 /// All orders of so many things, the order as they are first.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     (0..count).fold(vec![Vec::new()], |all, _| {
-        let longer = |order: Vec<usize>| {
-            let rest: Vec<usize> = (0..count).filter(|item| !order.contains(item)).collect();
-            rest.into_iter().map(move |item| [&*order, &[item]].concat())
-        };
-        all.into_iter().flat_map(longer).collect()
+        all.into_iter()
+            .flat_map(|order: Vec<usize>| {
+                let rest: Vec<usize> = (0..count).filter(|item| !order.contains(item)).collect();
+                rest.into_iter().map(move |item| [&*order, &[item]].concat())
+            })
+            .collect()
     })
 }
 

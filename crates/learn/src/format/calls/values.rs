@@ -75,10 +75,9 @@ impl<'a> Value<'a> {
         for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
             let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).next_back());
             let Some(slot) = slot.filter(|slot| slot.before == *before) else { continue };
-            let same = |known: &&Slot| (&known.open, &known.close) == (&slot.open, &slot.close);
             match slot.encoding {
                 Encoding::Nested => nested.push((kind, slot)),
-                _ if plain.iter().any(same) => {}
+                _ if plain.iter().any(|known: &&Slot| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
                 _ => plain.push(slot),
             }
         }
@@ -367,8 +366,7 @@ impl Values<'_> {
         if !self.p.is_defined(name) {
             // Defined first, so that the expressions inside can refer to it.
             self.p.rule(name, self.p.empty());
-            let all = || self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS);
-            self.p.rule(name, self.p.exactly(true, all));
+            self.p.rule(name, self.p.exactly(true, || self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS)));
         }
         Some((container.open.and(&container.each), self.p.reference(name)))
     }
@@ -490,7 +488,6 @@ impl Values<'_> {
             let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker(ends))]));
             p.sequence([member.written(p, text, "text", Notation::Text), close])
         };
-        let none = || (Glue::default(), p.never());
-        self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(none)
+        self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(|| (Glue::default(), p.never()))
     }
 }

@@ -47,13 +47,16 @@ fn order_results(messages: &mut [Value]) {
             at += 1;
             continue;
         }
-        let in_run = |message: &&Value| message["role"] == "tool" || message["role"] == "user";
-        let len = messages[at..].iter().take_while(in_run).count();
+        let len = messages[at..]
+            .iter()
+            .take_while(|message: &&Value| message["role"] == "tool" || message["role"] == "user")
+            .count();
         let run = &mut messages[at..at + len];
         let places: Vec<usize> = (0..len).filter(|&index| run[index]["role"] == "tool").collect();
         let mut results: Vec<Value> = places.iter().map(|&index| run[index].clone()).collect();
-        let place = |result: &Value| result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0);
-        chatparse_base::sort::by_key(&mut results, place);
+        chatparse_base::sort::by_key(&mut results, |result: &Value| {
+            result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0)
+        });
         for (index, result) in places.into_iter().zip(results) {
             run[index] = result;
         }
@@ -141,9 +144,13 @@ fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
         .filter(|name| !name.is_empty())
         .or_else(|| result["tool_call_id"].as_str())
         .unwrap_or_default();
-    let is_text = |parts: &Vec<Value>| joins && parts.iter().all(|part| part["type"] == "text");
     let response = match &result["content"] {
-        content if content.is_string() || content.as_array().is_some_and(is_text) => {
+        content
+            if content.is_string()
+                || content
+                    .as_array()
+                    .is_some_and(|parts: &Vec<Value>| joins && parts.iter().all(|part| part["type"] == "text")) =>
+        {
             let text = text(content);
             number::read(&text).unwrap_or_else(|_| json!(text))
         }
@@ -159,8 +166,12 @@ pub fn harmony(input: &PromptInput) -> Result<Prompt> {
     const ANALYSIS: &str = "<|start|>assistant<|channel|>analysis<|message|>";
     const PREAMBLE: &str = "<|end|><|start|>assistant<|channel|>commentary<|message|>";
     let keeps = input.request.output.compat == Compat::Off && input.template.source().contains(ANALYSIS);
-    let has_both = |message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty();
-    let mut prompt = if input.request.messages.iter().any(has_both) {
+    let mut prompt = if input
+        .request
+        .messages
+        .iter()
+        .any(|message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty())
+    {
         render_changed(input, |message| {
             let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
             if calls && message.get("thinking").is_some() {

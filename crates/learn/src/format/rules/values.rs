@@ -74,8 +74,12 @@ sites! {
 /// A text of an enum that looks like another value, which the enum does not have.
 fn enumerated_text(value: &Value) -> Way {
     let (p, all) = (value.values.p, value.member.schema.get()["enum"].as_array()?);
-    let other = |text: &&str| serde_json::from_str(text).is_ok_and(|other: serde_json::Value| !all.contains(&other));
-    let texts: Vec<_> = all.iter().filter_map(|one| one.as_str()).filter(other).map(|text| p.literal(text)).collect();
+    let texts: Vec<_> = all
+        .iter()
+        .filter_map(|one| one.as_str())
+        .filter(|text: &&str| serde_json::from_str(text).is_ok_and(|other: serde_json::Value| !all.contains(&other)))
+        .map(|text| p.literal(text))
+        .collect();
     let ways = value.texts.iter().filter(|slot| slot.encoding == Encoding::Raw && !texts.is_empty());
     let text =
         |slot: &&Slot| p.atomic(p.sequence([value.rest(slot), p.arg_text(p.choice(texts.clone())), value.close(slot)]));
