@@ -6,7 +6,7 @@ use chatparse_base::find::{shared, shared_end};
 /// `a` is `prefix + left + suffix`, `b` is `prefix + right + suffix`. Markers are never split: two different markers share
 /// nothing, even if they begin or end alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Diff<'a> {
+pub struct Diff<'a> {
     pub prefix: &'a str,
     pub left: &'a str,
     pub right: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct Diff<'a> {
 impl<'a> Diff<'a> {
     /// If `b` only continues behind the end of `a`, the difference is that continuation. Otherwise the ends share as much as
     /// they can, and the beginnings what is left.
-    pub(super) fn between(a: &'a str, b: &'a str) -> Self {
+    pub fn between(a: &'a str, b: &'a str) -> Self {
         if let Some(added) = b.strip_prefix(a) {
             return Diff { prefix: a, left: "", right: added, suffix: "" };
         }

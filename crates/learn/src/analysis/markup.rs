@@ -8,28 +8,28 @@
 use chatparse_base::brackets;
 
 /// White space around markers: ASCII only, vertical tab included.
-pub(super) fn is_space(c: char) -> bool {
+pub fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
 }
 
 /// Whether all of it is white space.
-pub(super) fn is_blank(text: &str) -> bool {
+pub fn is_blank(text: &str) -> bool {
     text.chars().all(is_space)
 }
 
 /// `text` without white space at both ends.
-pub(super) fn trim(text: &str) -> &str {
+pub fn trim(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
 /// `text` without white space at its start.
-pub(super) fn trim_start(text: &str) -> &str {
+pub fn trim_start(text: &str) -> &str {
     text.trim_start_matches(is_space)
 }
 
 /// A stretch of text between two marker boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Segment<'a> {
+pub enum Segment<'a> {
     /// One marker.
     Marker(&'a str),
     /// Text without a marker.
@@ -38,7 +38,7 @@ pub(super) enum Segment<'a> {
 
 impl<'a> Segment<'a> {
     /// The segment's text.
-    pub(super) fn as_str(self) -> &'a str {
+    pub fn as_str(self) -> &'a str {
         let (Segment::Marker(text) | Segment::Text(text)) = self;
         text
     }
@@ -46,7 +46,7 @@ impl<'a> Segment<'a> {
 
 /// The place of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Marker {
+pub struct Marker {
     /// Position of its opening bracket.
     pub start: usize,
     /// Position after its closing bracket.
@@ -56,7 +56,7 @@ pub(super) struct Marker {
 }
 
 /// The markers of a text, left to right. None overlaps another.
-pub(super) fn markers(text: &str) -> Vec<Marker> {
+pub fn markers(text: &str) -> Vec<Marker> {
     let (mut markers, mut at) = (Vec::new(), 0);
     // Brackets that the rest of the text does not have: they are searched for once.
     let mut missing: Vec<char> = Vec::new();
@@ -75,17 +75,17 @@ pub(super) fn markers(text: &str) -> Vec<Marker> {
 }
 
 /// The first marker of a text.
-pub(super) fn first_marker(text: &str) -> Option<&str> {
+pub fn first_marker(text: &str) -> Option<&str> {
     markers(text).first().map(|marker| &text[marker.start..marker.end])
 }
 
 /// The text from the start of its last marker.
-pub(super) fn since_last_marker(text: &str) -> Option<&str> {
+pub fn since_last_marker(text: &str) -> Option<&str> {
     markers(text).last().map(|marker| &text[marker.start..])
 }
 
 /// A text, cut at the borders of its markers, left to right; no segment is empty.
-pub(super) fn segments(text: &str) -> Vec<Segment<'_>> {
+pub fn segments(text: &str) -> Vec<Segment<'_>> {
     let (mut segments, mut at) = (Vec::new(), 0);
     for Marker { start, end, .. } in markers(text) {
         segments.extend((at < start).then(|| Segment::Text(&text[at..start])));

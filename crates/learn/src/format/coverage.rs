@@ -8,31 +8,31 @@ use super::tag::Tag;
 
 /// A word of these characters in a marker, e.g. the name of a special token around a call. It is bounded, so it is a part of
 /// the marker.
-pub(crate) fn word(p: &Builder, min: u32, characters: &[(char, char)]) -> ExprId {
+pub fn word(p: &Builder, min: u32, characters: &[(char, char)]) -> ExprId {
     p.repeat(p.one_of(characters), min, Some(MARKER_WORD_CHARS))
 }
 
 /// A word in a marker that means nothing.
-pub(crate) fn any_word(p: &Builder) -> ExprId {
+pub fn any_word(p: &Builder) -> ExprId {
     word(p, 1, WORD)
 }
 
 /// Digits in a marker.
-pub(crate) fn number(p: &Builder) -> ExprId {
+pub fn number(p: &Builder) -> ExprId {
     word(p, 1, &[('0', '9')])
 }
 
 /// A word of the characters that names have in the APIs.
-pub(crate) fn name(p: &Builder) -> ExprId {
+pub fn name(p: &Builder) -> ExprId {
     word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')])
 }
 
 /// The characters of words in markers.
-pub(crate) const WORD: &[(char, char)] =
+pub const WORD: &[(char, char)] =
     &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
 
 /// An expression that matches text of the model's own outside of all fields.
-pub(super) fn uncovered(arena: &Arena) -> Option<ExprId> {
+pub fn uncovered(arena: &Arena) -> Option<ExprId> {
     let mut seen = vec![false; arena.len()];
     let mut pending: Vec<ExprId> = arena.root().into_iter().collect();
     while let Some(id) = pending.pop() {

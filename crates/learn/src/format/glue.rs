@@ -12,18 +12,18 @@ use super::{tag::Tag, wrappers};
 use chatparse_base::brackets::{self, begins_token, is_bar};
 
 /// All pieces. `tool` and `key`: the names that the glue may repeat.
-pub(super) fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
+pub fn glue(p: &FormatBuilder, glue: &Glue, tool: Option<&Tool>, key: &str) -> ExprId {
     with_texts(p, glue, tool, key, json_text)
 }
 
 /// All pieces, for glue that ends a text: JSON in it is as the template writes it.
-pub(super) fn as_written(p: &FormatBuilder, glue: &Glue) -> ExprId {
+pub fn as_written(p: &FormatBuilder, glue: &Glue) -> ExprId {
     with_texts(p, glue, None, "", json_part)
 }
 
 impl FormatBuilder {
     /// All pieces of glue that repeats no names.
-    pub(super) fn glue(&self, text: &Glue) -> ExprId {
+    pub fn glue(&self, text: &Glue) -> ExprId {
         glue(self, text, None, "")
     }
 }
@@ -70,12 +70,12 @@ fn with_texts(
 }
 
 /// A name in front of a call that has its own.
-pub(super) fn announced_name(p: &FormatBuilder) -> ExprId {
+pub fn announced_name(p: &FormatBuilder) -> ExprId {
     p.tag(Tag::Announced, coverage::any_word(p))
 }
 
 /// A special token and punctuation without the word between, which models leave out.
-pub(super) fn without_word(glue: &Glue) -> Option<Glue> {
+pub fn without_word(glue: &Glue) -> Option<Glue> {
     let (head, token) = (glue.head(), glue.marker_spans().into_iter().next()?.end);
     let rest = head[token..].trim();
     let word = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
@@ -99,7 +99,7 @@ fn numbered_attribute<'g>(pieces: &[GluePiece<'g>]) -> Option<(usize, (&'g str, 
 }
 
 /// Glue behind JSON, whose white space is free.
-pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
+pub fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
     let (space, rest) = split_space(close);
     if rest.is_empty() {
         return glue(p, close, tool, "");
@@ -123,14 +123,14 @@ pub(super) fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) 
 }
 
 /// The end of calls that are JSON, with the white space after it.
-pub(super) fn end_of_json(p: &FormatBuilder, end: &Glue) -> ExprId {
+pub fn end_of_json(p: &FormatBuilder, end: &Glue) -> ExprId {
     let core = end.trim_end();
     let closed = behind_json(p, &core, None);
     if core == *end { closed } else { p.sequence([closed, p.space()]) }
 }
 
 /// A text of the template. White space around the punctuation of JSON is free.
-pub(super) fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
+pub fn json_text(p: &FormatBuilder, text: &str) -> ExprId {
     p.once(text, || free_json(p, text))
 }
 
@@ -190,7 +190,7 @@ fn again(p: &FormatBuilder, name: &str) -> ExprId {
 }
 
 /// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.
-pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId {
+pub fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId {
     let open = opens.core();
     let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
     match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
@@ -200,7 +200,7 @@ pub(super) fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId
 }
 
 /// White space that a template writes in several ways: the longest that matches.
-pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
+pub fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
     let longest = ways.iter().max_by_key(|space| space.len()).copied().unwrap_or_default();
     if longest.is_empty() {
         return p.empty();
@@ -211,14 +211,14 @@ pub(super) fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
 }
 
 /// The leading white space of the glue, and the rest.
-pub(super) fn split_space(glue: &Glue) -> (&str, Glue) {
+pub fn split_space(glue: &Glue) -> (&str, Glue) {
     let head = glue.head();
     let length = head.len() - head.trim_start().len();
     (&head[..length], glue.without_start(length))
 }
 
 /// The texts that end a text in front of this glue: with the template's white space in front, if it has any, and without.
-pub(super) fn heads(glue: &Glue) -> Vec<String> {
+pub fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();
     let core = whole.trim_start();
     let spaced = (core.len() < whole.len()).then_some(whole);
@@ -227,7 +227,7 @@ pub(super) fn heads(glue: &Glue) -> Vec<String> {
 
 /// Whether this glue identifies a part of the template: it has a marker or the beginning of one, such as `<call name="`, or
 /// a word in front of punctuation.
-pub(super) fn is_strong(glue: &Glue) -> bool {
+pub fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
     let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
     let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));

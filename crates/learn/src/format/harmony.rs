@@ -26,14 +26,14 @@ fn builder(tolerances: &Tolerances, spec: &FormatSpec, want: Want) -> FormatBuil
 }
 
 /// The calls of a dialect, for their parts or rules.
-pub(super) fn build_calls(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+pub fn build_calls(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
     let p = builder(tolerances, spec, want);
     let root = Harmony { p: &p, spec, dialect }.any_call();
     Format { output: p.finish(root), part_exprs: p.late.built(), ..Format::default() }
 }
 
 /// The format of a dialect, for one request.
-pub(crate) fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+pub fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
     let p = builder(tolerances, spec, want);
     let turns = [
         ("assistant", "<|start|>assistant"),

@@ -40,7 +40,7 @@ fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
 }
 
 /// The calls of turns that are written like this, for their parts.
-pub(super) fn build_calls(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
+pub fn build_calls(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     let (p, Writing { turn, layout, tolerances, .. }) = (builder(writing, spec, want), writing);
     let writer = Writer { tolerances: tolerances.clone(), ..Writer::new(&p, turn, layout, spec) };
     let root = calls::any(&p, turn, spec, writer.is_marked());
@@ -75,10 +75,10 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
 }
 
 /// The rule for calls of tools that are not offered, in front of one that is.
-pub(super) const UNLISTED_FRONT: &str = "unlisted-calls-in-front";
+pub const UNLISTED_FRONT: &str = "unlisted-calls-in-front";
 
 /// All calls of a message in a turn without anything else.
-pub(super) fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
+pub fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
     let layout = Layout::of(turn);
     Writer::new(p, turn, &layout, spec).calls()
 }
@@ -105,7 +105,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
-    pub(super) fn begin(&self) -> &'static [SlotKind] {
+    pub fn begin(&self) -> &'static [SlotKind] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
             true => &[SlotKind::Reasoning],
             false => &[SlotKind::Prompt, SlotKind::Reasoning],
@@ -210,12 +210,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Nothing, in a grammar. The parser never takes it.
-    pub(super) fn nothing(&self) -> ExprId {
+    pub fn nothing(&self) -> ExprId {
         self.p.not(self.p.empty())
     }
 
     /// The glue in front of the first call. If reasoning is not separated, its end is content.
-    pub(super) fn before_first_call(&self) -> &[Glue] {
+    pub fn before_first_call(&self) -> &[Glue] {
         self.before_first_call.get_or_init(|| {
             let thought = self.thought.filter(|_| !self.reads_thoughts());
             let close = thought.map_or("", |thought| thought.close.core());
@@ -240,7 +240,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The opening of a call up to the name of an offered tool.
-    pub(super) fn announced_call(&self) -> ExprId {
+    pub fn announced_call(&self) -> ExprId {
         *self.announced_call.get_or_init(|| self.up_to_name())
     }
 
@@ -269,19 +269,19 @@ impl<'a> Writer<'a> {
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
-    pub(super) fn bare_open(&self) -> Option<&Glue> {
+    pub fn bare_open(&self) -> Option<&Glue> {
         let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
         open.filter(|_| {
             self.callable
                 && self
                     .before_first_call()
                     .iter()
-                    .all(|glue: &Glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank()))
+                    .all(|glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank()))
         })
     }
 
     /// What the marker around all calls and that of each call both begin with.
-    pub(super) fn family_of_markers(&self) -> Option<&str> {
+    pub fn family_of_markers(&self) -> Option<&str> {
         let open = self.bare_open()?.head().trim_start();
         let mut sections = self.before_first_call().iter().filter_map(Glue::first_marker);
         sections.find_map(|section| {
@@ -297,11 +297,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
-    pub(super) fn begins_turn(&self, glue: &Glue) -> bool {
+    pub fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
         let mut behind_text = self.turn.glues([SlotKind::Content], SlotKind::Call).peekable();
         let marked = behind_text.peek().is_some()
-            && behind_text.all(|other: &Glue| if glue.is_blank() { !other.is_blank() } else { is_strong(other) });
+            && behind_text.all(|other| if glue.is_blank() { !other.is_blank() } else { is_strong(other) });
         self.callable && named && marked && !is_strong(glue)
     }
 
@@ -311,7 +311,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The name of an offered tool where a call may begin with it.
-    pub(super) fn named_call(&self) -> ExprId {
+    pub fn named_call(&self) -> ExprId {
         let p = self.p;
         p.choice(self.spec.tools().iter().map(|tool| p.sequence([p.literal(p.written(&tool.name)), p.name_ends()])))
     }
@@ -434,7 +434,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The text that shows that a call begins.
-    pub(super) fn marker(&self) -> &str {
+    pub fn marker(&self) -> &str {
         match &*self.tolerances.calls_from {
             "" if !self.p.prefix.is_empty() => {
                 self.turn.before_calls().find_map(|glue| self.p.first_tag(glue)).unwrap_or_default()
@@ -445,7 +445,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The end of the last part, which is this one; a model may leave it out.
-    pub(super) fn close(&self, last: SlotKind) -> ExprId {
+    pub fn close(&self, last: SlotKind) -> ExprId {
         let (p, is_call) = (self.p, last == SlotKind::Call);
         let before = if is_call { self.wrapper_close.clone() } else { Glue::default() };
         let glues: Vec<Glue> = self.turn.glues([last], SlotKind::End).map(|glue| before.and(glue)).collect();
@@ -486,7 +486,7 @@ impl<'a> Writer<'a> {
     }
 
     /// What opens and closes all calls, where both are markers.
-    pub(super) fn section(&self) -> Option<[&str; 2]> {
+    pub fn section(&self) -> Option<[&str; 2]> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
         let calls = if self.callable { self.before_first_call() } else { &[] };
         let mut opens = calls.iter().filter(|glue| glue.strip_suffix(&self.call_open).as_ref().is_some_and(is_section));
@@ -500,10 +500,10 @@ impl<'a> Writer<'a> {
     fn sections(&self) -> impl Iterator<Item = bool> {
         self.before_first_call()
             .iter()
-            .map(|glue: &Glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank()))
+            .map(|glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank()))
     }
 
-    pub(super) fn end(&self) -> ExprId {
+    pub fn end(&self) -> ExprId {
         let header = self.p.between(TURN_END, |way| way(self));
         self.p.sequence([self.spelled_end(), header])
     }
@@ -527,7 +527,7 @@ impl<'a> Writer<'a> {
             && self
                 .before_first_call()
                 .iter()
-                .all(|glue: &Glue| is_strong(glue) || self.p.dialect.is_some() && !glue.is_blank())
+                .all(|glue| is_strong(glue) || self.p.dialect.is_some() && !glue.is_blank())
             && between.all(is_strong)
     }
 

@@ -76,6 +76,6 @@ fn before(rest: &str, text: &str) -> Option<usize> {
     if text.trim().is_empty() {
         Some(rest.len())
     } else {
-        ways.into_iter().find_map(|text: &str| rest.strip_suffix(text).map(str::len))
+        ways.into_iter().find_map(|text| rest.strip_suffix(text).map(str::len))
     }
 }

@@ -110,9 +110,7 @@ impl Resolved {
             let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
             let roots: Vec<SectionRoot> = rules
                 .iter()
-                .filter_map(|rule: &u32| {
-                    Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? })
-                })
+                .filter_map(|rule| Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? }))
                 .collect();
             Section::of_roots(&arena, &roots, texts)
         };

@@ -12,7 +12,7 @@ use chatparse_message::{CallsInReasoning, Compat};
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
-    pub(super) fn reasoning(&self) -> ExprId {
+    pub fn reasoning(&self) -> ExprId {
         let p = self.p;
         let Some(thought) = self.thought.filter(|_| self.reads_thoughts()) else {
             return p.empty();
@@ -41,7 +41,7 @@ impl Writer<'_> {
     }
 
     /// Reasoning behind calls.
-    pub(super) fn late_reasoning(&self) -> Option<ExprId> {
+    pub fn late_reasoning(&self) -> Option<ExprId> {
         let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
         let again = self.reasoning_again(thought)?;
         let again = self.next_message([again]).unwrap_or(again);
@@ -50,7 +50,7 @@ impl Writer<'_> {
 
     /// Reasoning that is not separated, where only what is asked for may follow it: content, with its markers. `opened`: what the
     /// prompt has of it.
-    pub(super) fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
+    pub fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
         let (p, spec) = (self.p, self.spec);
         let alone = spec.response_schema().is_some() || self.callable && spec.calls_only();
         let thought = self.thought.filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
@@ -67,7 +67,7 @@ impl Writer<'_> {
     }
 
     /// The text of reasoning, and its end.
-    pub(super) fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
+    pub fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
         let p = self.p;
         // The opening of content ends it as well, unless a call goes on so.
         let opens = self.turn.glues([SlotKind::Reasoning], SlotKind::Content);
@@ -139,23 +139,23 @@ impl Writer<'_> {
     }
 
     /// Text of the reasoning, or of the content if it is not separated.
-    pub(super) fn thought_text(&self, text: ExprId) -> ExprId {
+    pub fn thought_text(&self, text: ExprId) -> ExprId {
         if self.spec.extract_reasoning() { self.p.reasoning(text) } else { self.p.content(text) }
     }
 
     /// Whether reasoning is read as a part of its own.
-    pub(super) fn reads_thoughts(&self) -> bool {
+    pub fn reads_thoughts(&self) -> bool {
         self.spec.extract_reasoning() || self.tolerances.bare_thoughts
     }
 
     /// Whether a part may begin with this text where the turn begins.
-    pub(super) fn begins_with(&self, text: &str) -> bool {
+    pub fn begins_with(&self, text: &str) -> bool {
         let mut edges = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Prompt);
         edges.any(|edge| edge.glue.head().trim_start().starts_with(text))
     }
 
     /// What opens more reasoning directly behind the end of reasoning.
-    pub(super) fn reasoning_again(&self, thought: &Thought) -> Option<ExprId> {
+    pub fn reasoning_again(&self, thought: &Thought) -> Option<ExprId> {
         let open = if thought.open.is_empty() { Glue::from(&*thought.start) } else { thought.open.trim_start() };
         let again = self.p.glue(&open);
         // What begins a turn may stand in front of each of its parts.
@@ -172,7 +172,7 @@ impl Writer<'_> {
     }
 
     /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.
-    pub(super) fn has_thought(&self, glue: &Glue) -> bool {
+    pub fn has_thought(&self, glue: &Glue) -> bool {
         let close = self.thought.map(|thought| &thought.close).filter(|close| is_strong(close));
         close.is_some_and(|close| glue.head().contains(close.core()))
     }

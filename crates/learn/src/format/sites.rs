@@ -129,7 +129,7 @@ impl CallForm {
         let pieces = || self.pieces[..at - 1].iter().chain(&self.pieces[at + 1..]).cloned().collect();
         around
             .into_iter()
-            .all(|piece: &CallPiece| {
+            .all(|piece| {
                 let CallPiece::Glue(glue) = piece else { return false };
                 glue.marker_spans().first().is_some_and(|span| glue.head()[..span.start].trim().is_empty())
             })

@@ -18,7 +18,7 @@ use chatparse_peg::ExprId;
 
 impl Writer<'_> {
     /// The markers that end a text in front of calls.
-    pub(super) fn marks_of_calls(&self) -> &[String] {
+    pub fn marks_of_calls(&self) -> &[String] {
         self.marks_of_calls.get_or_init(|| self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue)))
     }
 
@@ -55,19 +55,19 @@ impl Writer<'_> {
 
     /// What calls without the markers around all calls have before their names, and those markers: other white space may stand
     /// behind them.
-    pub(super) fn marks_of_bare_calls(&self) -> Vec<String> {
+    pub fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else { return Vec::new() };
         let outer = self.before_first_call().iter().filter_map(|glue| self.p.first_tag(glue));
         self.p.spelled(
             outer
                 .chain(self.family_of_markers())
                 .chain([open.head()])
-                .flat_map(|mark: &str| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned)),
+                .flat_map(|mark| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned)),
         )
     }
 
     /// Text up to calls or one of `ends`.
-    pub(super) fn text(&self, ends: Vec<String>) -> ExprId {
+    pub fn text(&self, ends: Vec<String>) -> ExprId {
         self.text_up_to(self.marks_of_calls().iter().chain(&ends).map(SmolStr::new).collect())
     }
 
@@ -175,7 +175,7 @@ impl Writer<'_> {
         let sections: Vec<SmolStr> = inner
             .iter()
             .flat_map(|_| self.before_first_call())
-            .filter_map(|glue: &Glue| glue.strip_suffix(&self.call_open)?.first_marker().map(SmolStr::new))
+            .filter_map(|glue| glue.strip_suffix(&self.call_open)?.first_marker().map(SmolStr::new))
             .collect();
         let head = coverage::any_word(p);
         let parts = [p.any_of(sections.iter().cloned()), p.space(), head, p.space(), p.any_of(inner)];
@@ -190,7 +190,7 @@ impl Writer<'_> {
     }
 
     /// The end of a message, which may be missing, and one of these beginnings of another.
-    pub(super) fn next_message(&self, begins: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
+    pub fn next_message(&self, begins: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
         let (p, ends) = (self.p, self.message_ends());
         let end = p.optional(p.choice(ends.iter().map(|end| p.glue(end))));
         (!ends.is_empty()).then(|| p.sequence([end, p.choice(begins)]))
@@ -205,7 +205,7 @@ impl Writer<'_> {
     }
 
     /// More content, in a message of its own.
-    pub(super) fn message(&self, text: ExprId) -> Option<ExprId> {
+    pub fn message(&self, text: ExprId) -> Option<ExprId> {
         Some(self.p.sequence([self.next_message(self.message_openings())?, text]))
     }
 
@@ -238,7 +238,7 @@ impl Writer<'_> {
     }
 
     /// The markers that end the last text of a turn.
-    pub(super) fn marks_of_end(&self) -> Vec<String> {
+    pub fn marks_of_end(&self) -> Vec<String> {
         let closes: Vec<String> = self.turn.glues([SlotKind::Content], SlotKind::End).flat_map(heads).collect();
         // Content that has a closer may lack it before the end of the turn, as far as that is no token of its own.
         let (turn, _) = self.turn.end.before_last_marker();
@@ -248,7 +248,7 @@ impl Writer<'_> {
         [closes, ends].concat()
     }
 
-    pub(super) fn content(&self) -> ExprId {
+    pub fn content(&self) -> ExprId {
         let p = self.p;
         let begun = self.spec.opening.begun_content().is_some();
         if self.thought.is_some() && !self.reads_thoughts() && !begun {
@@ -283,9 +283,8 @@ impl Writer<'_> {
                 let opens: Vec<Glue> =
                     self.before_first_call().iter().map(Glue::trim_start).filter(|_| !begun).collect();
                 if self.callable && self.turn.calls_begin_with_names() {
-                    let named = opens
-                        .iter()
-                        .filter(|open: &&Glue| open.head().trim_start_matches('[').trim_start().starts_with('{'));
+                    let named =
+                        opens.iter().filter(|open| open.head().trim_start_matches('[').trim_start().starts_with('{'));
                     alone.extend(named.map(|open| p.sequence([as_written(p, open), self.named_call()])));
                 }
                 // Or such a list, which begins with what is not offered.
@@ -338,7 +337,7 @@ impl Writer<'_> {
     }
 
     /// Text up to the end of the turn or one of `marks`.
-    pub(super) fn last_text(&self, marks: Vec<String>) -> ExprId {
+    pub fn last_text(&self, marks: Vec<String>) -> ExprId {
         let p = self.p;
         let text = p.until_marker(self.marks_of_end().into_iter().chain(heads(&self.turn.end)).chain(marks));
         // What the request does not allow is no call.

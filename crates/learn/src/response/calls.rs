@@ -12,7 +12,7 @@ use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Glue, Members, 
 use chatparse_base::{Error, Result};
 
 /// The field, and what begins a call, without names of its parts.
-pub(super) struct Calls {
+pub struct Calls {
     pub field: Field,
     pub announced: String,
     /// Whether the engine can read it.
@@ -26,7 +26,7 @@ const APART: &str = "several calls cannot be told apart: the message is an error
 const BRACES: usize = 8;
 
 /// The field of the calls; `None` if there are none.
-pub(super) fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
+pub fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
     let Some(form) = turn.turn.calls.first() else { return Ok(None) };
     let field = match Object::of(turn, form).filter(|object| object.is_marked(turn.engine)) {
         Some(object) => objects(turn, &object),
@@ -104,10 +104,7 @@ impl Object {
         let looks = engine.looks();
         self.is_listed()
             || (has_word(&self.rest) || !looks)
-                && self
-                    .before
-                    .iter()
-                    .all(|(from, glue): &(SlotKind, Glue)| has_word(glue) || !looks && *from == SlotKind::Call)
+                && self.before.iter().all(|(from, glue)| has_word(glue) || !looks && *from == SlotKind::Call)
     }
 }
 
@@ -408,7 +405,7 @@ fn one_way(ways: Vec<String>) -> Vec<String> {
     let key = format!("(?P<key>{KEY})");
     let parts: Option<Vec<_>> = ways
         .iter()
-        .map(|way: &String| {
+        .map(|way| {
             let (before, rest) = way.split_once(&key)?;
             let (open, value) = rest.split_at(rest.find("(?P<value>")?);
             Some([before, open, value].map(str::to_owned))

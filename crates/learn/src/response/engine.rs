@@ -61,7 +61,7 @@ impl Engine {
         let begins = |pattern: &str| {
             let text = |part: Option<&Part>| matches!(part, Some(Part::Text(text)) if !text.trim_start().is_empty());
             ways(pattern, "").is_ok_and(|ways| {
-                ways.iter().all(|way: &Vec<Part>| match way.split_first() {
+                ways.iter().all(|way| match way.split_first() {
                     Some((Part::Optional(inside), rest)) => text(inside.first()) && text(rest.first()),
                     _ => text(way.first()),
                 })

@@ -8,7 +8,7 @@ use super::read::wrong;
 
 /// A part of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     Text(String),
     /// White space, or none.
     Space,
@@ -33,7 +33,7 @@ const PARTS: usize = 64;
 ///
 /// # Errors
 /// What it has that no way to write has, with the place.
-pub(super) fn ways(pattern: &str, place: &str) -> Result<Vec<Vec<Part>>> {
+pub fn ways(pattern: &str, place: &str) -> Result<Vec<Vec<Part>>> {
     if pattern.len() > RESPONSE_PATTERN_BYTES {
         return Err(wrong(
             place,

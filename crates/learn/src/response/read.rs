@@ -8,7 +8,7 @@ use chatparse_base::{Error, Result};
 use chatparse_message::fields::Fields;
 
 /// The error at a place of the template, e.g. `fields.content.close`.
-pub(super) fn wrong(place: &str, what: impl std::fmt::Display) -> Error {
+pub fn wrong(place: &str, what: impl std::fmt::Display) -> Error {
     let place = if place.is_empty() { String::new() } else { format!(".{place}") };
     Error::invalid(format!("response_template{place}: {what}"))
 }

@@ -16,7 +16,7 @@ use chatparse_base::Result;
 use chatparse_base::find::shared;
 
 /// The names of the field of the reasoning.
-pub(super) const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 impl ResponseTemplate {
     /// The turn that is read so.

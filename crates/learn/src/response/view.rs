@@ -15,7 +15,7 @@ pub struct Limit {
 }
 
 /// What the fields have in common: the turn, as they see it.
-pub(super) struct Turn<'a> {
+pub struct Turn<'a> {
     pub turn: &'a TurnFormat,
     /// Without what ends the reasoning in front of them.
     pub edges: Vec<Edge>,
@@ -59,7 +59,7 @@ impl Turn<'_> {
 }
 
 /// Texts without white space at their ends, as they are where they have none inside.
-pub(super) fn texts(texts: Vec<String>) -> Anchor {
+pub fn texts(texts: Vec<String>) -> Anchor {
     match texts.iter().any(|text| text.contains(['\n', '"'])) {
         true => Anchor::Pattern(texts.iter().map(|each| text(each)).collect::<Vec<_>>().join("|")),
         false => Anchor::Texts(texts),
@@ -67,13 +67,13 @@ pub(super) fn texts(texts: Vec<String>) -> Anchor {
 }
 
 /// Patterns of glue without white space at its ends, the longest first.
-pub(super) fn patterns<'g>(glues: impl Iterator<Item = &'g Glue>) -> Vec<String> {
+pub fn patterns<'g>(glues: impl Iterator<Item = &'g Glue>) -> Vec<String> {
     let all = glues.map(|each| glue(&each.trim_start().trim_end())).collect();
     distinct(all)
 }
 
 /// Each text once and none that is empty, the longest first.
-pub(super) fn distinct(mut texts: Vec<String>) -> Vec<String> {
+pub fn distinct(mut texts: Vec<String>) -> Vec<String> {
     texts.retain(|text| !text.is_empty());
     chatparse_base::sort::by_key(&mut texts, |text| (std::cmp::Reverse(text.len()), text.clone()));
     texts.dedup();

@@ -57,7 +57,7 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     if [&*on.opening, &off.opening]
         .into_iter()
         .chain(at_once.filter(|_| !on.opening.contains(start)))
-        .any(|text: &str| text.contains(end_of_thought) && !text.contains(start) || start.is_empty())
+        .any(|text| text.contains(end_of_thought) && !text.contains(start) || start.is_empty())
     {
         markers.push(end_of_thought.to_owned());
     }

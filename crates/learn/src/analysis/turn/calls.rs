@@ -16,7 +16,7 @@ const MOST_FORMS: usize = 6;
 
 /// One walk with its glue.
 #[derive(Clone, Debug)]
-pub(super) struct Path {
+pub struct Path {
     pub parts: Vec<Found>,
     pub glue: Vec<Glue>,
     pub leaves_out_null: bool,
@@ -40,7 +40,7 @@ impl Path {
 }
 
 /// The number of the first call, if the glue of calls differs in a number: with it, the least glue is seen between parts.
-pub(super) fn counter(walk: &Walk) -> Option<usize> {
+pub fn counter(walk: &Walk) -> Option<usize> {
     let different = |counter: &Option<usize>| {
         let Some(path) = Path::of(walk.clone(), *counter) else { return usize::MAX };
         let calls: Vec<_> = path.calls().collect();
@@ -56,7 +56,7 @@ pub(super) fn counter(walk: &Walk) -> Option<usize> {
 
 /// The result for the calls of a template.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub struct Calls {
     pub forms: Vec<CallForm>,
     slots: Vec<(ValueKind, Slot)>,
     next: Glue,
@@ -193,10 +193,7 @@ impl Calls {
     /// The form of the value at `at`.
     fn slot(&self, path: &Path, at: usize) -> Option<&Slot> {
         let Token::Value(kind) = path.parts[at].token else { return None };
-        self.slots
-            .iter()
-            .find(|(known, slot): &&(ValueKind, Slot)| *known == kind && slot.open == path.glue[at])
-            .map(|(_, slot)| slot)
+        self.slots.iter().find(|(known, slot)| *known == kind && slot.open == path.glue[at]).map(|(_, slot)| slot)
     }
 
     /// The glue behind the part at `at`, without the end of a value.
@@ -247,11 +244,8 @@ impl Calls {
         let (path, at) = paths.iter().find_map(|path| {
             let values = path.parts.iter().filter(|part| matches!(part.token, Token::Value(_)));
             let is_call = path.parts.iter().all(|part| part.call.is_some());
-            let at = path
-                .parts
-                .iter()
-                .position(|part: &Found| part.token == Token::Value(ValueKind::Text))
-                .map(|at| (path, at));
+            let at =
+                path.parts.iter().position(|part| part.token == Token::Value(ValueKind::Text)).map(|at| (path, at));
             at.filter(|_| values.count() == 1 && is_call && path.calls().count() == 1)
         })?;
         let mut behind = self.behind_value(path, at)?;

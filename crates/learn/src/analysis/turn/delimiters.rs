@@ -13,7 +13,7 @@ use super::{Delimiters, SlotKind, TurnFormat};
 const EARLIER: &str = "Jinxed wombats, first of all";
 
 /// Learns both, given the rest of the turn.
-pub(super) fn learn(sampler: &Sampler, turn: &TurnFormat) -> Delimiters {
+pub fn learn(sampler: &Sampler, turn: &TurnFormat) -> Delimiters {
     let ask = Ask { sampler, turn };
     let user = ask.user().unwrap_or_default();
     let assistant = ask.assistant().filter(|opening| !opening.is_empty()).or_else(|| ask.unasked(&user));

@@ -16,7 +16,7 @@ use chatparse_base::find::shared;
 use chatparse_base::limits::REASONING_ENDS;
 
 /// Finds the markers, and adds the edges from reasoning, which are those from the prompt.
-pub(super) fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Reasoning> {
+pub fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Reasoning> {
     let named = named(source);
     // Text is no reasoning where the history has replies directly behind its opening.
     let reply = sampler.behind(&Sample::reply());

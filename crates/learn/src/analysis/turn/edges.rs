@@ -8,12 +8,12 @@ use super::{Edge, Reasoning, SlotKind};
 use chatparse_base::brackets;
 
 /// Removes the end of the turn from the last glue of all paths, and returns it.
-pub(super) fn cut_end(paths: &mut [Path]) -> Option<Glue> {
+pub fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     let lasts: Vec<&Glue> = paths.iter().filter_map(|path| path.glue.last()).collect();
     // If the same glue ends turns with content and turns with calls, it is the end, whether or not it has markers.
     let mut behind_content = paths
         .iter()
-        .filter(|path: &&Path| path.parts.last().is_some_and(|last| last.token == Token::Content))
+        .filter(|path| path.parts.last().is_some_and(|last| last.token == Token::Content))
         .filter_map(|path| path.glue.last());
     let end = behind_content
         .find(|end| lasts.iter().all(|last| last.ends_with(end)))
@@ -43,7 +43,7 @@ fn closes_content(paths: &[Path], end: &Glue) -> Glue {
 }
 
 /// All edges that were seen, the longest glue first, and the markers of the reasoning. The prompt ends with `opening`.
-pub(super) fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec<Edge>, Option<Reasoning>)> {
+pub fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec<Edge>, Option<Reasoning>)> {
     let mut edges: Vec<Edge> = Vec::new();
     for path in paths {
         for edge in steps(path, calls)? {
@@ -92,7 +92,7 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
         &edges
             .iter()
             .filter(leaves)
-            .map(|edge: &Edge| {
+            .map(|edge| {
                 let others = edges.iter().filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
                 let ends =
                     others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));

@@ -260,10 +260,10 @@ impl Glue {
         // Markers are not split. A marker in square brackets is a word that some of the glue closes.
         let goes_on = all.iter().any(|glue| glue.len() > end);
         let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
-        let open = start.char_indices().filter(|_| goes_on).find(|open: &(usize, char)| match open {
+        let open = start.char_indices().filter(|_| goes_on).find(|open| match open {
             (at, '[') => {
                 start[at + 1..].chars().all(in_word)
-                    && all.iter().any(|glue: &&str| glue[end..].trim_start_matches(in_word).starts_with(']'))
+                    && all.iter().any(|glue| glue[end..].trim_start_matches(in_word).starts_with(']'))
             }
             (at, open) => brackets::closer(*open).is_some_and(|close| !start[*at..].contains(close)),
         });

@@ -6,7 +6,7 @@ use chatparse_base::limits::JSON_DEPTH;
 use chatparse_base::number;
 
 /// The value at the start of `text`, and its length in bytes.
-pub(super) fn read(text: &str) -> Option<(Value, usize)> {
+pub fn read(text: &str) -> Option<(Value, usize)> {
     let mut reader = LiteralReader { text, at: 0 };
     let value = reader.value(0)?;
     Some((value, reader.at))
@@ -95,7 +95,7 @@ impl LiteralReader<'_> {
     }
 
     fn number(&mut self) -> Option<Value> {
-        let end = self.rest().find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'));
+        let end = self.rest().find(|c| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'));
         let digits = &self.rest()[..end.unwrap_or(self.rest().len())];
         let number = number::read(digits).ok()?;
         self.at += digits.len();

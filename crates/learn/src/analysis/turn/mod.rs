@@ -526,7 +526,7 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     }
     let most_calls = seen
         .iter()
-        .map(|(sample, walk): &(Sample, parts::Walk)| {
+        .map(|(sample, walk)| {
             let count = sample.calls.len();
             let whole = (0..count).all(|index| walk.parts.iter().any(|part| part.call == Some(index)));
             if whole { count } else { 0 }

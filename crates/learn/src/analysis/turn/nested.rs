@@ -26,7 +26,7 @@ struct Shown {
 
 /// Learns the notation of arrays and objects, and the form of arguments that are arrays or objects. `behind`: the glue
 /// behind the value of a call's only argument.
-pub(super) fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
+pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
     let see = |value: Value, named: bool| shown(sampler, behind, &value, named);
     let mut found = Nested::default();
     let mut slots = Vec::new();

@@ -14,7 +14,7 @@ use chatparse_peg::Spacing;
 
 /// A part of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Token {
+pub enum Token {
     Reasoning,
     Content,
     Id,
@@ -31,7 +31,7 @@ pub(super) enum Token {
 
 /// The place of a part.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub struct Found {
     pub token: Token,
     /// The index of its call.
     pub call: Option<usize>,
@@ -56,7 +56,7 @@ fn spacing_of(json: &str) -> Option<Spacing> {
 
 /// A turn, split: the parts in order, and the gap in front of each and behind the last one.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub struct Walk {
     pub parts: Vec<Found>,
     pub gaps: Vec<Gap>,
     /// Whether an argument that is null is in no part.
@@ -65,7 +65,7 @@ pub(super) struct Walk {
 
 /// The text between two parts.
 #[derive(Clone, Debug)]
-pub(super) struct Gap {
+pub struct Gap {
     text: String,
     /// The names of the call and of the argument before the gap.
     name: String,
@@ -84,7 +84,7 @@ impl Gap {
 
 /// How arguments are written, as far as known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Texts {
+pub struct Texts {
     pub encoding: Encoding,
     /// Whether its quotes are single ones.
     pub single_quotes: bool,
@@ -97,7 +97,7 @@ pub(super) struct Texts {
 }
 
 /// Splits a turn. Returns `None` if a part cannot be separated from the text around it.
-pub(super) fn walk(turn: &str, sample: &Sample, sampler: &Sampler, texts: Texts) -> Option<Walk> {
+pub fn walk(turn: &str, sample: &Sample, sampler: &Sampler, texts: Texts) -> Option<Walk> {
     let ids = (0..sample.calls.len()).map(|index| SampleCall::id(sampler.template, index)).collect();
     let mut finder = Finder { turn, marks: &sampler.marks, ids, texts, parts: Vec::new(), leaves_out_null: false };
     if sample.thinks {

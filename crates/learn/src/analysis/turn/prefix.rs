@@ -5,7 +5,7 @@ use super::glue::Glue;
 use super::{CallPiece, Container, Encoding, Slot, SlotKind, TurnFormat, ValueKind};
 
 /// Moves such a text to the markers behind it.
-pub(super) fn join(turn: &mut TurnFormat) {
+pub fn join(turn: &mut TurnFormat) {
     let Some(prefix) = shared(turn) else { return };
     for edge in turn.edges.iter_mut().filter(|edge| edge.from == SlotKind::Call) {
         begin(&mut edge.glue, &prefix);

@@ -14,18 +14,18 @@ use chatparse_jinja::{Conversation, Host, Marks, ReasoningIn, Template, blocks};
 use chatparse_message::{REASONING, text_part};
 
 /// The user's message.
-pub(in crate::analysis) const QUESTION: &str = "Vexing jumbles, gladly solved";
+pub const QUESTION: &str = "Vexing jumbles, gladly solved";
 /// The user's message behind a turn, if there is one.
 const FURTHER: &str = "Wry jackdaws, what about them";
 /// The assistant's reasoning.
-pub(in crate::analysis) const THOUGHT: &str = "Quorzle the vimp";
+pub const THOUGHT: &str = "Quorzle the vimp";
 /// The assistant's content.
-pub(in crate::analysis) const REPLY: &str = "Blimzy trunfle";
+pub const REPLY: &str = "Blimzy trunfle";
 /// A text with characters that a template may have to escape.
-pub(super) const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
+pub const SPECIAL: &str = "pebb\"l'u\\g <b> & {c}\nend";
 
 /// The names in each object, the later one in the alphabet first.
-pub(super) const NAMES: [&str; 2] = ["zorbel", "nerpul"];
+pub const NAMES: [&str; 2] = ["zorbel", "nerpul"];
 
 /// The names of the tools. No name is part of another one, or of any other word here.
 const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
@@ -45,7 +45,7 @@ const KEYS: [(ValueKind, [&str; 6]); 7] = [
 
 /// An assistant's turn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::analysis) struct Sample {
+pub struct Sample {
     pub thinks: bool,
     pub speaks: bool,
     pub calls: Vec<SampleCall>,
@@ -63,7 +63,7 @@ impl Sample {
 
 /// A call of a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::analysis) struct SampleCall {
+pub struct SampleCall {
     pub arguments: Vec<(&'static str, Value)>,
 }
 
@@ -86,7 +86,7 @@ impl SampleCall {
 
 /// Makes calls in which each argument name and value is unique.
 #[derive(Default)]
-pub(in crate::analysis) struct Words {
+pub struct Words {
     used: [usize; KEYS.len()],
 }
 
@@ -125,7 +125,7 @@ impl Words {
 
 /// The tools in the request, which templates write into each prompt: few, small, and simple enough for every template that
 /// describes them.
-pub(in crate::analysis) fn tools() -> Value {
+pub fn tools() -> Value {
     let schema = |kind: ValueKind| match kind {
         ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
         ValueKind::Array => json!({"type": "array", "items": {"type": "string"}, "description": "One"}),
@@ -138,7 +138,7 @@ pub(in crate::analysis) fn tools() -> Value {
 }
 
 /// Renders a conversation; `None` if the template rejects it or writes too much.
-pub(in crate::analysis) fn render(
+pub fn render(
     template: &Template,
     messages: Value,
     tools: &Arc<Value>,
@@ -159,7 +159,7 @@ pub(in crate::analysis) fn render(
 
 /// Renders turns with one template, with thinking on or off.
 #[derive(Clone)]
-pub(in crate::analysis) struct Sampler<'t> {
+pub struct Sampler<'t> {
     pub template: &'t Template,
     pub marks: Marks,
     pub thinking: bool,

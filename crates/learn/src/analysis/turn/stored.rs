@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use chatparse_base::limits::STORED_PARTS;
 
 /// Reads a list of parts.
-pub(super) fn parts<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+pub fn parts<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let parts = Vec::deserialize(from)?;
     if parts.len() <= STORED_PARTS {
         Ok(parts)
@@ -30,7 +30,7 @@ pub(super) mod slots {
         let rows: Vec<(Vec<ValueKind>, Slot)> = parts(from)?;
         Ok(rows
             .into_iter()
-            .flat_map(|(kinds, slot): (Vec<_>, Slot)| kinds.into_iter().map(move |kind| (kind, slot.clone())))
+            .flat_map(|(kinds, slot)| kinds.into_iter().map(move |kind| (kind, slot.clone())))
             .take(STORED_PARTS)
             .collect())
     }

@@ -107,7 +107,7 @@ impl Arguments<'_> {
         let python = self.members.is_python();
         let after = (known
             && (python
-                || self.members.slots.iter().any(|(kind, slot): &(ValueKind, Slot)| {
+                || self.members.slots.iter().any(|(kind, slot)| {
                     *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
                 })))
         .then(|| self.after());

@@ -32,7 +32,7 @@ pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Resu
 }
 
 /// Calls as a Python list between these brackets: `[f(x=1, s='text'), g()]`.
-pub(in crate::format) fn pythonic(open: &str, close: &str) -> TurnFormat {
+pub fn pythonic(open: &str, close: &str) -> TurnFormat {
     let slot = Slot { open: "=".into(), encoding: Encoding::Quoted, ..Slot::default() };
     let slots = ValueKind::ALL.map(|kind| (kind, slot.clone())).to_vec();
     let members = Members { first: "(".into(), next: ", ".into(), slots, nested: Nested::default() };

@@ -26,7 +26,7 @@ use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
 
 /// The texts that end the content in front of a call with this glue.
-pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
+pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     if is_strong(glue) {
         let first = glue.marker_spans().first().cloned().unwrap_or_default();
         let (marker, rest) = (first.end, glue.head().get(first.end..).unwrap_or_default());
@@ -54,7 +54,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
     };
     // That part may differ from call to call.
     match glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
-        Some(GluePiece::Counter) => return (0..10).flat_map(|digit: u8| texts(&digit.to_string())).collect(),
+        Some(GluePiece::Counter) => return (0..10).flat_map(|digit| texts(&digit.to_string())).collect(),
         Some(_) => return text::heads(glue),
         None => {}
     }
@@ -65,7 +65,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
             let fronts = if bare { &["", "["][..] } else { &[""] };
             spec.tools()
                 .iter()
-                .flat_map(|tool: &Tool| fronts.iter().map(|front| [front, &*tool.name].concat()).collect::<Vec<_>>())
+                .flat_map(|tool| fronts.iter().map(|front| [front, &*tool.name].concat()).collect::<Vec<_>>())
                 .flat_map(|name| texts(&name))
                 .collect()
         }
@@ -76,7 +76,7 @@ pub(in crate::format) fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec
 
 /// One call of any tool, with its opening. `marked`: a marker in front identifies calls, so tools that are not offered can be
 /// read.
-pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
+pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn));
     let (open, wrapper_close) = turn.call_frame();
     let renamed = renamed(turn);
@@ -133,28 +133,24 @@ pub(in crate::format) fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &Format
 }
 
 /// The texts that calls begin with whose name is not announced.
-pub(in crate::format) fn unannounced_heads(turn: &TurnFormat) -> Vec<String> {
+pub fn unannounced_heads(turn: &TurnFormat) -> Vec<String> {
     let open = announced(turn).map(|first| unannounced(&first)).filter(is_strong);
     open.map_or_else(Vec::new, |open| text::heads(&open))
 }
 
 /// What is between the two names of each call.
-pub(in crate::format) fn announced(turn: &TurnFormat) -> Option<Glue> {
+pub fn announced(turn: &TurnFormat) -> Option<Glue> {
     renamed(turn).map(|(first, _)| first)
 }
 
 /// The rule for a call of a tool that is not offered, where only an offered one beside it shows that it is a call.
-pub(in crate::format) const UNLISTED: &str = "unlisted-call";
+pub const UNLISTED: &str = "unlisted-call";
 
 /// What opens such a call: what this opening has behind its last marker.
 fn inner_opening(opening: &Glue) -> Option<Glue> {
     let Some(GluePiece::Text(text)) = opening.pieces().last() else { return None };
     let opening = Glue::from(text);
-    let wrapper = opening
-        .marker_spans()
-        .into_iter()
-        .rfind(|span: &std::ops::Range<usize>| text[span.clone()].ends_with(brackets::closes))?
-        .end;
+    let wrapper = opening.marker_spans().into_iter().rfind(|span| text[span.clone()].ends_with(brackets::closes))?.end;
     Some(opening.without_start(wrapper).trim_start()).filter(is_strong)
 }
 
@@ -270,7 +266,7 @@ impl Call<'_> {
         });
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
         if self.tool.name == FormatBuilder::ANY
-            && tails.iter().all(|tail: &Tail| {
+            && tails.iter().all(|tail| {
                 let bare = tail.first.strip_prefix(&shared).is_some_and(|rest| rest.is_blank());
                 bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
             })

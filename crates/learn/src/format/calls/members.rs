@@ -12,7 +12,7 @@ use chatparse_grammar::schema::{self, Types};
 use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
 
 /// One property of an object schema.
-pub(in crate::format) struct Member<'a> {
+pub struct Member<'a> {
     pub name: &'a str,
     pub schema: SchemaRef,
     pub required: bool,
@@ -64,7 +64,7 @@ impl Member<'_> {
 
 /// The properties of an object schema, in order, with those of the schemas that it combines. The names of their rules begin with
 /// `prefix`. `refers`: also those of the schemas that it refers to, which cost as much as what they have at each place.
-pub(in crate::format) fn members<'a>(
+pub fn members<'a>(
     p: &FormatBuilder,
     object: &'a SchemaRef,
     prefix: &str,
@@ -99,31 +99,31 @@ pub(in crate::format) fn members<'a>(
 }
 
 /// Stands for any name that an object schema does not list. `prefix` makes the name of its rule unique.
-pub(in crate::format) fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
+pub fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> String {
     let names: Vec<&str> = members(p, object, "", true).iter().map(|member| member.name).collect();
     p.any_name_but(&format!("listed-{prefix}"), &names)
 }
 
 /// What models put around names.
-pub(in crate::format) fn name_quotes(slots: &[(ValueKind, Slot)]) -> impl Iterator<Item = &str> {
+pub fn name_quotes(slots: &[(ValueKind, Slot)]) -> impl Iterator<Item = &str> {
     let texts = slots.iter().filter(|(kind, _)| *kind == ValueKind::Text).map(|(_, slot)| slot);
     let marks = texts.filter(|slot| is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some());
     ["\"", "'"].into_iter().chain(marks.map(|slot| slot.close.head()))
 }
 
 /// Text, unless [`shown`] matches here: a list or an object that was visible cannot be read again as text.
-pub(in crate::format) fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
+pub fn no_json(p: &FormatBuilder, text: ExprId) -> ExprId {
     p.sequence([p.not(p.after_space(bracket(p))), text])
 }
 
 /// JSON where text is allowed as well. A list or an object is visible while it is read; a word or a number only once it is
 /// complete, because a text may begin with it.
-pub(in crate::format) fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
+pub fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
     p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
 /// A list or an object that breaks behind what was visible of it: `text`, as it stands.
-pub(in crate::format) fn broken(p: &FormatBuilder, text: ExprId) -> ExprId {
+pub fn broken(p: &FormatBuilder, text: ExprId) -> ExprId {
     p.sequence([p.space(), p.and(bracket(p)), p.tag(Tag::BrokenJson, p.empty()), text])
 }
 
@@ -140,7 +140,7 @@ fn bracket(p: &FormatBuilder) -> ExprId {
 }
 
 /// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are left out.
-pub(in crate::format) fn sign(p: &FormatBuilder, types: Types) -> ExprId {
+pub fn sign(p: &FormatBuilder, types: Types) -> ExprId {
     let kinds: [(Types, &[char]); 5] = [
         (Types::OBJECT, &['{']),
         (Types::ARRAY, &['[']),

@@ -11,12 +11,10 @@ const MOST_OTHERS: usize = 2;
 
 /// What opens calls in each other order than the learnt one, and the turn with calls in that order. `open`: what opens calls;
 /// `wrapper_close`: what closes the wrapper around them.
-pub(in crate::format) fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
+pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
     let members = |form: &CallForm| Members::of(form, open, wrapper_close);
     let Some(forms) = turn.calls.iter().map(members).collect::<Option<Vec<_>>>() else { return Vec::new() };
-    let Some(most) =
-        forms.iter().map(|members: &Members| members.all.len()).max().filter(|most| *most <= MOST_OTHERS + 1)
-    else {
+    let Some(most) = forms.iter().map(|members| members.all.len()).max().filter(|most| *most <= MOST_OTHERS + 1) else {
         return Vec::new();
     };
     let written = |order: &Vec<usize>| {
@@ -37,7 +35,7 @@ pub(in crate::format) fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &
 fn orders(count: usize) -> Vec<Vec<usize>> {
     (0..count).fold(vec![Vec::new()], |all, _| {
         all.into_iter()
-            .flat_map(|order: Vec<usize>| {
+            .flat_map(|order| {
                 let rest: Vec<usize> = (0..count).filter(|item| !order.contains(item)).collect();
                 rest.into_iter().map(move |item| [&*order, &[item]].concat())
             })

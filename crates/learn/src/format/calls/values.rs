@@ -30,12 +30,12 @@ const KINDS: [(Types, ValueKind); 6] = [
 
 /// The glue after a name without the quote that opens every value. Such a template prints all types alike, so models write
 /// Python values there.
-pub(super) fn unquoted(opens: &Glue) -> Option<Glue> {
+pub fn unquoted(opens: &Glue) -> Option<Glue> {
     opens.strip_suffix(&Glue::from(QUOTE)).filter(|opens| opens.head().ends_with('='))
 }
 
 /// Whether texts are written between two marks that are the same.
-pub(in crate::format) fn is_between_quotes(slot: &Slot) -> bool {
+pub fn is_between_quotes(slot: &Slot) -> bool {
     text::is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some()
 }
 
@@ -77,7 +77,7 @@ impl<'a> Value<'a> {
             let Some(slot) = slot.filter(|slot| slot.before == *before) else { continue };
             match slot.encoding {
                 Encoding::Nested => nested.push((kind, slot)),
-                _ if plain.iter().any(|known: &&Slot| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
+                _ if plain.iter().any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
                 _ => plain.push(slot),
             }
         }
@@ -286,7 +286,7 @@ impl<'a> Value<'a> {
 }
 
 /// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
-pub(in crate::format) fn perhaps_quoted(
+pub fn perhaps_quoted(
     p: &FormatBuilder,
     name: ExprId,
     close: &Glue,

@@ -4,7 +4,7 @@ use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, SlotKind, TurnForma
 use crate::format::calls::described::pythonic;
 
 /// Changes a learnt turn by the patch of this name; false where there is none.
-pub(super) fn apply(name: &str, turn: &mut TurnFormat) -> bool {
+pub fn apply(name: &str, turn: &mut TurnFormat) -> bool {
     match name {
         "arguments_in_one_tag" => arguments_in_one_tag(turn),
         "end_at_token" => end_at_token(turn),

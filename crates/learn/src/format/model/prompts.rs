@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render, render_changed};
 use chatparse_base::{Result, number};
 use chatparse_jinja::Conversation;
-use chatparse_message::{Compat, Message, text_part};
+use chatparse_message::{Compat, text_part};
 
 /// Muse's prompt ends with the opening; the model writes the recipient behind it.
 pub fn muse(input: &PromptInput) -> Result<Prompt> {
@@ -47,14 +47,12 @@ fn order_results(messages: &mut [Value]) {
             at += 1;
             continue;
         }
-        let len = messages[at..]
-            .iter()
-            .take_while(|message: &&Value| message["role"] == "tool" || message["role"] == "user")
-            .count();
+        let len =
+            messages[at..].iter().take_while(|message| message["role"] == "tool" || message["role"] == "user").count();
         let run = &mut messages[at..at + len];
         let places: Vec<usize> = (0..len).filter(|&index| run[index]["role"] == "tool").collect();
         let mut results: Vec<Value> = places.iter().map(|&index| run[index].clone()).collect();
-        chatparse_base::sort::by_key(&mut results, |result: &Value| {
+        chatparse_base::sort::by_key(&mut results, |result| {
             result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0)
         });
         for (index, result) in places.into_iter().zip(results) {
@@ -147,9 +145,7 @@ fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
     let response = match &result["content"] {
         content
             if content.is_string()
-                || content
-                    .as_array()
-                    .is_some_and(|parts: &Vec<Value>| joins && parts.iter().all(|part| part["type"] == "text")) =>
+                || content.as_array().is_some_and(|parts| joins && parts.iter().all(|part| part["type"] == "text")) =>
         {
             let text = text(content);
             number::read(&text).unwrap_or_else(|_| json!(text))
@@ -170,7 +166,7 @@ pub fn harmony(input: &PromptInput) -> Result<Prompt> {
         .request
         .messages
         .iter()
-        .any(|message: &Message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty())
+        .any(|message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty())
     {
         render_changed(input, |message| {
             let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());

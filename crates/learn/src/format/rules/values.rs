@@ -77,7 +77,7 @@ fn enumerated_text(value: &Value) -> Way {
     let texts: Vec<_> = all
         .iter()
         .filter_map(|one| one.as_str())
-        .filter(|text: &&str| serde_json::from_str(text).is_ok_and(|other: serde_json::Value| !all.contains(&other)))
+        .filter(|text| serde_json::from_str(text).is_ok_and(|other| !all.contains(&other)))
         .map(|text| p.literal(text))
         .collect();
     let ways = value.texts.iter().filter(|slot| slot.encoding == Encoding::Raw && !texts.is_empty());
