@@ -9,7 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::markup::{is_space, markers, since_last_marker, trim, trim_start};
-use super::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
+use super::turn::{
+    CallForm, CallPiece, Glue, GluePiece, Members,
+    SlotKind::{self, Call, Content, End, Prompt, Reasoning},
+    TurnFormat,
+};
 use chatparse_base::find::shared_end;
 
 /// How a template writes reasoning, calls and turns. Markers have the white space that the template writes around them; an empty string stands for
@@ -122,7 +126,7 @@ impl<'t> View<'t> {
 
     /// What opens a part behind the prompt, without a closed or an empty reasoning.
     fn opening(&self, to: SlotKind) -> String {
-        let mut froms = [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter();
+        let mut froms = [Prompt, Reasoning, Content].into_iter();
         let text = froms.find_map(|from| self.turn.glues([from], to).next()).map_or_else(String::new, texts);
         let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
         let behind = text.rsplit_once(close).filter(|_| !close.is_empty()).map_or(&*text, |(_, behind)| behind);
@@ -135,15 +139,14 @@ impl<'t> View<'t> {
             let mut texts = self.turn.glues([from], to).map(Glue::head);
             texts.find(|text| !text.trim().is_empty()).unwrap_or_default().to_owned()
         };
-        let start = Some(self.opening(SlotKind::Content))
-            .filter(|start| !start.is_empty())
-            .unwrap_or_else(|| marked(SlotKind::Reasoning, SlotKind::Content));
-        [start, marked(SlotKind::Content, SlotKind::End)]
+        let start =
+            Some(self.opening(Content)).filter(|start| !start.is_empty()).unwrap_or_else(|| marked(Reasoning, Content));
+        [start, marked(Content, End)]
     }
 
     /// What begins calls. `marks`: markers so far, to which those of calls come.
     fn calls(&self, form: &CallForm, marks: &mut Vec<String>) -> ToolsLayout {
-        let first = self.opening(SlotKind::Call);
+        let first = self.opening(Call);
         // A call without its values.
         let mut text = first.clone();
         let mut is_json = false;
@@ -165,7 +168,7 @@ impl<'t> View<'t> {
             }
         }
         if is_json {
-            text.extend([&*texts(&form.close), self.glue(SlotKind::Call, SlotKind::End)]);
+            text.extend([&*texts(&form.close), self.glue(Call, End)]);
             return self.json(&text, marks);
         }
         let as_one = form.pieces.iter().any(|piece| matches!(piece, CallPiece::Arguments { .. }));
@@ -181,7 +184,7 @@ impl<'t> View<'t> {
         let array = before.trim_end_matches(is_space).strip_suffix('[').zip(trim_start(after).strip_prefix(']'));
         let (start, end) = array.unwrap_or((before, after));
         marks.extend([start, through_first_marker(end)].map(str::to_owned));
-        let next = self.glue(SlotKind::Call, SlotKind::Call);
+        let next = self.glue(Call, Call);
         let repeated = !start.is_empty() && next.contains(trim(start));
         let [section_start, per_call_start] = if repeated { ["", start] } else { [start, ""] }.map(str::to_owned);
         ToolsLayout { format: ToolFormat::JsonNative, section_start, per_call_start }
@@ -189,7 +192,7 @@ impl<'t> View<'t> {
 
     /// What begins tagged calls: the markers of the section, of each call, and of the name.
     fn tagged<'f>(&self, form: &CallForm, first: &'f str, marks: &mut Vec<String>) -> (&'f str, &'f str) {
-        let own = match self.turn.glues([SlotKind::Call], SlotKind::Call).next() {
+        let own = match self.turn.glues([Call], Call).next() {
             Some(next) => trim_start(common_end(first, next.head())),
             None => &first[if let [section, _, ..] = *markers(first) { section.spaced } else { 0 }..],
         };
@@ -204,7 +207,7 @@ impl<'t> View<'t> {
             (Some(marker), false) => close.split_at(marker.start),
             _ => (close, ""),
         };
-        let section_end = through_first_marker(self.glue(SlotKind::Call, SlotKind::End));
+        let section_end = through_first_marker(self.glue(Call, End));
         marks.extend([section_start, section_end, per_call_start, outer, before_name, inner].map(str::to_owned));
         let mut between = String::new();
         for piece in &form.pieces {

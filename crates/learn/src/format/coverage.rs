@@ -28,8 +28,7 @@ pub fn name(p: &Builder) -> ExprId {
 }
 
 /// The characters of words in markers.
-pub const WORD: &[(char, char)] =
-    &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
+pub const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
 
 /// An expression that matches text of the model's own outside of all fields.
 pub fn uncovered(arena: &Arena) -> Option<ExprId> {

@@ -18,7 +18,11 @@ use super::late::{Late, Want};
 use super::sites::Writer;
 use super::thought::Thought;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking, Tolerances, Writing};
-use crate::analysis::turn::{CallPiece, Glue, SlotKind, TurnFormat};
+use crate::analysis::turn::{
+    CallPiece, Glue,
+    SlotKind::{self, Call, Content, End, Prompt, Reasoning},
+    TurnFormat,
+};
 use crate::analysis::{Layout, ToolFormat};
 use chatparse_base::brackets;
 use chatparse_grammar::Trigger;
@@ -107,13 +111,13 @@ impl<'a> Writer<'a> {
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
     pub fn begin(&self) -> &'static [SlotKind] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
-            true => &[SlotKind::Reasoning],
-            false => &[SlotKind::Prompt, SlotKind::Reasoning],
+            true => &[Reasoning],
+            false => &[Prompt, Reasoning],
         }
     }
 
     fn before_calls(&self) -> impl Iterator<Item = &'a Glue> {
-        self.turn.glues([self.begin(), &[SlotKind::Content]].concat(), SlotKind::Call)
+        self.turn.glues([self.begin(), &[Content]].concat(), Call)
     }
 
     fn output(&self) -> ExprId {
@@ -134,9 +138,8 @@ impl<'a> Writer<'a> {
         let begun = spec.opening.begun_content();
         let fenced = if spec.is_faithful() { spec.options.prose } else { !self.tolerances.bare_response };
         let response = spec.response_schema().map(|schema| {
-            let (all, close) = (p.response(schema, fenced), self.close(SlotKind::Content));
-            let wrapped =
-                self.turn.glues(self.begin(), SlotKind::Content).filter(|glue| !glue.is_blank() && begun.is_none());
+            let (all, close) = (p.response(schema, fenced), self.close(Content));
+            let wrapped = self.turn.glues(self.begin(), Content).filter(|glue| !glue.is_blank() && begun.is_none());
             let mut ways: Vec<ExprId> = wrapped.map(|open| p.sequence([p.glue(open), all, close])).collect();
             // What nothing has opened need not be closed.
             ways.push(p.sequence([all, if ways.is_empty() { close } else { p.optional(close) }]));
@@ -154,7 +157,7 @@ impl<'a> Writer<'a> {
             steps.push(response);
         } else {
             // The end of the last text of a turn is not repeated behind calls.
-            let close = self.close(SlotKind::Content);
+            let close = self.close(Content);
             let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
             let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
             let begins_turn = !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
@@ -299,7 +302,7 @@ impl<'a> Writer<'a> {
     /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
     pub fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
-        let mut behind_text = self.turn.glues([SlotKind::Content], SlotKind::Call).peekable();
+        let mut behind_text = self.turn.glues([Content], Call).peekable();
         let marked = behind_text.peek().is_some()
             && behind_text.all(|other| if glue.is_blank() { !other.is_blank() } else { is_strong(other) });
         self.callable && named && marked && !is_strong(glue)
@@ -327,7 +330,7 @@ impl<'a> Writer<'a> {
         let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
         let between: Vec<ExprId> = self
             .turn
-            .glues([SlotKind::Call], SlotKind::Call)
+            .glues([Call], Call)
             .map(|glue| {
                 if apart {
                     let (outer, close) = (outer(glue), behind_json(p, wrapper_close, None));
@@ -358,15 +361,15 @@ impl<'a> Writer<'a> {
         if !excluded {
             rest.push(p.only_read(!(shown && (self.spec.parallel() || llama)), next));
         }
-        rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(SlotKind::Call)]);
-        if let Some(text) = self.turn.glues([SlotKind::Call], SlotKind::Content).next() {
+        rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(Call)]);
+        if let Some(text) = self.turn.glues([Call], Content).next() {
             let only_calls = self.spec.calls_only();
             let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
             let no_call = no_call.then(|| p.not(self.announced_call()));
             // What closes all calls is read by now. Text without a marker of its own tells a quotation of calls.
-            let mut ends = self.turn.glues([SlotKind::Call], SlotKind::End).filter(|end| !end.is_blank());
+            let mut ends = self.turn.glues([Call], End).filter(|end| !end.is_blank());
             let open = ends.find_map(|end| text.strip_prefix(end).filter(is_strong));
             let open = p.glue(open.as_ref().unwrap_or(text));
             let front = p.between(AFTER_CALLS, |way| way(self));
@@ -446,9 +449,9 @@ impl<'a> Writer<'a> {
 
     /// The end of the last part, which is this one; a model may leave it out.
     pub fn close(&self, last: SlotKind) -> ExprId {
-        let (p, is_call) = (self.p, last == SlotKind::Call);
+        let (p, is_call) = (self.p, last == Call);
         let before = if is_call { self.wrapper_close.clone() } else { Glue::default() };
-        let glues: Vec<Glue> = self.turn.glues([last], SlotKind::End).map(|glue| before.and(glue)).collect();
+        let glues: Vec<Glue> = self.turn.glues([last], End).map(|glue| before.and(glue)).collect();
         // Engines stop at a token that ends the turn, but not at one that closes a section.
         let in_section = self.sections().any(|opens| opens);
         let closes_section = is_call && self.sections().all(|opens| opens);
@@ -477,9 +480,9 @@ impl<'a> Writer<'a> {
     /// What closes a part, and what ends the turn with it, if turns end otherwise behind other parts. What nothing opens is closed by
     /// nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
-        let mut opens = self.turn.glues([SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
+        let mut opens = self.turn.glues([Prompt, Reasoning], Content);
         let bare = !self.turn.is_stop(end) && opens.any(Glue::is_blank);
-        let behind = self.turn.glues([SlotKind::Content], SlotKind::End);
+        let behind = self.turn.glues([Content], End);
         let marks = behind.map(|glue| glue.first_marker().filter(|_| bare)).collect::<Option<Vec<_>>>();
         let at = marks.unwrap_or_default().into_iter().find_map(|mark| end.head().find(mark));
         at.map_or_else(|| (end.clone(), Glue::default()), |at| (end.up_to(at), end.without_start(at)))
@@ -490,7 +493,7 @@ impl<'a> Writer<'a> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
         let calls = if self.callable { self.before_first_call() } else { &[] };
         let mut opens = calls.iter().filter(|glue| glue.strip_suffix(&self.call_open).as_ref().is_some_and(is_section));
-        let close = self.turn.glues([SlotKind::Call], SlotKind::End).find(|glue| is_section(glue))?;
+        let close = self.turn.glues([Call], End).find(|glue| is_section(glue))?;
         let open = opens.next()?.head();
         let open = &open[..open.len() - self.call_open.head().len()];
         Some([open[open.find(self.marker()).unwrap_or(0)..].trim(), close.core()])
@@ -521,7 +524,7 @@ impl<'a> Writer<'a> {
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
     fn is_marked(&self) -> bool {
-        let mut between = self.turn.glues([SlotKind::Call], SlotKind::Call);
+        let mut between = self.turn.glues([Call], Call);
         // A dialect is known by its marker.
         !self.tolerances.allowed_calls
             && self

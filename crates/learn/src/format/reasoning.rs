@@ -3,7 +3,10 @@
 use super::glue::{heads, is_strong};
 use super::sites::Writer;
 use super::thought::Thought;
-use crate::analysis::turn::{Glue, SlotKind};
+use crate::analysis::turn::{
+    Glue,
+    SlotKind::{Content, Prompt, Reasoning},
+};
 use crate::format::rules::thought::{
     SHOWN_THOUGHT_CLOSE, THOUGHT, THOUGHT_AGAIN, THOUGHT_BEGIN, THOUGHT_CALL, THOUGHT_CLOSE, THOUGHT_CLOSED,
     THOUGHT_JOIN, THOUGHT_OPEN, THOUGHT_OPENED,
@@ -70,7 +73,7 @@ impl Writer<'_> {
     pub fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
         let p = self.p;
         // The opening of content ends it as well, unless a call goes on so.
-        let opens = self.turn.glues([SlotKind::Reasoning], SlotKind::Content);
+        let opens = self.turn.glues([Reasoning], Content);
         let holds_calls = self.turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.holds_calls);
         let at_once = holds_calls || self.reads_calls_at_once();
         let calls = if at_once { &[] } else { self.before_first_call() };
@@ -150,7 +153,7 @@ impl Writer<'_> {
 
     /// Whether a part may begin with this text where the turn begins.
     pub fn begins_with(&self, text: &str) -> bool {
-        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Prompt);
+        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == Prompt);
         edges.any(|edge| edge.glue.head().trim_start().starts_with(text))
     }
 
@@ -167,7 +170,7 @@ impl Writer<'_> {
     /// Whether reasoning is a message of its own: what begins the turn is after it, too.
     fn thinks_in_messages(&self) -> bool {
         let opening = self.turn.opening.trim();
-        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
+        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == Reasoning);
         !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
     }
 

@@ -11,7 +11,10 @@ use super::glue::{any_space, as_written, heads, is_strong, split_space};
 use super::learnt::UNLISTED_FRONT;
 use super::sites::Writer;
 use super::wrappers;
-use crate::analysis::turn::{CallPiece, Glue, SlotKind};
+use crate::analysis::turn::{
+    CallPiece, Glue,
+    SlotKind::{Call, Content, End, Prompt, Reasoning},
+};
 use chatparse_base::brackets;
 use chatparse_message::Compat;
 use chatparse_peg::ExprId;
@@ -44,7 +47,7 @@ impl Writer<'_> {
 
     /// What opens the content of a turn.
     fn before_content(&self) -> impl Iterator<Item = &Glue> {
-        self.turn.glues([SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content)
+        self.turn.glues([Prompt, Reasoning], Content)
     }
 
     /// Whether what is in front of content begins with this glue.
@@ -198,7 +201,7 @@ impl Writer<'_> {
 
     /// What opens content in messages of their own.
     fn message_openings(&self) -> impl Iterator<Item = ExprId> {
-        let opens = self.turn.glues([SlotKind::Reasoning], SlotKind::Content);
+        let opens = self.turn.glues([Reasoning], Content);
         let opening = self.turn.opening.trim();
         let opens = opens.filter(move |open| is_strong(open) && open.head().trim_start().starts_with(opening));
         opens.map(|open| self.content_open(open))
@@ -239,7 +242,7 @@ impl Writer<'_> {
 
     /// The markers that end the last text of a turn.
     pub fn marks_of_end(&self) -> Vec<String> {
-        let closes: Vec<String> = self.turn.glues([SlotKind::Content], SlotKind::End).flat_map(heads).collect();
+        let closes: Vec<String> = self.turn.glues([Content], End).flat_map(heads).collect();
         // Content that has a closer may lack it before the end of the turn, as far as that is no token of its own.
         let (turn, _) = self.turn.end.before_last_marker();
         let turn = Some(&turn).filter(|turn| !closes.is_empty() && is_strong(turn));
@@ -311,14 +314,14 @@ impl Writer<'_> {
             p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])
         });
         // Text after a marker of its own ends at another one, or as the template writes calls after text.
-        let follows = |glue: &Glue| self.turn.glues([SlotKind::Content], SlotKind::Call).any(|other| other == glue);
+        let follows = |glue: &Glue| self.turn.glues([Content], Call).any(|other| other == glue);
         let own = self.marks_of(|glue| is_strong(glue) || follows(glue));
         let marked_text = match own.is_empty() || own == stops {
             true => text,
             false => self.text_up_to(own.iter().chain(&ends).map(SmolStr::new).collect()),
         };
         let (blank, marked): (Vec<&Glue>, Vec<&Glue>) =
-            self.turn.glues(self.begin(), SlotKind::Content).partition(|glue| glue.is_blank());
+            self.turn.glues(self.begin(), Content).partition(|glue| glue.is_blank());
         if begun {
             return if marked.is_empty() { text } else { marked_text };
         }
@@ -343,7 +346,7 @@ impl Writer<'_> {
         // What the request does not allow is no call.
         let is_text = self.tolerances.allowed_calls && !self.spec.parallel();
         let text = if is_text { p.answer(text) } else { p.content(text) };
-        p.sequence([text, self.close(SlotKind::Content)])
+        p.sequence([text, self.close(Content)])
     }
 }
 

@@ -8,7 +8,11 @@ use serde_json::{Map, Value};
 use super::pattern::{KEY, NAME, any, beside_text, glue, text};
 use super::view::{Turn, distinct, patterns};
 use super::{Anchor, Engine, Field};
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot, SlotKind, ValueKind};
+use crate::analysis::turn::{
+    CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot,
+    SlotKind::{self, Call, Content, End},
+    ValueKind,
+};
 use chatparse_base::{Error, Result};
 
 /// The field, and what begins a call, without names of its parts.
@@ -51,7 +55,7 @@ struct Object {
 
 impl Object {
     fn of(turn: &Turn, form: &CallForm) -> Option<Object> {
-        let edges: Vec<&Edge> = turn.edges.iter().filter(|edge| edge.to == SlotKind::Call).collect();
+        let edges: Vec<&Edge> = turn.edges.iter().filter(|edge| edge.to == Call).collect();
         let first = &edges.first()?.glue;
         let mut inside = String::new();
         for piece in &form.pieces {
@@ -96,7 +100,7 @@ impl Object {
 impl Object {
     /// Whether it is one of a list.
     fn is_listed(&self) -> bool {
-        self.before.iter().all(|(from, glue)| *from == SlotKind::Call || glue.trim_end().head().ends_with('['))
+        self.before.iter().all(|(from, glue)| *from == Call || glue.trim_end().head().ends_with('['))
     }
 
     /// Whether markers, or the brackets of a list, show where it begins and ends.
@@ -104,7 +108,7 @@ impl Object {
         let looks = engine.looks();
         self.is_listed()
             || (has_word(&self.rest) || !looks)
-                && self.before.iter().all(|(from, glue)| has_word(glue) || !looks && *from == SlotKind::Call)
+                && self.before.iter().all(|(from, glue)| has_word(glue) || !looks && *from == Call)
     }
 }
 
@@ -130,8 +134,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
     let id = object.id.as_ref().map(|id| part(root, id));
     let transform = shape(&part(root, &object.name), &part(root, &object.arguments), id);
     let field = Field { content: "json".into(), transform: Some(transform), ..Field::default() };
-    let firsts: Vec<Glue> =
-        object.before.iter().filter(|(from, _)| *from != SlotKind::Call).map(|(_, g)| g.clone()).collect();
+    let firsts: Vec<Glue> = object.before.iter().filter(|(from, _)| *from != Call).map(|(_, g)| g.clone()).collect();
     if list {
         let opens = firsts
             .iter()
@@ -144,11 +147,11 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         let bare = opens.is_empty();
         let announced =
             if bare { String::new() } else { any(&opens) + r"\s*" } + &turn.ahead(&format!(r"\[\s*{}", object.begins));
-        let ends = turn.edges(&[SlotKind::Call], SlotKind::End).map(|edge| object.rest.and(&edge.glue).trim_start());
+        let ends = turn.edges(&[Call], End).map(|edge| object.rest.and(&edge.glue).trim_start());
         let ends: Vec<Glue> =
             ends.filter(|glue| glue.head().starts_with(']')).map(|glue| glue.without_start(1)).collect();
         let ends: Vec<String> = patterns(ends.iter());
-        let text_behind = turn.edges(&[SlotKind::Call], SlotKind::Content).next().is_some();
+        let text_behind = turn.edges(&[Call], Content).next().is_some();
         if text_behind && ends.is_empty() {
             turn.limit("tool_calls", "text behind a list of calls cannot be told from them: the message is an error");
         }
@@ -156,8 +159,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         let open = Some(Anchor::Pattern(announced.clone()));
         return Calls { field: Field { open, close, transform_each: true, ..field }, announced, readable: true };
     }
-    let mut nexts: Vec<Glue> =
-        object.before.iter().filter(|(from, _)| *from == SlotKind::Call).map(|(_, g)| g.clone()).collect();
+    let mut nexts: Vec<Glue> = object.before.iter().filter(|(from, _)| *from == Call).map(|(_, g)| g.clone()).collect();
     let closed = has_word(&object.rest) || turn.engine.looks();
     if !turn.engine.looks() && !nexts.iter().all(|next| closed && has_word(next)) {
         turn.limit("tool_calls", APART);
@@ -247,14 +249,14 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let last = form.close.head().trim_end().chars().next_back();
     let mut fronts = Vec::new();
     let (mut alone, looks) = (false, turn.engine.looks());
-    for edge in turn.edges.iter().filter(|edge| edge.to == SlotKind::Call) {
+    for edge in turn.edges.iter().filter(|edge| edge.to == Call) {
         let front = glue(&edge.glue.trim_start());
         fronts.push(match (edge.from, last) {
-            (from, _) if !looks && (front.is_empty() || from == SlotKind::Call && !has_word(&edge.glue)) => {
+            (from, _) if !looks && (front.is_empty() || from == Call && !has_word(&edge.glue)) => {
                 alone = true;
                 continue;
             }
-            (SlotKind::Call, Some(last)) if !has_word(&edge.glue) => {
+            (Call, Some(last)) if !has_word(&edge.glue) => {
                 format!(r"(?<={}\s*){front}", text(&last.to_string()))
             }
             _ => front,
@@ -298,9 +300,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
             let all: Vec<String> = ends.into_iter().chain(turn.ends.iter().map(|end| text(end))).collect();
             let own = own_close.core();
             match close.is_empty() {
-                true if turn.edges(&[SlotKind::Call], SlotKind::Call).next().is_some() => {
-                    turn.limit("tool_calls", APART)
-                }
+                true if turn.edges(&[Call], Call).next().is_some() => turn.limit("tool_calls", APART),
                 true => {}
                 false => turn.limit("tool_calls", format!("an argument ends at {own:?}")),
             }
@@ -435,7 +435,7 @@ fn shape(name: &str, arguments: &str, id: Option<String>) -> Value {
 
 /// What follows the last call.
 fn behind(turn: &Turn) -> Vec<String> {
-    let ends = turn.edges.iter().filter(|edge| edge.from == SlotKind::Call && edge.to != SlotKind::Call);
+    let ends = turn.edges.iter().filter(|edge| edge.from == Call && edge.to != Call);
     patterns(ends.map(|edge| &edge.glue))
 }
 

@@ -6,7 +6,11 @@ use super::calls::calls;
 use super::pattern::{any, text};
 use super::view::{Limit, Turn, distinct, texts};
 use super::{Anchor, Engine, Field, ResponseTemplate};
-use crate::analysis::turn::{CallPiece, Glue, SlotKind, TurnFormat};
+use crate::analysis::turn::{
+    CallPiece, Glue,
+    SlotKind::{self, Call, Content, Prompt, Reasoning},
+    TurnFormat,
+};
 use chatparse_base::Result;
 
 /// A turn as a response template, and what that cannot say.
@@ -36,7 +40,7 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
     let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new(), engine };
     // Other parts may end in the same way.
-    for edge in turn.edges.iter_mut().filter(|edge| matches!(edge.from, SlotKind::Prompt | SlotKind::Reasoning)) {
+    for edge in turn.edges.iter_mut().filter(|edge| matches!(edge.from, Prompt | Reasoning)) {
         if let Some(at) = edge.glue.head().rfind(end_of_thought).filter(|_| !end_of_thought.is_empty()) {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
@@ -53,7 +57,7 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     }
     let (mut content, mut markers) = turn.content(reasoning.as_ref(), calls.as_ref().map(|calls| &*calls.announced));
     // The prompt, or the model at once, may end reasoning that nothing began.
-    let at_once = on.edges.iter().filter(|edge| edge.from == SlotKind::Prompt).map(|edge| edge.glue.head());
+    let at_once = on.edges.iter().filter(|edge| edge.from == Prompt).map(|edge| edge.glue.head());
     if [&*on.opening, &off.opening]
         .into_iter()
         .chain(at_once.filter(|_| !on.opening.contains(start)))
@@ -99,9 +103,8 @@ impl Turn<'_> {
         let opening = opening.trim().to_owned();
         // The prompt may begin the first call or text of a turn, as glue does further on.
         let named = on.calls.iter().all(|form| form.pieces.first().is_some_and(CallPiece::is_name));
-        let bare = self.edges(&[SlotKind::Prompt], SlotKind::Call).any(|edge| edge.glue.is_blank());
-        let again =
-            self.edges(&[SlotKind::Content, SlotKind::Call], SlotKind::Call).find_map(|edge| edge.glue.literal());
+        let bare = self.edges(&[Prompt], Call).any(|edge| edge.glue.is_blank());
+        let again = self.edges(&[Content, Call], Call).find_map(|edge| edge.glue.literal());
         let again = again.map(str::trim).filter(|again| named && bare && !again.is_empty());
         let found =
             again.and_then(|again| Some((opening.strip_suffix(again)?.trim_end().to_owned(), again.to_owned())));
@@ -112,7 +115,7 @@ impl Turn<'_> {
                 Anchor::Texts(vec![opening])
             };
         };
-        for edge in self.edges.iter_mut().filter(|edge| edge.from == SlotKind::Prompt) {
+        for edge in self.edges.iter_mut().filter(|edge| edge.from == Prompt) {
             edge.glue = Glue::from(&*again).and(&edge.glue);
         }
         if before.is_empty() {
@@ -147,8 +150,8 @@ impl Turn<'_> {
     /// The content, and markers in front of some of it. `calls`: what begins a call.
     fn content(&mut self, reasoning: Option<&Field>, calls: Option<&str>) -> (Field, Vec<String>) {
         let thought = reasoning.and_then(|field| field.open.clone());
-        let before: &[SlotKind] = &[SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Call];
-        let all = self.edges.iter().filter(|edge| edge.to == SlotKind::Content && before.contains(&edge.from));
+        let before: &[SlotKind] = &[Prompt, Reasoning, Call];
+        let all = self.edges.iter().filter(|edge| edge.to == Content && before.contains(&edge.from));
         let opens: Vec<String> = all.map(|edge| edge.glue.core().to_owned()).collect();
         let is_thought = |open: &str| matches!(&thought, Some(Anchor::Texts(texts)) if texts.iter().any(|t| t == open));
         let always = !opens.is_empty() && opens.iter().all(|open| !open.is_empty());
@@ -156,7 +159,7 @@ impl Turn<'_> {
         let join = (true, Some(String::new()));
         let field = |open, close| Field { open, close, repeats: join.0, join: join.1.clone(), ..Field::default() };
         let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
-        let called = self.edges(&[SlotKind::Content], SlotKind::Call).next().is_some() && calls.is_some();
+        let called = self.edges(&[Content], Call).next().is_some() && calls.is_some();
         // A call that content runs into ends it only for who looks ahead.
         if !always || opens.is_empty() || called && !self.engine.looks() {
             return (field(None, close), opens);

@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallPiece, Container, Encoding, Glue, Slot, SlotKind, TurnFormat, ValueKind};
+use super::{
+    CallPiece, Container, Encoding, Glue, Slot,
+    SlotKind::{self, Call, Content, End, Prompt, Reasoning},
+    TurnFormat, ValueKind,
+};
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two. What differs from turn to turn
@@ -51,20 +55,19 @@ impl TurnFormat {
         }
         // The last of several ways to begin a content is that of one that ends the turn.
         let glue = |from, to| self.glues([from], to).next_back();
-        let begins =
-            |to| [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter().find_map(|from| glue(from, to));
-        let ends = |from| glue(from, SlotKind::End).map(Glue::shown).unwrap_or_default();
-        if let Some(open) = begins(SlotKind::Content) {
-            lines.push(("content", format!("{}‹content›{}", open.shown(), ends(SlotKind::Content))));
+        let begins = |to| [Prompt, Reasoning, Content].into_iter().find_map(|from| glue(from, to));
+        let ends = |from| glue(from, End).map(Glue::shown).unwrap_or_default();
+        if let Some(open) = begins(Content) {
+            lines.push(("content", format!("{}‹content›{}", open.shown(), ends(Content))));
         }
         let (open, _) = self.call_frame();
-        let Some(first) = begins(SlotKind::Call) else { return lines };
+        let Some(first) = begins(Call) else { return lines };
         let outer = |glue: &Glue| glue.strip_suffix(&open).unwrap_or_default().shown();
-        let more = glue(SlotKind::Call, SlotKind::Call).map_or_else(String::new, |glue| format!("({}…)*", outer(glue)));
+        let more = glue(Call, Call).map_or_else(String::new, |glue| format!("({}…)*", outer(glue)));
         let has_none = self.pieces().all(|piece| !piece.holds_arguments());
         for form in self.calls.iter().filter(|form| has_none || form.pieces.iter().any(CallPiece::holds_arguments)) {
             let pieces: String = form.pieces.iter().map(piece_line).collect();
-            let call = [&outer(first), &open.shown(), &pieces, &form.close.shown(), &more, &ends(SlotKind::Call)];
+            let call = [&outer(first), &open.shown(), &pieces, &form.close.shown(), &more, &ends(Call)];
             lines.push(("call", call.map(String::as_str).concat()));
         }
         lines

@@ -64,12 +64,7 @@ impl Member<'_> {
 
 /// The properties of an object schema, in order, with those of the schemas that it combines. The names of their rules begin with
 /// `prefix`. `refers`: also those of the schemas that it refers to, which cost as much as what they have at each place.
-pub fn members<'a>(
-    p: &FormatBuilder,
-    object: &'a SchemaRef,
-    prefix: &str,
-    refers: bool,
-) -> Vec<Member<'a>> {
+pub fn members<'a>(p: &FormatBuilder, object: &'a SchemaRef, prefix: &str, refers: bool) -> Vec<Member<'a>> {
     let (mut members, mut known): (Vec<Member>, HashMap<&str, usize>) = Default::default();
     for (place, must) in schema::places(object, refers) {
         let fields = object.document.pointer(&place.pointer).unwrap_or(&Value::Null);

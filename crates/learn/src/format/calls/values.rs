@@ -286,12 +286,7 @@ impl<'a> Value<'a> {
 }
 
 /// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
-pub fn perhaps_quoted(
-    p: &FormatBuilder,
-    name: ExprId,
-    close: &Glue,
-    slots: &[(ValueKind, Slot)],
-) -> ExprId {
+pub fn perhaps_quoted(p: &FormatBuilder, name: ExprId, close: &Glue, slots: &[(ValueKind, Slot)]) -> ExprId {
     if !close.head().starts_with([':', '=']) {
         return name;
     }

@@ -1,6 +1,10 @@
 //! What families change in learnt turns beyond edges and marks.
 
-use crate::analysis::turn::{CallForm, CallPiece, Edge, Glue, SlotKind, TurnFormat};
+use crate::analysis::turn::{
+    CallForm, CallPiece, Edge, Glue,
+    SlotKind::{Call, Content, End, Reasoning},
+    TurnFormat,
+};
 use crate::format::calls::described::pythonic;
 
 /// Changes a learnt turn by the patch of this name; false where there is none.
@@ -19,7 +23,7 @@ pub fn apply(name: &str, turn: &mut TurnFormat) -> bool {
 /// The text around a name is the call's id.
 fn ids_with_names(turn: &mut TurnFormat) {
     let before = Glue::from("functions.");
-    for edge in turn.edges.iter_mut().filter(|edge| edge.to == SlotKind::Call) {
+    for edge in turn.edges.iter_mut().filter(|edge| edge.to == Call) {
         edge.glue = edge.glue.strip_suffix(&before).unwrap_or_else(|| edge.glue.clone());
     }
     for form in &mut turn.calls {
@@ -50,14 +54,14 @@ fn tags_without_lines(turn: &mut TurnFormat) {
         reasoning.open = Glue::from(reasoning.open.core());
         reasoning.close = Glue::from(reasoning.close.core());
     }
-    for edge in turn.edges.iter_mut().filter(|edge| edge.from == SlotKind::Reasoning) {
+    for edge in turn.edges.iter_mut().filter(|edge| edge.from == Reasoning) {
         edge.glue = edge.glue.trim_start();
     }
 }
 
 /// The token ends the turn.
 fn end_at_token(turn: &mut TurnFormat) {
-    for edge in turn.edges.iter_mut().filter(|edge| edge.to == SlotKind::End) {
+    for edge in turn.edges.iter_mut().filter(|edge| edge.to == End) {
         if let Some(at) = edge.glue.head().find("<SPECIAL_12>") {
             edge.glue = edge.glue.up_to(at).and(&"\n".into());
         }
@@ -68,10 +72,10 @@ fn end_at_token(turn: &mut TurnFormat) {
 /// Calls are a list of Python between tokens, whatever the template renders.
 fn python_calls(turn: &mut TurnFormat) {
     let list = pythonic("<|tool_call_start|>[", "]<|tool_call_end|>");
-    turn.edges.retain(|edge| edge.from != SlotKind::Call && edge.to != SlotKind::Call);
+    turn.edges.retain(|edge| edge.from != Call && edge.to != Call);
     turn.edges.extend(list.edges);
-    for from in [SlotKind::Reasoning, SlotKind::Content] {
-        turn.edges.push(Edge { from, glue: "<|tool_call_start|>[".into(), to: SlotKind::Call });
+    for from in [Reasoning, Content] {
+        turn.edges.push(Edge { from, glue: "<|tool_call_start|>[".into(), to: Call });
     }
     turn.calls = list.calls;
 }

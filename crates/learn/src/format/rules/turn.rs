@@ -7,7 +7,10 @@ use super::super::glue::{end_of_json, heads, is_strong, split_space};
 use super::super::sites::{INNER, Writer};
 use super::super::wrappers;
 use super::table::{Rule, Way};
-use crate::analysis::turn::{Glue, SlotKind};
+use crate::analysis::turn::{
+    Glue,
+    SlotKind::{Call, Content, End, Prompt, Reasoning},
+};
 use chatparse_peg::ExprId;
 
 sites! {
@@ -81,7 +84,7 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
     let (call, rest) = writer.before_first_call().iter().find_map(|call| Some((call, open.strip_prefix(call)?)))?;
     let marker = rest.first_marker().filter(|marker| !rest.head().starts_with(marker))?;
     let calls = p.glue(&between.strip_prefix(&marker.into())?);
-    let known = writer.turn.glues([SlotKind::Prompt, SlotKind::Reasoning], SlotKind::Content);
+    let known = writer.turn.glues([Prompt, Reasoning], Content);
     let thought = writer.thought.and_then(|thought| writer.reasoning_again(thought));
     let known = p.choice(known.map(|open| p.glue(open)).chain(thought));
     let name = writer.thought_text(coverage::any_word(p));
@@ -140,9 +143,9 @@ fn inner_call(writer: &Writer) -> Way {
 /// A comma after the last call of a list.
 fn comma_after_last_call(writer: &Writer) -> Way {
     let (p, python) = (writer.p, writer.turn.calls_are_python());
-    let mut between = writer.turn.glues([SlotKind::Call], SlotKind::Call);
+    let mut between = writer.turn.glues([Call], Call);
     let listed = between.any(|glue| glue.head().trim_start().starts_with(','));
-    let ends = writer.turn.glues([SlotKind::Call], SlotKind::End).flat_map(heads);
+    let ends = writer.turn.glues([Call], End).flat_map(heads);
     let ends = p.any_of(ends.chain(python.then(|| "]".to_owned())));
     let comma = p.sequence([p.space(), p.literal(","), p.and(p.after_space(ends))]);
     (listed || python).then(|| p.optional(comma))
@@ -151,7 +154,7 @@ fn comma_after_last_call(writer: &Writer) -> Way {
 /// A further call after a comma, where the template writes Python's calls without one.
 fn call_after_comma(writer: &Writer) -> Way {
     let p = writer.p;
-    let listed = writer.turn.glues([SlotKind::Call], SlotKind::Call).any(|glue| glue.core() == ",");
+    let listed = writer.turn.glues([Call], Call).any(|glue| glue.core() == ",");
     let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
     (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
 }
@@ -202,7 +205,7 @@ fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
 fn calls_in_brackets(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let p = writer.p;
     let list = [p.glue(open), p.literal("["), calls, p.literal("]")];
-    let list = [p.space(), p.spaced(list), p.markup_ends(), writer.close(SlotKind::Call)];
+    let list = [p.space(), p.spaced(list), p.markup_ends(), writer.close(Call)];
     let applies = writer.turn.calls_are_python() && !open.head().trim_end().ends_with('[');
     applies.then(|| p.some(p.sequence(list)))
 }
