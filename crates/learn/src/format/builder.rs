@@ -426,11 +426,20 @@ impl FormatBuilder {
     pub fn listed(&self, known: Vec<(ExprId, bool)>, any: Option<ExprId>, between: ExprId) -> ExprId {
         let item = self.choice(known.iter().map(|(member, _)| *member).chain(any));
         let all = self.sequence([item, self.many(self.sequence([between, item]))]);
-        let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-        let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(member, _)| member));
-        let parts =
-            Parts { required: required.collect(), optional: optional.chain(any).collect(), between: Some(between) };
-        self.parts(all, parts)
+        let of = |need| known.iter().filter(move |(_, required)| *required == need).map(|(member, _)| *member);
+        let (required, optional) = (of(true).collect(), of(false).chain(any).collect());
+        self.parts(all, Parts { required, optional, between: Some(between) })
+    }
+
+    /// The same without anything between them, each as `one` makes it; `any` is as it is.
+    pub fn in_any_order(
+        &self,
+        known: Vec<(ExprId, bool)>,
+        any: Option<ExprId>,
+        one: impl Fn(ExprId) -> ExprId,
+    ) -> ExprId {
+        let of = |need| known.iter().filter(move |(_, required)| *required == need).map(|(member, _)| one(*member));
+        self.unordered(of(true), of(false).chain(any))
     }
 
     /// An argument's value, written as raw text.

@@ -14,7 +14,7 @@ use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, Nested, Slot, Tu
 use chatparse_base::brackets;
 use chatparse_grammar::schema::Types;
 use chatparse_message::Tool;
-use chatparse_peg::{ExprId, Literals};
+use chatparse_peg::{ExprId, Literals, SchemaRef};
 
 /// One tool's call, the site of the rules for calls.
 pub struct Call<'a> {
@@ -31,6 +31,13 @@ pub struct Call<'a> {
     pub wrapper_close: &'a Glue,
     /// What opens a further call in the same wrapper.
     pub inner: Option<&'a Glue>,
+}
+
+impl Call<'_> {
+    /// Whether the tool stands for any that is not offered.
+    pub fn is_any(&self) -> bool {
+        self.tool.name == FormatBuilder::ANY
+    }
 }
 
 /// Expressions for what the calls of all tools have in common.
@@ -124,16 +131,14 @@ impl CallForm {
 
     /// The form without its id and the marker before it: models leave both out where another marker follows.
     pub fn without_id(&self) -> Option<CallForm> {
-        let at = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?;
-        let around = [self.pieces.get(at.checked_sub(1)?)?, self.pieces.get(at + 1)?];
-        let pieces = || self.pieces[..at - 1].iter().chain(&self.pieces[at + 1..]).cloned().collect();
-        around
-            .into_iter()
-            .all(|piece| {
-                let CallPiece::Glue(glue) = piece else { return false };
-                glue.marker_spans().first().is_some_and(|span| glue.head()[..span.start].trim().is_empty())
-            })
-            .then(|| CallForm { pieces: pieces(), close: self.close.clone() })
+        let before = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?.checked_sub(1)?;
+        for around in [&self.pieces[before], self.pieces.get(before + 2)?] {
+            let CallPiece::Glue(glue) = around else { return None };
+            glue.head().trim_start().starts_with(brackets::opens).then_some(())?;
+        }
+        let mut form = self.clone();
+        form.pieces.drain(before..before + 2);
+        Some(form)
     }
 }
 
@@ -149,12 +154,7 @@ impl TurnFormat {
 
 /// The text that a call has beside its name and its arguments.
 pub fn keys(turn: &TurnFormat, open: &Glue) -> String {
-    let glues = turn.calls.iter().flat_map(|form| {
-        form.pieces.iter().filter_map(|piece| match piece {
-            CallPiece::Glue(glue) => Some(glue),
-            _ => None,
-        })
-    });
+    let glues = turn.pieces().filter_map(|piece| if let CallPiece::Glue(glue) = piece { Some(glue) } else { None });
     glues.chain([open]).chain(turn.calls.iter().map(|form| &form.close)).map(Glue::head).collect()
 }
 
@@ -185,6 +185,8 @@ pub fn tag(glue: &Glue) -> Option<&str> {
 pub struct Arguments<'a> {
     pub p: &'a FormatBuilder,
     pub tool: &'a Tool,
+    /// The schema of its arguments.
+    pub root: SchemaRef,
     pub members: &'a Members,
     /// What opens an argument.
     pub opens: ExprId,

@@ -12,8 +12,9 @@ use crate::format::rules::arguments::{
 use crate::format::rules::texts::{TEXT as TEXT_END, TextEnd};
 use crate::format::sites::{Arguments, Tags, Values, tag};
 use crate::format::wrappers::{self, is_marker};
+use chatparse_base::sort;
 use chatparse_grammar::{schema, spelled};
-use chatparse_peg::{ExprId, Notation, SchemaRef};
+use chatparse_peg::{ExprId, Notation};
 use smol_str::SmolStr;
 
 /// All glue that the kind of a value may put in front of its name.
@@ -60,17 +61,30 @@ impl Members {
 }
 
 impl Arguments<'_> {
+    fn is_any(&self) -> bool {
+        self.tool.name == FormatBuilder::ANY
+    }
+
+    /// Glue with the call's name.
+    fn glue(&self, text: &Glue) -> ExprId {
+        glue(self.p, text, Some(self.tool), "")
+    }
+
+    /// What opens values of all kinds.
+    fn opens_values(&self) -> Glue {
+        Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open))
+    }
+
     /// The arguments of the schema, and whether each is required.
     pub fn known(&self) -> Vec<(ExprId, bool)> {
         let p = self.p;
-        if self.tool.name == FormatBuilder::ANY {
+        if self.is_any() {
             return Vec::new();
         }
-        let root = SchemaRef::from(self.p.parameters(self.tool));
         let prefix = format!("tool-{}-arg-", self.tool.name);
-        let all = members(p, &root, &prefix, true);
+        let all = members(p, &self.root, &prefix, true);
         let known = all.iter().map(|member| {
-            let argument = member.perhaps_left_out(p, self.argument(member));
+            let argument = member.perhaps(p, member.left_out, Notation::PerhapsLeftOut, self.argument(member));
             (p.rule(member.rule.clone(), argument), member.required)
         });
         // A tag that opens an argument and stands there twice is glue. Not a part of each argument: they begin with fixed texts.
@@ -85,12 +99,11 @@ impl Arguments<'_> {
     /// An argument that the schema does not list: `any`, unless its name is one that is listed.
     pub fn unlisted(&self, any: ExprId) -> ExprId {
         let p = self.p;
-        let root = SchemaRef::from(self.p.parameters(self.tool));
-        let names = unlisted_name(p, &self.tool.name, &root);
+        let names = unlisted_name(p, &self.tool.name, &self.root);
         if names == FormatBuilder::ANY {
             return any;
         }
-        let befores = befores(self.members).into_iter().map(|before| glue(p, before, Some(self.tool), ""));
+        let befores = befores(self.members).into_iter().map(|before| self.glue(before));
         let listed = [self.opens, p.choice(befores), p.space(), p.listed_name(&names)];
         p.sequence([p.not(p.sequence(listed)), any])
     }
@@ -105,23 +118,13 @@ impl Arguments<'_> {
         let p = self.p;
         let known = !FormatBuilder::is_any(member.name);
         let python = self.members.is_python();
-        let after = (known
-            && (python
-                || self.members.slots.iter().any(|(kind, slot)| {
-                    *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
-                })))
-        .then(|| self.after());
+        let quoted = self.members.slots.iter().any(|(kind, slot)| {
+            *kind == ValueKind::Text && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
+        });
+        let after = (known && (python || quoted)).then(|| self.after());
         let enclosing = self.close.filter(|close| is_strong(close) && close.is_literal()).map(|close| close.core());
-        let values = Values {
-            p,
-            tool: self.tool,
-            nested: &self.members.nested,
-            python,
-            after,
-            enclosing,
-            within: None,
-            next: None,
-        };
+        let (tool, nested) = (self.tool, &self.members.nested);
+        let values = Values { p, tool, nested, python, after, enclosing, within: None, next: None };
         let raw = |slot: &Slot| self.raw(slot, member);
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         let ways = befores(self.members).into_iter().filter_map(|before| {
@@ -151,7 +154,7 @@ impl Arguments<'_> {
     fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
         let p = self.p;
         let close = glue(p, &slot.close, Some(self.tool), member.name);
-        let known = !FormatBuilder::is_any(member.name) && self.tool.name != FormatBuilder::ANY;
+        let known = !FormatBuilder::is_any(member.name) && !self.is_any();
         let spelled = if known { slot.close.with_names(&self.tool.name, member.name) } else { slot.close.clone() };
         let mut ends = text::heads(&spelled);
         let written = |text| member.written(p, text, "text", Notation::Text);
@@ -172,11 +175,10 @@ impl Arguments<'_> {
         // Without an end of its own, the text goes on over what no argument of the tool begins with.
         let lines = ends.is_empty() && text::heads(&spelled.and(&self.members.next)).is_empty();
         if ends.is_empty() {
-            let behind = [Some(&self.members.next), self.close]
-                .into_iter()
-                .flatten()
-                .map(|glue| if known { glue.with_names(&self.tool.name, "") } else { glue.clone() });
-            ends = behind.flat_map(|behind| text::heads(&spelled.and(&behind))).collect();
+            for behind in [Some(&self.members.next), self.close].into_iter().flatten() {
+                let named = known.then(|| behind.with_names(&self.tool.name, ""));
+                ends.extend(text::heads(&spelled.and(named.as_ref().unwrap_or(behind))));
+            }
             ends.extend(self.next_names(&spelled));
         }
         let more = p.between(TEXT, |way| way(self, &ends, close));
@@ -184,34 +186,25 @@ impl Arguments<'_> {
         // Where a literal of Python may stand, no bare text begins as one; in a grammar none begins as what ends it, either.
         let python = self.members.is_python() && slot.open.head().ends_with('=');
         if python && schema::allows_any_string(member.schema.get()) {
-            let quotes = [('"', '"'), ('\'', '\'')];
-            let mut others = quotes.to_vec();
-            others.extend(ends.iter().filter_map(|end| end.chars().next()).map(|c| (c, c)));
-            chatparse_base::sort::sort(&mut others);
-            others.dedup();
+            let others = ends.iter().filter_map(|end| end.chars().next()).chain(['"', '\'']);
+            let others: Vec<_> = sort::set(others).into_iter().map(|c| (c, c)).collect();
             let begun = p.sequence([p.none_of(&others), text]);
             text = p.optional(p.or(begun, TEXT_BEGIN, |way| way(p, &ends, text)));
         }
         let text = written(p.arg_text(p.sequence([text, more])));
-        let text = if lines && known && schema::allows_any_string(member.schema.get()) {
-            p.argument(text, &*member.rule, member.schema.clone(), Notation::PerhapsMore)
-        } else {
-            text
-        };
-        p.sequence([text, p.arg_close(close)])
+        let more = lines && known && schema::allows_any_string(member.schema.get());
+        p.sequence([member.perhaps(p, more, Notation::PerhapsMore, text), p.arg_close(close)])
     }
 
     /// What another argument of the tool begins with, after the end of a text.
     fn next_names(&self, close: &Glue) -> Vec<String> {
-        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
+        let opens = self.opens_values();
         let between = close.and(&self.members.next);
-        if self.tool.name == FormatBuilder::ANY || between.is_empty() || opens.is_blank() || !between.is_literal() {
+        if self.is_any() || between.is_empty() || opens.is_blank() || !between.is_literal() {
             return Vec::new();
         }
-        let root = SchemaRef::from(self.p.parameters(self.tool));
-        let known = members(self.p, &root, "", true);
-        let begins = |name: &str| format!("{}{name}{}", between.head(), opens.head().trim_end());
-        known.into_iter().map(|member| begins(member.name)).collect()
+        let known = members(self.p, &self.root, "", true).into_iter();
+        known.map(|member| format!("{}{}{}", between.head(), member.name, opens.head().trim_end())).collect()
     }
 
     /// Raw text and the marker that closes it. If a model leaves that out, the next argument or the end of the call closes it.
@@ -226,7 +219,9 @@ impl Arguments<'_> {
             .map(|close| format!("{space}{}", close.head()));
         let wrapper =
             tag(self.wrapper_close).map(|wrapper| (wrapper, self.behind)).or(self.section).filter(|_| end.is_some());
-        let next: Vec<&str> = self.next_of(marker).collect();
+        // What may stand behind a text with this marker. The marker itself may come twice.
+        let next = [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)];
+        let next: Vec<&str> = next.into_iter().flatten().map(Glue::head).collect();
         let text = |names: &[String]| {
             let end = end.as_deref();
             // What ends it without its marker: in a grammar what opens any argument, the section's end, and markers with other white space.
@@ -237,12 +232,8 @@ impl Arguments<'_> {
             let others = opens.into_iter().chain(core).chain(section).map(SmolStr::new).chain(ends).collect();
             // A call without an end of its own ends with the last value.
             let behind = self.close.is_some_and(Glue::is_blank).then_some(self.behind);
-            let opens: Vec<&str> = [self.close, Some(&self.members.next)]
-                .into_iter()
-                .flatten()
-                .filter(|glue| is_strong(glue))
-                .map(|glue| glue.core())
-                .collect();
+            let opens = [self.close, Some(&self.members.next)].into_iter().flatten().filter(|glue| is_strong(glue));
+            let opens: Vec<&str> = opens.map(Glue::core).collect();
             let ends = TextEnd { marker: marker.head(), next: &next, behind, opens: &opens, names, end, wrapper };
             p.excluding_all(p.parsed(|| p.arg_text_up_to(&ends)), [marker.head()], others)
         };
@@ -253,26 +244,19 @@ impl Arguments<'_> {
         if p.is_defined(&rule) {
             return p.reference(rule);
         }
-        let root = SchemaRef::from(self.p.parameters(self.tool));
-        let opens = Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.open));
+        let opens = self.opens_values();
         let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
-        let names = members(p, &root, "", true)
+        let names = members(p, &self.root, "", true)
             .into_iter()
             .filter(|_| is_marked)
             .map(|one| format!("{space}{}{}{}", self.members.next.head(), one.name, opens.head()));
         p.rule(rule, text(&names.collect::<Vec<_>>()))
     }
 
-    /// What may stand behind a text with this marker. The marker itself may come twice.
-    fn next_of<'g>(&'g self, marker: &'g Glue) -> impl Iterator<Item = &'g str> {
-        let next = [Some(&self.members.next), self.close, Some(self.wrapper_close), Some(marker)];
-        next.into_iter().flatten().map(Glue::head)
-    }
-
     /// What is between two arguments.
     pub fn next(&self) -> ExprId {
         let p = self.p;
-        let written = glue(p, &self.members.next, Some(self.tool), "");
+        let written = self.glue(&self.members.next);
         p.choice(p.ways(NEXT_ARGUMENT, |way| way(p, self.members)).into_iter().chain([written]))
     }
 
@@ -283,21 +267,19 @@ impl Arguments<'_> {
         if p.is_defined(&name) {
             return p.reference(name);
         }
-        let root = SchemaRef::from(self.p.parameters(self.tool));
         let ways = befores(self.members).into_iter().map(|before| {
             let slots = self.members.slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
             let opens = Glue::common_start(slots.map(|slot| &slot.open));
             let opens = unquoted(&opens).unwrap_or(opens);
-            let names = members(p, &root, "", true)
+            let names = members(p, &self.root, "", true)
                 .into_iter()
-                .map(|member| member.name)
-                .map(|name| p.sequence([p.marker(name), glue(p, &opens, Some(self.tool), name)]));
-            p.sequence([glue(p, before, Some(self.tool), ""), p.choice(names)])
+                .map(|member| p.sequence([p.marker(member.name), glue(p, &opens, Some(self.tool), member.name)]));
+            p.sequence([self.glue(before), p.choice(names)])
         });
         let another = p.sequence([self.next(), p.choice(ways)]);
-        let wrapper = p.optional(glue(p, self.wrapper_close, Some(self.tool), ""));
+        let wrapper = p.optional(self.glue(self.wrapper_close));
         let last = p.between(LAST_ARGUMENT, |way| way(p, self.members));
-        let end = self.close.map(|close| p.sequence([last, glue(p, close, Some(self.tool), ""), wrapper, self.behind]));
-        p.rule(name, p.choice([another].into_iter().chain(end)))
+        let end = self.close.map(|close| p.sequence([last, self.glue(close), wrapper, self.behind]));
+        p.rule(name, p.choice([Some(another), end]))
     }
 }

@@ -201,6 +201,11 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
 }
 
 impl Call<'_> {
+    /// Glue with the call's name.
+    pub fn glue(&self, text: &Glue) -> ExprId {
+        glue(self.p, text, Some(self.tool), "")
+    }
+
     /// Forms with the same beginning up to the name share it.
     fn expr(&self) -> ExprId {
         let p = self.p;
@@ -211,15 +216,12 @@ impl Call<'_> {
                 None => groups.push((head, vec![tail])),
             }
         }
-        let mut ways = Vec::new();
-        for (head, tails) in &groups {
+        let groups = groups.iter().map(|(head, tails)| {
             let lacks = tails.iter().all(|tail| self.lacks_arguments(tail));
-            ways.push(p.only_read(lacks, self.group(head, tails)));
-        }
-        for form in &self.turn.calls {
-            ways.extend(p.ways(CALL_FORM, |way| way(self, form)));
-        }
-        p.choice(ways)
+            p.only_read(lacks, self.group(head, tails))
+        });
+        let others = self.turn.calls.iter().flat_map(|form| p.ways(CALL_FORM, |way| way(self, form)));
+        p.choice(groups.chain(others))
     }
 
     /// Nothing of a call is visible before its name is certain: the text up to it and the glue behind it are one group.
@@ -229,21 +231,17 @@ impl Call<'_> {
         // A quote behind the name is enough to end it.
         let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
         let whole = shared.clone();
-        let shared = quote.map_or(shared, |quote| Glue::from(&*quote.to_string()));
+        let shared = quote.map_or(shared, |quote| quote.to_string().into());
         let mut parts = Vec::new();
-        if generated_id(self.open).is_none() {
-            parts.push(p.tool_open(p.empty()));
-        }
-        if head.first() == Some(&CallPiece::Name) {
-            parts.push(p.stray_space());
-        }
+        parts.extend(generated_id(self.open).is_none().then(|| p.tool_open(p.empty())));
+        parts.extend((head.first() == Some(&CallPiece::Name)).then(|| p.stray_space()));
         let form = CallForm { pieces: head.to_vec(), close: whole.clone() };
         let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), &form));
         match head {
             // An id between quotes may be a number.
             [CallPiece::Id, CallPiece::Glue(behind), ..] if before_quoted_id(self.turn, self.open).is_some() => {
                 parts.push(p.or(quoted_id(p, p.string_body(b'"')), ID, |way| way(p)));
-                let after = glue(p, &behind.without_start(1), Some(self.tool), "");
+                let after = self.glue(&behind.without_start(1));
                 parts.push(p.or(after, AFTER_ID, |way| way(self, behind)));
                 parts.extend(pieces().skip(2));
             }
@@ -262,10 +260,10 @@ impl Call<'_> {
         parts.push(if shared.is_blank() {
             p.or(self.behind_name(tails), NO_GLUE, |way| way(self, tails))
         } else {
-            p.or(glue(p, &shared, Some(self.tool), ""), NAME_CLOSE, |way| way(self, quote))
+            p.or(self.glue(&shared), NAME_CLOSE, |way| way(self, quote))
         });
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
-        if self.tool.name == FormatBuilder::ANY
+        if self.is_any()
             && tails.iter().all(|tail| {
                 let bare = tail.first.strip_prefix(&shared).is_some_and(|rest| rest.is_blank());
                 bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
@@ -277,17 +275,16 @@ impl Call<'_> {
         let rest = whole.strip_prefix(&shared).unwrap_or_default();
         parts.extend(no_other_tag(p, self.turn, rest.head().split(&*p.prefix).next().unwrap_or_default()));
         let head = p.atomic(p.sequence(parts));
-        let markup = if shared.is_blank() { p.empty() } else { p.markup_ends() };
-        let taken = if shared.is_blank() { Glue::default() } else { shared };
-        let ways = || {
+        let (markup, taken) = if shared.is_blank() { (p.empty(), Glue::default()) } else { (p.markup_ends(), shared) };
+        let rest = p.late(|| {
             let all_lack = tails.iter().all(|tail| self.lacks_arguments(tail));
             let ways = tails.iter().map(|tail| {
                 let lacks = !all_lack && self.lacks_arguments(tail);
                 p.only_read(lacks, self.tail(tail, &taken))
             });
             Some(p.choice(ways.chain(ending)))
-        };
-        let call = p.sequence([head, markup].into_iter().chain(p.late(ways)));
+        });
+        let call = p.sequence([Some(head), Some(markup), rest]);
         p.choice([call].into_iter().chain(unquoted))
     }
 
@@ -300,10 +297,10 @@ impl Call<'_> {
         };
         let firsts: Vec<Glue> = tails.iter().map(first).collect();
         if firsts.iter().any(Glue::is_blank) {
-            return p.choice([p.name_ends()].into_iter().chain(self.call_ends()));
+            return p.choice([Some(p.name_ends()), self.call_ends()]);
         }
         let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
-        let firsts = firsts.iter().map(|first| glue(p, first, Some(self.tool), ""));
+        let firsts = firsts.iter().map(|first| self.glue(first));
         let firsts = p.choice(firsts.chain(p.ways(AFTER_NAME, |way| way(self, members))));
         let extra = self.extra_ends(members);
         let written = p.sequence([p.space(), extra, p.space(), firsts]);
@@ -364,22 +361,20 @@ impl Call<'_> {
                 pieces = rest;
             }
             Some(_) => {
-                let written = glue(p, first, Some(self.tool), "");
-                parts.push(p.or(written, BEFORE_ARGUMENTS, |way| way(self, first)));
+                parts.push(p.or(self.glue(first), BEFORE_ARGUMENTS, |way| way(self, first)));
             }
             None => {
-                let members = self.turn.members().next();
-                let extra = self.extra_ends(members);
-                let written = glue(p, first, Some(self.tool), "");
-                return p.sequence([extra, p.tool_close(p.or(written, NO_ARGUMENTS, |way| way(self)))]);
+                let extra = self.extra_ends(self.turn.members().next());
+                let end = p.or(self.glue(first), NO_ARGUMENTS, |way| way(self));
+                return p.sequence([extra, p.tool_close(end)]);
             }
         }
-        let (id, pieces) = match pieces.split_last_chunk() {
-            Some((pieces, [CallPiece::Glue(key), CallPiece::Id])) if member_key(key).is_some() => {
-                (member_key(key), pieces)
-            }
-            _ => (None, pieces),
-        };
+        let mut id = None;
+        if let Some((before, [CallPiece::Glue(key), CallPiece::Id])) = pieces.split_last_chunk()
+            && let Some(key) = member_key(key)
+        {
+            (id, pieces) = (Some(key), before);
+        }
         parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)));
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = is_json && self.is_brace(&tail.form.close);
@@ -388,15 +383,13 @@ impl Call<'_> {
         }
         let last = tail.pieces.last().and_then(CallPiece::members);
         let ends_members = last.is_some_and(|members| is_strong(&members.next));
-        let close = match id.zip(close.strip_prefix(&Glue::from("\""))) {
+        let mut close = close;
+        if let Some((key, bare)) = id.zip(close.strip_prefix(&"\"".into())) {
             // A last member with the id.
-            Some((key, bare)) => {
-                let id = p.sequence([glue(p, &key, Some(self.tool), ""), quoted_id(p, p.string_body(b'"'))]);
-                parts.push(p.or(id, LAST_ID, |way| way(p)));
-                bare
-            }
-            None => close,
-        };
+            let id = p.sequence([self.glue(&key), quoted_id(p, p.string_body(b'"'))]);
+            parts.push(p.or(id, LAST_ID, |way| way(p)));
+            close = bare;
+        }
         parts.push(self.end(End { close, is_json, ends_members, is_brace }));
         p.sequence(parts)
     }
@@ -422,20 +415,17 @@ impl Call<'_> {
         // The call is complete after the first mark of its end.
         let first = end.first_mark();
         let mark = if end.ends_arguments() { first.start } else { first.end };
-        let (close, rest) = match end.is_json || !end.close.is_literal() {
-            true => (end.close.clone(), Glue::default()),
-            false => (end.close.up_to(mark), end.close.without_start(mark)),
+        let (close, rest) = if end.is_json || !end.close.is_literal() {
+            (end.close.clone(), Glue::default())
+        } else {
+            (end.close.up_to(mark), end.close.without_start(mark))
         };
-        let mut after = glue(p, &rest, Some(self.tool), "");
+        let mut after = self.glue(&rest);
         if !rest.is_blank() {
             let twice = p.between(WRAPPER_CLOSED, |way| way(p, &rest));
             after = p.or(p.sequence([after, p.markup_ends(), twice]), WRAPPER_CLOSE, |way| way(self));
         }
-        let closes = if end.is_json {
-            text::behind_json(p, &close, Some(self.tool))
-        } else {
-            glue(p, &close, Some(self.tool), "")
-        };
+        let closes = if end.is_json { text::behind_json(p, &close, Some(self.tool)) } else { self.glue(&close) };
         let whole = p.sequence([p.tool_close(closes), after, p.between(CALL_CLOSED, |way| way(p, end))]);
         p.choice([whole].into_iter().chain(p.ways(CALL_CLOSE, |way| {
             let close = way(self, end, closes)?;
@@ -447,8 +437,8 @@ impl Call<'_> {
     fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: &CallForm) -> ExprId {
         let p = self.p;
         match piece {
-            CallPiece::Glue(between) => glue(p, between, Some(self.tool), ""),
-            CallPiece::Name if self.tool.name == FormatBuilder::ANY => p.tool_name(FormatBuilder::ANY),
+            CallPiece::Glue(between) => self.glue(between),
+            CallPiece::Name if self.is_any() => p.tool_name(FormatBuilder::ANY),
             CallPiece::Name => {
                 let again = p.between(NAME, |way| way(p, &self.tool.name));
                 p.sequence([p.tool_name(&self.tool.name), again])
@@ -470,7 +460,7 @@ impl Call<'_> {
                 let schema = p.parameters(self.tool);
                 p.argument(p.quoted_args(), format!("tool-{}-schema", self.tool.name), schema, Notation::Escaped)
             }
-            CallPiece::Arguments { .. } if self.tool.name == FormatBuilder::ANY => p.any_json_args(),
+            CallPiece::Arguments { .. } if self.is_any() => p.any_json_args(),
             CallPiece::Arguments { .. } => {
                 let all =
                     *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool));
@@ -491,8 +481,7 @@ impl Call<'_> {
         let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
         let at = form.pieces.iter().position(|piece| piece.members().is_some());
         let rest = at.map(|at| &form.pieces[at + 1..]);
-        let is_any = self.tool.name == FormatBuilder::ANY;
-        let name = if is_any { Glue::name() } else { Glue::from(&*self.tool.name) };
+        let name = if self.is_any() { Glue::name() } else { Glue::from(&*self.tool.name) };
         let own_close = match rest {
             Some([CallPiece::Glue(next), CallPiece::Name]) => next.and(&name).and(&own_close),
             Some([CallPiece::Glue(next), ..]) => next.clone(),
@@ -513,7 +502,8 @@ impl Call<'_> {
         let writer = |tool| {
             let opens = if each { glue(p, &members.next, Some(tool), "") } else { p.empty() };
             let call_open = Some(self.open).filter(|_| each && members.name_close().is_some());
-            Arguments { p, tool, members, opens, call_open, close, wrapper_close, behind, section }
+            let root = p.parameters(tool).into();
+            Arguments { p, tool, root, members, opens, call_open, close, wrapper_close, behind, section }
         };
         let any = || writer(&any_tool).any();
         let writer = writer(self.tool);
@@ -524,37 +514,29 @@ impl Call<'_> {
         let no = close.filter(|close| is_last && !close.is_blank());
         // Where a tag repeats a name, a dialect has the names that are known: the text of another tag would be lost.
         let repeats = p.dialect.is_some() && members.slots.iter().any(|(_, slot)| !slot.close.is_literal());
-        let any = (!repeats && (no.is_some() || self.tool.name == FormatBuilder::ANY))
-            .then_some(|| writer.unlisted(self.shared.arguments.get(form.clone(), any)));
-        let no = || match no {
-            Some(close) => {
-                let closes = p.not(glue(p, close, Some(self.tool), ""));
-                p.sequence([closes, text::no_closer(p, &members.next, close)])
-            }
-            None => p.empty(),
-        };
+        let extra = each.then(|| self.extra_ends(Some(members)));
+        let marked = |argument| if each { p.sequence([Some(p.blank()), Some(argument), extra]) } else { argument };
+        let any = (!repeats && (no.is_some() || self.is_any())).then(|| {
+            p.tolerated(p.parsed(|| {
+                let closes = no.map_or_else(
+                    || p.empty(),
+                    |close| p.sequence([p.not(self.glue(close)), text::no_closer(p, &members.next, close)]),
+                );
+                p.sequence([closes, marked(writer.unlisted(self.shared.arguments.get(form.clone(), any)))])
+            }))
+        });
         if each {
-            let extra = self.extra_ends(Some(members));
-            let marked = |argument| p.sequence([p.blank(), argument, extra]);
-            let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let any = any.map(|any| p.only_read(true, p.parsed(|| p.sequence([no(), marked(any())]))));
-            let [required, optional] = [required, optional]
-                .map(|all| all.into_iter().map(|(argument, _)| marked(argument)).collect::<Vec<_>>());
-            let optional: Vec<ExprId> = optional.into_iter().chain(any).collect();
-            let one_by_one = p.sequence([extra, p.unordered(required, optional)]);
+            let one_by_one = p.sequence([extra, Some(p.in_any_order(known, any, marked))]);
             let mut ways = p.ways(MEMBERS, |way| way(self, first));
             ways.push(one_by_one);
-            return p.sequence([glue(p, first, Some(self.tool), ""), p.markup_ends(), p.choice(ways)]);
+            return p.sequence([self.glue(first), p.markup_ends(), p.choice(ways)]);
         }
-        let any = any.map(|any| p.only_read(true, p.parsed(|| p.sequence([no(), any()]))));
         let has_known = !known.is_empty();
-        let between = p.sequence([p.blank(), writer.next(), p.blank()]);
-        let all = p.listed(known, any, between);
+        let all = p.listed(known, any, p.sequence([p.blank(), writer.next(), p.blank()]));
         let last = p.between(LAST_ARGUMENT, |way| way(p, members));
         let python = members.is_python().then(|| p.tag(Tag::Python, p.empty()));
-        let front = python.into_iter().chain([glue(p, first, Some(self.tool), "")]);
-        let all = p.sequence(front.chain([all, p.blank(), last]));
-        p.only_read(!has_known, all)
+        let all = p.sequence([self.glue(first), all, p.blank(), last]);
+        p.only_read(!has_known, p.sequence([python, Some(all)]))
     }
 
     /// The end of an argument without its beginning.

@@ -38,13 +38,9 @@ impl Member<'_> {
         }
     }
 
-    /// `child`, all of it; the report of a grammar tells if it may be missing.
-    pub fn perhaps_left_out(&self, p: &FormatBuilder, child: ExprId) -> ExprId {
-        if self.left_out {
-            p.argument(child, &*self.rule, self.schema.clone(), Notation::PerhapsLeftOut)
-        } else {
-            child
-        }
+    /// `child`, all of it; where this is `said`, the report of a grammar has it.
+    pub fn perhaps(&self, p: &FormatBuilder, said: bool, notation: Notation, child: ExprId) -> ExprId {
+        if said { p.argument(child, &*self.rule, self.schema.clone(), notation) } else { child }
     }
 
     /// Its value as JSON or a Python literal. Strings of its schema are written beside it.

@@ -406,7 +406,8 @@ impl Values<'_> {
                         let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
                         let name = [between(&container.each)].into_iter().chain(name);
                         let all = [p.atomic(p.sequence(name)), p.markup_ends(), value];
-                        (inner.perhaps_left_out(p, p.sequence(all)), inner.required)
+                        let all = inner.perhaps(p, inner.left_out, Notation::PerhapsLeftOut, p.sequence(all));
+                        (all, inner.required)
                     })
                     .collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
@@ -443,9 +444,7 @@ impl Values<'_> {
         let separated = !container.next.is_blank();
         if !separated && container.close.is_blank() && !container.each.is_blank() {
             let spaced = |item| p.sequence([p.blank(), item]);
-            let (required, optional): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, required)| *required);
-            let [required, optional] = [required, optional].map(|all| all.into_iter().map(|(item, _)| spaced(item)));
-            let items = p.unordered(required, optional.chain([spaced(any)]));
+            let items = p.in_any_order(known, Some(spaced(any)), spaced);
             let ends = p.or(end, CONTAINER_CLOSE, |way| way(self));
             let all = p.sequence([between(&container.open), items, p.space(), p.and(ends)]);
             return if kind == ValueKind::Array { p.array(all) } else { p.object(all) };

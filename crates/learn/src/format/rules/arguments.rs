@@ -62,9 +62,9 @@ sites! {
 
 /// Branches of a schema that a text tells apart: the arguments after it have the types of its branch.
 fn constant_tells_branch(all: &Arguments) -> Way {
-    let (p, root) = (all.p, SchemaRef::from(all.p.parameters(all.tool)));
+    let p = all.p;
     let (_, slot) = all.members.slots.iter().find(|(_, slot)| slot.encoding == Encoding::Raw)?;
-    let branches: Vec<SchemaRef> = schema::places(&root, true)
+    let branches: Vec<SchemaRef> = schema::places(&all.root, true)
         .into_iter()
         .filter(|(_, must)| !must)
         .map(|(branch, _)| branch)
@@ -108,7 +108,7 @@ fn name_in_end(all: &Arguments) -> Way {
         Some(all.members).filter(|_| !prefix.is_empty())?.slots.iter().find(|(kind, _)| *kind == ValueKind::Text)?;
     let pieces: Vec<GluePiece> = slot.close.pieces().collect();
     let [GluePiece::Text(end), GluePiece::Key, GluePiece::Text(rest)] = *pieces else { return None };
-    let listed = unlisted_name(p, &all.tool.name, &SchemaRef::from(p.parameters(all.tool)));
+    let listed = unlisted_name(p, &all.tool.name, &all.root);
     let name = p.whole(Tag::ArgName, p.listed_name(&listed));
     let written = |text: &str| p.glue(&text.into());
     let front = [p.space(), p.optional(p.marker(prefix)), p.not(written(all.members.next.core()))];

@@ -3,7 +3,7 @@
 use super::super::builder::FormatBuilder;
 use super::super::calls::members::unlisted_name;
 use super::super::coverage;
-use super::super::glue::{announced_name, behind_json, glue, heads, is_strong};
+use super::super::glue::{announced_name, behind_json, heads, is_strong};
 use super::super::sites::{Call, End, Tail, keys, unannounced};
 use super::super::wrappers::is_marker;
 use super::table::{Rule, Way};
@@ -194,7 +194,7 @@ fn members_after_id(call: &Call, behind: &Glue) -> Way {
     let rest = behind.head().strip_prefix('"')?.trim_start().strip_prefix(',').filter(|_| p.mends)?.trim_start();
     let rest = behind.without_start(behind.head().len() - rest.len());
     let members = p.members_in_front(&keys(call.turn, call.open), true);
-    Some(p.sequence([p.space(), p.literal(","), p.space(), members, glue(p, &rest, Some(call.tool), "")]))
+    Some(p.sequence([p.space(), p.literal(","), p.space(), members, call.glue(&rest)]))
 }
 
 /// Other signs around the name in an id, and no number.
@@ -231,7 +231,7 @@ fn argument_ends_name(call: &Call, tails: &[Tail]) -> Way {
     let open = Some(call.open).filter(|open| !open.is_blank() && !heads(open).is_empty());
     let name = p.late(|| {
         let listed = unlisted_name(p, &call.tool.name, &SchemaRef::from(p.parameters(call.tool)));
-        let known = call.tool.name != FormatBuilder::ANY && listed != FormatBuilder::ANY;
+        let known = !call.is_any() && listed != FormatBuilder::ANY;
         let open = open.map_or_else(|| p.empty(), |open| p.optional(p.glue(open)));
         known.then(|| p.sequence([p.space(), open, p.listed_name(&listed), p.marker(close)]))
     });
@@ -278,7 +278,7 @@ fn members_before_arguments(call: &Call, first: &Glue) -> Way {
     let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends)?;
     let rest = first.without_start(first.head().len() - rest.trim_start().len());
     let others = p.other_members(&keys(call.turn, call.open), false);
-    Some(p.sequence([p.space(), p.literal(","), p.space(), others, glue(p, &rest, Some(call.tool), "")]))
+    Some(p.sequence([p.space(), p.literal(","), p.space(), others, call.glue(&rest)]))
 }
 
 /// All arguments as one JSON object. `before`: the text before all arguments.
@@ -287,8 +287,7 @@ fn arguments_as_object(call: &Call, before: &Glue) -> Way {
     if before.head().trim_end().ends_with(['{', '(']) {
         return None;
     }
-    let is_any = call.tool.name == FormatBuilder::ANY;
-    let object = if is_any { p.any_json_args() } else { p.json_args(call.tool) };
+    let object = if call.is_any() { p.any_json_args() } else { p.json_args(call.tool) };
     Some(p.sequence([p.space(), p.and(p.literal("{")), object, p.space()]))
 }
 
@@ -329,7 +328,7 @@ fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
 fn brace_left_out(call: &Call, end: &End, _: ExprId) -> Way {
     let (p, rest) = (call.p, end.close.without_start(end.first_mark().start));
     let applies = !end.is_json && end.ends_arguments() && is_marker(rest.core());
-    applies.then(|| p.after_space(glue(p, &rest, Some(call.tool), "")))
+    applies.then(|| p.after_space(call.glue(&rest)))
 }
 
 /// The end of an object whose member the call is.
@@ -361,7 +360,7 @@ fn opening_before_end(call: &Call, end: &End, _: ExprId) -> Way {
     let (p, braces) = (call.p, end.braces());
     let start = call.turn.reasoning.as_ref().map(|thought| &*thought.start).filter(|start| is_marker(start))?;
     let rest = end.close.strip_prefix(&braces).filter(|rest| end.is_json && is_strong(rest))?;
-    Some(p.sequence([behind_json(p, &braces, Some(call.tool)), p.marker(start), glue(p, &rest, Some(call.tool), "")]))
+    Some(p.sequence([behind_json(p, &braces, Some(call.tool)), p.marker(start), call.glue(&rest)]))
 }
 
 /// The end of the output closes the last call.
@@ -377,7 +376,7 @@ fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Way {
 fn wrapper_end_left_out(call: &Call) -> Way {
     let p = call.p;
     let inner = call.inner.map(|inner| p.and(p.glue(inner)));
-    Some(p.after_space(p.choice([p.end()].into_iter().chain(inner))))
+    Some(p.after_space(p.choice([Some(p.end()), inner])))
 }
 
 /// The marker that closes the wrapper, once more.
