@@ -31,10 +31,10 @@ const BRACES: usize = 8;
 
 /// The field of the calls; `None` if there are none.
 pub fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
-    let Some(form) = turn.turn.calls.first() else { return Ok(None) };
-    let field = match Object::of(turn, form).filter(|object| object.is_marked(turn.engine)) {
+    let Some(form) = turn.turn.calls.first().cloned() else { return Ok(None) };
+    let field = match Object::of(turn, &form).filter(|object| object.is_marked(turn.engine)) {
         Some(object) => objects(turn, &object),
-        None => named(turn, form)?,
+        None => named(turn, &form)?,
     };
     Ok(Some(field))
 }
@@ -55,7 +55,7 @@ struct Object {
 
 impl Object {
     fn of(turn: &Turn, form: &CallForm) -> Option<Object> {
-        let edges: Vec<&Edge> = turn.edges.iter().filter(|edge| edge.to == Call).collect();
+        let edges: Vec<&Edge> = turn.turn.edges.iter().filter(|edge| edge.to == Call).collect();
         let first = &edges.first()?.glue;
         let mut inside = String::new();
         for piece in &form.pieces {
@@ -147,11 +147,11 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         let bare = opens.is_empty();
         let announced =
             if bare { String::new() } else { any(&opens) + r"\s*" } + &turn.ahead(&format!(r"\[\s*{}", object.begins));
-        let ends = turn.edges(&[Call], End).map(|edge| object.rest.and(&edge.glue).trim_start());
+        let ends = turn.turn.glues([Call], End).map(|glue| object.rest.and(glue).trim_start());
         let ends: Vec<Glue> =
             ends.filter(|glue| glue.head().starts_with(']')).map(|glue| glue.without_start(1)).collect();
         let ends: Vec<String> = patterns(ends.iter());
-        let text_behind = turn.edges(&[Call], Content).next().is_some();
+        let text_behind = turn.turn.glues([Call], Content).next().is_some();
         if text_behind && ends.is_empty() {
             turn.limit("tool_calls", "text behind a list of calls cannot be told from them: the message is an error");
         }
@@ -249,7 +249,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let last = form.close.head().trim_end().chars().next_back();
     let mut fronts = Vec::new();
     let (mut alone, looks) = (false, turn.engine.looks());
-    for edge in turn.edges.iter().filter(|edge| edge.to == Call) {
+    for edge in turn.turn.edges.iter().filter(|edge| edge.to == Call) {
         let front = glue(&edge.glue.trim_start());
         fronts.push(match (edge.from, last) {
             (from, _) if !looks && (front.is_empty() || from == Call && !has_word(&edge.glue)) => {
@@ -300,7 +300,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
             let all: Vec<String> = ends.into_iter().chain(turn.ends.iter().map(|end| text(end))).collect();
             let own = own_close.core();
             match close.is_empty() {
-                true if turn.edges(&[Call], Call).next().is_some() => turn.limit("tool_calls", APART),
+                true if turn.turn.glues([Call], Call).next().is_some() => turn.limit("tool_calls", APART),
                 true => {}
                 false => turn.limit("tool_calls", format!("an argument ends at {own:?}")),
             }
@@ -435,7 +435,7 @@ fn shape(name: &str, arguments: &str, id: Option<String>) -> Value {
 
 /// What follows the last call.
 fn behind(turn: &Turn) -> Vec<String> {
-    let ends = turn.edges.iter().filter(|edge| edge.from == Call && edge.to != Call);
+    let ends = turn.turn.edges.iter().filter(|edge| edge.from == Call && edge.to != Call);
     patterns(ends.map(|edge| &edge.glue))
 }
 

@@ -9,7 +9,8 @@ use super::expression::{Part, ways};
 use super::read::wrong;
 use super::{Anchor, Field, ResponseTemplate};
 use crate::analysis::turn::{
-    ANY, COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot, SlotKind,
+    ANY, COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot,
+    SlotKind::{self, Call, Content, End, Prompt},
     TurnFormat, ValueKind,
 };
 use chatparse_base::Result;
@@ -46,9 +47,9 @@ impl ResponseTemplate {
         let sink = self.fields.iter().any(|(_, field)| field.open.is_none());
         let again = if sink { String::new() } else { turn.opening.clone() };
         for open in &opens {
-            turn.edge(SlotKind::Prompt, open.trim_start_matches(ANY), SlotKind::Content);
+            turn.edge(Prompt, open.trim_start_matches(ANY), Content);
             for again in [&*again, ""] {
-                turn.edge(SlotKind::Reasoning, &begun(again, open), SlotKind::Content);
+                turn.edge(SlotKind::Reasoning, &begun(again, open), Content);
             }
         }
         if let Some((_, field)) = field(&["tool_calls"]) {
@@ -62,14 +63,9 @@ impl ResponseTemplate {
 impl Anchor {
     /// The texts that it may be, as a template would write them.
     fn texts(&self, place: &str) -> Result<Vec<String>> {
-        let pattern = match self {
-            Anchor::Texts(texts) => return Ok(texts.clone()),
-            Anchor::Pattern(pattern) => pattern,
-        };
         let mut texts: Vec<String> = Vec::new();
-        let place = format!("{place}_pattern");
-        for way in ways(pattern, &place)? {
-            let text = written(&way, &place)?;
+        for way in self.ways(place)? {
+            let text = written(&way, &format!("{place}_pattern"))?;
             if !texts.contains(&text) {
                 texts.push(text);
             }
@@ -93,9 +89,8 @@ fn written(parts: &[Part], place: &str) -> Result<String> {
         match part {
             Part::Text(part) => text.push_str(part),
             Part::Space => {
-                let next = parts[at + 1..]
-                    .iter()
-                    .find_map(|part| if let Part::Text(text) = part { text.chars().next() } else { None });
+                let mut next = parts[at + 1..].iter();
+                let next = next.find_map(|part| if let Part::Text(text) = part { text.chars().next() } else { None });
                 text.push_str(match (text.chars().next_back(), next) {
                     (Some('>' | ']'), Some('<' | '[' | '{')) => "\n",
                     (Some(':' | ','), _) | (Some(_), Some(_)) if !text.ends_with(['{', '[', '>']) => " ",
@@ -132,14 +127,16 @@ impl TurnFormat {
 }
 
 impl Field {
+    /// The texts that end it, without white space around them.
+    fn closes(&self, place: &str) -> Result<Vec<String>> {
+        let Some(close) = &self.close else { return Ok(Vec::new()) };
+        let texts = close.texts(&format!("{place}.close"))?;
+        Ok(texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(str::to_owned).collect())
+    }
+
     fn reasoning(&self, place: &str, opening: &str) -> Result<Reasoning> {
-        let closes = self.close.as_ref().map(|close| close.texts(&format!("{place}.close"))).transpose()?;
-        let close = closes
-            .into_iter()
-            .flatten()
-            .map(|text| text.trim().to_owned())
-            .find(|text| !text.is_empty())
-            .ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
+        let close = self.closes(place)?.into_iter().next();
+        let close = close.ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
         let place = format!("{place}.open");
         let open = self.open.as_ref().ok_or_else(|| wrong(&place, "missing"))?;
         let texts = match open {
@@ -151,17 +148,16 @@ impl Field {
         let line = if self.content_args.get("strip") == Some(&Value::Bool(false)) { "" } else { "\n" };
         // One that may be missing is not asked for.
         let asked = !texts.iter().any(|text| text.is_empty());
-        let mut text = texts.into_iter().map(|text| text.trim_start_matches(ANY).trim().to_owned());
+        let mut text = texts.iter().map(|text| text.trim_start_matches(ANY).trim());
         let (start, open) = match text.find(|text| !text.is_empty()) {
-            Some(open) if asked => (open.clone(), format!("{open}{line}").as_str().into()),
-            Some(open) => (open, Glue::default()),
+            Some(open) => (open.to_owned(), if asked { format!("{open}{line}").into() } else { Glue::default() }),
             // The prompt has the tag that its end closes.
             None => {
                 let tag = close.strip_prefix("</").map(|name| format!("<{name}"));
                 (tag.filter(|tag| opening.contains(tag)).unwrap_or_default(), Glue::default())
             }
         };
-        Ok(Reasoning { start, open, close: format!("{line}{close}").as_str().into(), shown: true, holds_calls: false })
+        Ok(Reasoning { start, open, close: format!("{line}{close}").into(), shown: true, holds_calls: false })
     }
 
     /// Adds the ends of content to the turn; what begins it, and what ends it if that is not the end of the turn.
@@ -169,19 +165,17 @@ impl Field {
         if !["", "text"].contains(&&*self.content) {
             return Err(wrong("fields.content.content", "the content of a message is a text"));
         }
-        let closes = self.close.as_ref().map(|close| close.texts("fields.content.close")).transpose()?;
-        let closes: Vec<String> = closes.into_iter().flatten().map(|text| text.trim().to_owned()).collect();
-        let mut closes = closes.into_iter().filter(|close| !close.is_empty());
+        let closes = self.closes("fields.content")?;
         if let Some(open) = &self.open {
-            let closes: Vec<String> = closes.collect();
-            closes.iter().for_each(|close| turn.edge(SlotKind::Content, close, SlotKind::End));
-            turn.edge(SlotKind::Content, "", SlotKind::End);
+            closes.iter().for_each(|close| turn.edge(Content, close, End));
+            turn.edge(Content, "", End);
             return Ok((open.texts("fields.content.open")?, closes));
         }
-        turn.end = closes.next().unwrap_or_default().as_str().into();
-        turn.edge(SlotKind::Content, "", SlotKind::End);
+        let mut closes = closes.into_iter();
+        turn.end = closes.next().unwrap_or_default().into();
+        turn.edge(Content, "", End);
         for close in closes {
-            turn.edge(SlotKind::Content, &close, SlotKind::End);
+            turn.edge(Content, &close, End);
             turn.stops.push(close);
         }
         Ok((vec![String::new()], Vec::new()))
@@ -211,36 +205,33 @@ impl Field {
         for front in &fronts {
             let open = format!("{front}{}", calls.begin);
             if separates && punctuation(front) {
-                turn.edge(SlotKind::Call, &open, SlotKind::Call);
+                turn.edge(Call, &open, Call);
                 continue;
             }
             for close in closes {
-                turn.edge(SlotKind::Content, &begun(&format!("{close}{again}"), &open), SlotKind::Call);
+                turn.edge(Content, &begun(&format!("{close}{again}"), &open), Call);
             }
-            for from in [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content] {
-                if from != SlotKind::Prompt {
-                    turn.edge(from, &begun(again, &open), SlotKind::Call);
+            turn.edge(Prompt, &begun("", &open), Call);
+            for from in [SlotKind::Reasoning, Content] {
+                for again in [again, ""] {
+                    turn.edge(from, &begun(again, &open), Call);
                 }
-                turn.edge(from, &begun("", &open), SlotKind::Call);
             }
             if !separates {
                 let next = calls.next.clone().unwrap_or_else(|| begun(again, &open));
-                turn.edge(SlotKind::Call, &next, SlotKind::Call);
+                turn.edge(Call, &next, Call);
             }
         }
-        turn.edge(SlotKind::Call, &format!("{}{section}", calls.finish), SlotKind::End);
+        turn.edge(Call, &format!("{}{section}", calls.finish), End);
         Ok(())
     }
 
     /// What ends a call, and what may stand behind the last.
     fn call_end(&self) -> Result<(String, String)> {
         let place = "fields.tool_calls.close";
-        let Some(close) = &self.close else { return Ok((String::new(), String::new())) };
-        let ways = close.ways(place)?;
+        let ways = self.close.as_ref().map_or(Ok(Vec::new()), |close| close.ways(place))?;
         let texts = ways.iter().map(|way| written(way, place)).collect::<Result<Vec<_>>>()?;
-        let (Some(way), Some(text)) = (ways.first(), texts.first()) else {
-            return Ok((String::new(), String::new()));
-        };
+        let (Some(way), Some(text)) = (ways.first(), texts.first()) else { return Ok(Default::default()) };
         // What all ways begin with ends a call; the rest is behind the last.
         let end = texts.iter().map(|other| shared(text, other)).min().unwrap_or(text.len());
         let (close, rest) = text.split_at(end);
@@ -261,7 +252,7 @@ impl Field {
                 vec![form(vec![members], &format!("}}{close}")), form(Vec::new(), &format!("{text}{{}}{close}"))]
             }
             ("json", true) => {
-                let text = (!text.is_empty()).then(|| CallPiece::Glue(text.as_str().into()));
+                let text = (!text.is_empty()).then(|| CallPiece::Glue(text.into()));
                 vec![form(text.into_iter().chain([arguments]).collect(), close)]
             }
             ("json", false) => {
@@ -280,13 +271,12 @@ impl Field {
                 let inner = if python { String::new() } else { unclosed(&fronts[0], text, close) };
                 let close = format!("{inner}{close}");
                 let line = if before.starts_with('<') && !text.ends_with('\n') { "\n" } else { "" };
-                let next = if python { ", ".to_owned() } else { before.clone() };
-                let slots =
-                    ValueKind::ALL.into_iter().flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())));
-                let slots = slots.collect();
-                let [first, next] = [format!("{text}{line}{before}"), next].map(|text| Glue::from(&*text));
+                let first = format!("{text}{line}{before}").into();
+                let next = if python { ", ".into() } else { before.into() };
+                let kinds = ValueKind::ALL.into_iter();
+                let slots = kinds.flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone()))).collect();
                 let members = Members { first, next, slots, nested: Nested::default() };
-                let whole = form(vec![CallPiece::Members(Box::new(members))], &close);
+                let whole = form(vec![CallPiece::Members(members.into())], &close);
                 vec![whole, form(Vec::new(), &format!("{text}{line}{close}"))]
             }
             ("xml-inline", false) => {
@@ -310,14 +300,13 @@ impl Field {
         };
         let quote = if self.content_args.get("unquoted_keys") == Some(&Value::Bool(true)) { "" } else { "\"" };
         let behind_key = format!("{quote}:");
-        let slot = |kind, before: &str| match kind {
-            ValueKind::Text => {
-                Slot { open: format!("{before}{open}").as_str().into(), close: close.into(), ..Slot::default() }
+        let slot = |kind, before: &str| {
+            let plain = Slot { open: before.into(), ..Slot::default() };
+            match kind {
+                ValueKind::Text => Slot { open: format!("{before}{open}").into(), close: close.into(), ..plain },
+                ValueKind::Array | ValueKind::Object => Slot { encoding: Encoding::Nested, ..plain },
+                _ => plain,
             }
-            ValueKind::Array | ValueKind::Object => {
-                Slot { open: before.into(), encoding: Encoding::Nested, ..Slot::default() }
-            }
-            _ => Slot { open: before.into(), ..Slot::default() },
         };
         let slots = |before: &str| ValueKind::ALL.map(|kind| (kind, slot(kind, before))).to_vec();
         let container = |open: &str, each: &str, close: &str, before: &str| {
@@ -325,14 +314,8 @@ impl Field {
             Some(Container { open, each, next, close, slots: slots(before) })
         };
         let nested = Nested { array: container("[", "", "]", ""), object: container("{", quote, "}", &behind_key) };
-        let first = format!("{head}{{{quote}");
-        let next = format!(",{quote}");
-        Ok(CallPiece::Members(Box::new(Members {
-            first: first.as_str().into(),
-            next: next.as_str().into(),
-            slots: slots(&behind_key),
-            nested,
-        })))
+        let (first, next) = (format!("{head}{{{quote}").into(), format!(",{quote}").into());
+        Ok(CallPiece::Members(Members { first, next, slots: slots(&behind_key), nested }.into()))
     }
 
     /// What stands in front of an argument's name, the forms of its value, and whether values are Python's.
@@ -364,7 +347,7 @@ impl Field {
             if !close_text.is_empty() && !before.is_empty() {
                 close_text.push('\n');
             }
-            let [open, close] = [open_text, close_text].map(|text| Glue::from(&*text));
+            let [open, close] = [open_text, close_text].map(|text| Glue::from(text));
             let slot = Slot { open, close, encoding, ..Slot::default() };
             if !slots.contains(&slot) {
                 slots.push(slot);
@@ -418,7 +401,7 @@ impl Head {
             rest = &behind[between.len()..];
             head.text = written(between, place)?;
             if !rest.is_empty() {
-                head.pieces.push(CallPiece::Glue(head.text.as_str().into()));
+                head.pieces.push(CallPiece::Glue((&head.text).into()));
             }
         }
         if shape.captured && !head.pieces.iter().any(CallPiece::is_name) {
@@ -439,7 +422,7 @@ fn id(pattern: &str, shape: &Shape, place: &str) -> Result<CallPiece> {
     let name = way.iter().position(|part| matches!(part, Part::Group(group, _) if *group == shape.name));
     let (before, behind) = way.split_at(name.unwrap_or(0));
     let behind = written(behind.get(1..).unwrap_or_default(), place)?;
-    Ok(CallPiece::NamedId { before: written(before, place)?.as_str().into(), behind: behind.as_str().into() })
+    Ok(CallPiece::NamedId { before: written(before, place)?.into(), behind: behind.into() })
 }
 
 /// Where the parts of a call are.
@@ -465,10 +448,7 @@ impl Shape {
             return Err(wrong(place, "missing: which part is the name of a call, and which its arguments, is unknown"));
         };
         let root = if field.transform_each { "" } else { "content." };
-        let part = |value: &Value| {
-            let path = value.as_str()?.strip_prefix('{')?.strip_suffix('}')?;
-            Some(path.to_owned())
-        };
+        let part = |value: &Value| Some(value.as_str()?.strip_prefix('{')?.strip_suffix('}')?.to_owned());
         if part(function).is_some_and(|path| path == "content" && !field.transform_each) {
             let (name, arguments) = ("name".into(), "arguments".into());
             return Ok(Shape { name, arguments, id: None, around: Vec::new(), captured: false });
@@ -502,16 +482,16 @@ impl Shape {
         let name = format!("{around}\"{}\": \"", self.name);
         let between = format!("\", \"{}\": ", self.arguments);
         let arguments = CallPiece::Arguments { quoted: false };
-        let pieces = vec![CallPiece::Name, CallPiece::Glue(between.as_str().into()), arguments];
-        let form = |pieces: Vec<CallPiece>, close: &str| CallForm { pieces, close: close.into() };
+        let pieces = vec![CallPiece::Name, CallPiece::Glue(between.into()), arguments];
+        let form = |pieces, close: &str| CallForm { pieces, close: close.into() };
         let Some(id) = &self.id else { return (format!("{{{name}"), vec![form(pieces, end)]) };
         let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
         if ahead {
-            let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").as_str().into())];
-            return (format!("{{{around}\"{id}\": \""), vec![form(first.into_iter().chain(pieces).collect(), end)]);
+            let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").into())];
+            return (format!("{{{around}\"{id}\": \""), vec![form([&first, &*pieces].concat(), end)]);
         }
-        let last = [CallPiece::Glue(format!(", \"{id}\": \"").as_str().into()), CallPiece::Id];
-        let whole = form(pieces.iter().cloned().chain(last).collect(), &format!("\"{end}"));
+        let last = [CallPiece::Glue(format!(", \"{id}\": \"").into()), CallPiece::Id];
+        let whole = form([&*pieces, &last].concat(), &format!("\"{end}"));
         (format!("{{{name}"), vec![whole, form(pieces, end)])
     }
 }

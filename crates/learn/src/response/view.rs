@@ -2,7 +2,7 @@
 
 use super::pattern::{glue, text};
 use super::{Anchor, Engine};
-use crate::analysis::turn::{Edge, Glue, SlotKind, TurnFormat};
+use crate::analysis::turn::{Glue, SlotKind, TurnFormat};
 
 /// What a response template cannot say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,10 +15,9 @@ pub struct Limit {
 }
 
 /// What the fields have in common: the turn, as they see it.
-pub struct Turn<'a> {
-    pub turn: &'a TurnFormat,
-    /// Without what ends the reasoning in front of them.
-    pub edges: Vec<Edge>,
+pub struct Turn {
+    /// The turn; its edges are without what ends the reasoning in front of them.
+    pub turn: TurnFormat,
     /// Texts that end the turn.
     pub ends: Vec<String>,
     pub limits: Vec<Limit>,
@@ -26,7 +25,7 @@ pub struct Turn<'a> {
     pub engine: Engine,
 }
 
-impl Turn<'_> {
+impl Turn {
     /// An expression for what follows, which is not taken; nothing if the engine does not look ahead.
     pub fn ahead(&self, pattern: &str) -> String {
         if self.engine.looks() { format!("(?={pattern})") } else { String::new() }
@@ -36,13 +35,9 @@ impl Turn<'_> {
         self.limits.push(Limit { field, message: message.into() });
     }
 
-    pub fn edges(&self, from: &'static [SlotKind], to: SlotKind) -> impl Iterator<Item = &Edge> {
-        self.edges.iter().filter(move |edge| edge.to == to && from.contains(&edge.from))
-    }
-
     /// The texts that end a turn.
     pub fn ends_of_turn(&self, told: &[String]) -> Vec<String> {
-        let behind = self.edges(&[SlotKind::Content], SlotKind::End).map(|edge| &edge.glue);
+        let behind = self.turn.glues([SlotKind::Content], SlotKind::End);
         let mut ends = Vec::new();
         for glue in [&self.turn.end].into_iter().chain(behind) {
             let spans = glue.marker_spans();

@@ -8,7 +8,7 @@ use super::view::{Limit, Turn, distinct, texts};
 use super::{Anchor, Engine, Field, ResponseTemplate};
 use crate::analysis::turn::{
     CallPiece, Glue,
-    SlotKind::{self, Call, Content, Prompt, Reasoning},
+    SlotKind::{Call, Content, Prompt, Reasoning},
     TurnFormat,
 };
 use chatparse_base::Result;
@@ -38,15 +38,15 @@ impl ExportedTemplate {
 pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine) -> Result<ExportedTemplate> {
     let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.core());
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
-    let mut turn = Turn { turn: on, edges: on.edges.clone(), ends: Vec::new(), limits: Vec::new(), engine };
+    let mut turn = Turn { turn: on.clone(), ends: Vec::new(), limits: Vec::new(), engine };
     // Other parts may end in the same way.
-    for edge in turn.edges.iter_mut().filter(|edge| matches!(edge.from, Prompt | Reasoning)) {
+    for edge in turn.turn.edges.iter_mut().filter(|edge| matches!(edge.from, Prompt | Reasoning)) {
         if let Some(at) = edge.glue.head().rfind(end_of_thought).filter(|_| !end_of_thought.is_empty()) {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
     }
     turn.ends = turn.ends_of_turn(ends);
-    let opening = turn.opening(off, end_of_thought);
+    let opening = turn.opening(on, off, end_of_thought);
     let mut fields = Vec::new();
     let reasoning = turn.reasoning();
     let mut calls = calls(&mut turn)?;
@@ -88,40 +88,37 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     Ok(ExportedTemplate { template: ResponseTemplate { start: opening, defaults, fields }, limits: turn.limits })
 }
 
-impl Turn<'_> {
+impl Turn {
     /// The end of the prompt in front of all that may belong to the message.
-    fn opening(&mut self, off: &TurnFormat, end_of_thought: &str) -> Anchor {
-        let on = self.turn;
+    fn opening(&mut self, on: &TurnFormat, off: &TurnFormat, end_of_thought: &str) -> Anchor {
         let both = [&on.opening, &off.opening].map(|opening| Glue::from(opening.as_str()));
         let shared = if off.opening.is_empty() { both[0].clone() } else { Glue::common_start(&both) };
         // Also a part of the marker that both begin with belongs to the reasoning.
         let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
         let thinks = on.opening.rfind(start).filter(|_| !start.is_empty());
-        let mut opening = &shared.head()[..thinks.map_or(shared.head().len(), |at| at.min(shared.head().len()))];
+        let opening = thinks.and_then(|at| shared.head().get(..at)).unwrap_or(shared.head());
         let ends = opening.rfind(end_of_thought).filter(|_| !end_of_thought.is_empty());
-        opening = &opening[..ends.unwrap_or(opening.len())];
-        let opening = opening.trim().to_owned();
+        let opening = opening[..ends.unwrap_or(opening.len())].trim();
         // The prompt may begin the first call or text of a turn, as glue does further on.
         let named = on.calls.iter().all(|form| form.pieces.first().is_some_and(CallPiece::is_name));
-        let bare = self.edges(&[Prompt], Call).any(|edge| edge.glue.is_blank());
-        let again = self.edges(&[Content, Call], Call).find_map(|edge| edge.glue.literal());
+        let bare = self.turn.glues([Prompt], Call).any(Glue::is_blank);
+        let again = self.turn.glues([Content, Call], Call).find_map(Glue::literal);
         let again = again.map(str::trim).filter(|again| named && bare && !again.is_empty());
-        let found =
-            again.and_then(|again| Some((opening.strip_suffix(again)?.trim_end().to_owned(), again.to_owned())));
+        let found = again.and_then(|again| Some((opening.strip_suffix(again)?.trim_end(), again.to_owned())));
         let Some((before, again)) = found.filter(|(before, _)| !before.is_empty() || self.engine.looks()) else {
             return if opening.is_empty() {
                 Anchor::Pattern(self.engine.end().into())
             } else {
-                Anchor::Texts(vec![opening])
+                Anchor::Texts(vec![opening.to_owned()])
             };
         };
-        for edge in self.edges.iter_mut().filter(|edge| edge.from == Prompt) {
+        for edge in self.turn.edges.iter_mut().filter(|edge| edge.from == Prompt) {
             edge.glue = Glue::from(&*again).and(&edge.glue);
         }
         if before.is_empty() {
             Anchor::Pattern(format!(r"(?={}\s*\Z)", text(&again)))
         } else {
-            Anchor::Texts(vec![before])
+            Anchor::Texts(vec![before.to_owned()])
         }
     }
 
@@ -150,16 +147,15 @@ impl Turn<'_> {
     /// The content, and markers in front of some of it. `calls`: what begins a call.
     fn content(&mut self, reasoning: Option<&Field>, calls: Option<&str>) -> (Field, Vec<String>) {
         let thought = reasoning.and_then(|field| field.open.clone());
-        let before: &[SlotKind] = &[Prompt, Reasoning, Call];
-        let all = self.edges.iter().filter(|edge| edge.to == Content && before.contains(&edge.from));
-        let opens: Vec<String> = all.map(|edge| edge.glue.core().to_owned()).collect();
+        let all = self.turn.glues([Prompt, Reasoning, Call], Content);
+        let opens: Vec<String> = all.map(|glue| glue.core().to_owned()).collect();
         let is_thought = |open: &str| matches!(&thought, Some(Anchor::Texts(texts)) if texts.iter().any(|t| t == open));
         let always = !opens.is_empty() && opens.iter().all(|open| !open.is_empty());
         let opens: Vec<String> = distinct(opens).into_iter().filter(|open| !is_thought(open)).collect();
         let join = (true, Some(String::new()));
         let field = |open, close| Field { open, close, repeats: join.0, join: join.1.clone(), ..Field::default() };
         let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
-        let called = self.edges(&[Content], Call).next().is_some() && calls.is_some();
+        let called = self.turn.glues([Content], Call).next().is_some() && calls.is_some();
         // A call that content runs into ends it only for who looks ahead.
         if !always || opens.is_empty() || called && !self.engine.looks() {
             return (field(None, close), opens);
