@@ -464,7 +464,7 @@ impl ChatTemplate {
             preserved_tokens.retain(|token| !marks.contains(token));
         }
         Ok(Params {
-            format: compiled.name,
+            format: compiled.name(),
             prompt,
             media,
             notes,

@@ -93,9 +93,9 @@ impl Harmony<'_> {
         let response = spec.response_object().map(|schema| {
             let value = p.response_value(schema);
             // As in learnt formats, what opens an answer may be missing.
-            let header =
-                Some(self.final_header()).into_iter().chain((spec.options.compat == Compat::Off).then(|| p.empty()));
-            self.ended(p.rule("response-format", p.sequence([p.choice(header), value])), &[END])
+            let bare = (spec.options.compat == Compat::Off).then(|| p.empty());
+            let header = p.choice([Some(self.final_header()), bare]);
+            self.ended(p.rule("response-format", p.sequence([header, value])), &[END])
         });
         let must = response.is_some() || spec.call_required() && !spec.tools().is_empty();
         let (first, last) = match response {
@@ -113,7 +113,7 @@ impl Harmony<'_> {
                 let preamble = p.only_read(response.is_some(), preamble);
                 let first = [preamble, analysis, other];
                 let answer = response.or_else(|| (!must).then(|| self.final_message()));
-                (p.rule("any", p.choice(first)), p.choice([calls].into_iter().chain(answer)))
+                (p.rule("any", p.choice(first)), p.choice([Some(calls), answer]))
             }
         };
         let rest = self.messages(start, first, last, must);
@@ -121,11 +121,7 @@ impl Harmony<'_> {
             Dialect::GptOss => rest,
             Dialect::LlmJp => p.choice([p.sequence([start, first, self.messages(next, first, last, must)]), rest]),
         };
-        let root = match spec.opening.begun {
-            None => rest,
-            Some(begun) => self.continued(begun, rest, must),
-        };
-        p.finish(root)
+        p.finish(spec.opening.begun.map_or(rest, |begun| self.continued(begun, rest, must)))
     }
 
     /// What begins a message, after this sign.
@@ -186,7 +182,7 @@ impl Harmony<'_> {
                 let goes_on = p.sequence([p.any_of([END]), rest]);
                 let goes_on = p.or(goes_on, THOUGHT_END, |way| Some(p.sequence([way(p)?, rest])));
                 let end = if must { None } else { Some(p.sequence([p.stray_space(), p.end()])) };
-                steps.extend([whole, p.choice([goes_on].into_iter().chain(end))]);
+                steps.extend([whole, p.choice([Some(goes_on), end])]);
             }
             (None, _) => steps.extend([p.closed(tag, END, self.behind_reasoning()), rest]),
         }
@@ -196,14 +192,13 @@ impl Harmony<'_> {
     /// A special token, with the spaces after it.
     pub fn token(&self, token: &str) -> ExprId {
         let p = self.p;
-        match self.dialect {
-            Dialect::GptOss => p.marker(token),
-            Dialect::LlmJp => {
-                // The model writes one space or two.
-                let spaces = p.repeat(p.one_of(&[(' ', ' ')]), 0, Some(2));
-                p.sequence([p.marker(token), spaces, p.between(TOKEN, |way| way(self))])
-            }
+        let sign = p.marker(token);
+        if self.dialect == Dialect::GptOss {
+            return sign;
         }
+        // The model writes one space or two.
+        let spaces = p.repeat(p.one_of(&[(' ', ' ')]), 0, Some(2));
+        p.sequence([sign, spaces, p.between(TOKEN, |way| way(self))])
     }
 
     /// The end of a header.
@@ -214,28 +209,21 @@ impl Harmony<'_> {
     /// The space between header and text. A second one is part of the text.
     fn gap(&self) -> ExprId {
         let p = self.p;
-        match self.dialect {
-            Dialect::GptOss => p.empty(),
-            Dialect::LlmJp => p.optional(p.marker(" ")),
-        }
+        if self.dialect == Dialect::GptOss { p.empty() } else { p.optional(p.marker(" ")) }
     }
 
     /// The first of two headers.
     pub fn first_header(&self) -> ExprId {
         let p = self.p;
-        match self.dialect {
-            Dialect::GptOss => {
-                let header = p.sequence([p.marker("<|channel|>commentary"), p.optional(p.marker(" to=assistant"))]);
-                p.optional(header)
-            }
-            Dialect::LlmJp => p.empty(),
+        if self.dialect == Dialect::LlmJp {
+            return p.empty();
         }
+        p.optional(p.sequence([p.marker("<|channel|>commentary"), p.optional(p.marker(" to=assistant"))]))
     }
 
     /// Like `first_header`, in front of a call whose own header may be on that channel as well.
     fn header_before_another(&self) -> ExprId {
-        let p = self.p;
-        p.between(CALL_HEADER, |way| way(self))
+        self.p.between(CALL_HEADER, |way| way(self))
     }
 
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
@@ -260,22 +248,22 @@ impl Harmony<'_> {
         // The header is captured once it is certain that it is not the header of a call.
         let text = p.content(p.until_marker([END, START]));
         let close = p.or(p.content(p.marker(END)), THOUGHT_END, |way| way(p));
-        let close = p.choice([close, p.end()]);
-        let body = p.excluding_all(p.sequence([text, close]), [END], vec![START.into()]);
+        let body = p.sequence([text, p.choice([close, p.end()])]);
+        let body = p.excluding_all(body, [END], vec![START.into()]);
         p.sequence([p.atomic(p.content(header)), body])
     }
 
     /// What ends reasoning besides its own end: any other message, or any but a call, which waits for the end of the output.
     fn behind_reasoning(&self) -> &'static [&'static str] {
-        match self.spec.options.leniency.calls_in_reasoning {
-            CallsInReasoning::LlamaCpp => &[START],
-            _ => &[
-                "<|start|>assistant<|channel|>final",
-                "<|start|>assistant<|channel|>analysis<|message|>",
-                "<|start|>assistant<|channel|>commentary<|message|>",
-                "<|start|>assistant<|message|>",
-            ],
+        if self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp {
+            return &[START];
         }
+        &[
+            "<|start|>assistant<|channel|>final",
+            "<|start|>assistant<|channel|>analysis<|message|>",
+            "<|start|>assistant<|channel|>commentary<|message|>",
+            "<|start|>assistant<|message|>",
+        ]
     }
 
     fn final_header(&self) -> ExprId {
@@ -297,7 +285,7 @@ impl Harmony<'_> {
     fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
         let p = self.p;
         let end = p.any_of(ends.iter().copied());
-        p.spaced([message, p.only_read(true, p.optional(end)), p.end()])
+        p.spaced([message, p.tolerated(p.optional(end)), p.end()])
     }
 
     /// A call of a tool that is not in the request, e.g. one from the model's training: text.
@@ -334,7 +322,7 @@ impl Harmony<'_> {
         let again = again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
-        p.only_read(true, p.optional(p.sequence([end(), more, answer])))
+        p.tolerated(p.optional(p.sequence([end(), more, answer])))
     }
 
     /// One call.
@@ -350,12 +338,12 @@ impl Harmony<'_> {
         // A name with a namespace is a recipient.
         let known = tool.name != FormatBuilder::ANY;
         let bare = known.then(|| p.only_read(!tool.name.contains('.'), to(" to=")));
-        let to = p.choice([to(" to=functions.")].into_iter().chain(bare));
+        let to = p.choice([Some(to(" to=functions.")), bare]);
         let channel = self.work_channel();
         let recipient = p.choice([p.sequence([to, channel]), p.sequence([channel, to])]);
         let header = p.tool_open(p.sequence([recipient, self.content_type(), p.marker(MESSAGE)]));
         let arguments = p.late(|| Some(p.json_args(tool)));
-        let front = [header, self.gap(), p.stray_space()];
-        p.sequence(front.into_iter().chain(arguments).chain([p.tool_close(p.empty())]))
+        let (gap, space, close) = (self.gap(), p.stray_space(), p.tool_close(p.empty()));
+        p.sequence([Some(header), Some(gap), Some(space), arguments, Some(close)])
     }
 }

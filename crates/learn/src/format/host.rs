@@ -68,7 +68,7 @@ impl Host {
         if !self.stops.is_empty() {
             format.additional_stops.clone_from(&self.stops);
         }
-        format.name = self.name.as_deref().unwrap_or(format.name);
+        format.name = self.name.as_deref();
     }
 }
 

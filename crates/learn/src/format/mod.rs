@@ -142,10 +142,10 @@ impl<'a> FormatSpec<'a> {
 }
 
 /// The description of an output, and what a host needs with it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Format {
-    /// The name of the format, as hosts know it.
-    pub name: &'static str,
+    /// The name that a family has for it.
+    pub name: Option<&'static str>,
     /// The expressions for the output, generation prompt included.
     pub output: Arena,
     /// Whether and from where a grammar constrains the output.
@@ -169,6 +169,11 @@ pub struct Format {
 }
 
 impl Format {
+    /// Its name, as hosts know it.
+    pub fn name(&self) -> &'static str {
+        self.name.unwrap_or("peg-native")
+    }
+
     /// A format in which all output behind the prompt's opening is content.
     pub fn content_only(opening: &str) -> Format {
         let p = FormatBuilder::default();
@@ -177,23 +182,7 @@ impl Format {
     }
 }
 
-impl Default for Format {
-    fn default() -> Self {
-        Format {
-            name: "peg-native",
-            output: Arena::default(),
-            constraint: Constraint::Free,
-            preserved_tokens: Vec::new(),
-            additional_stops: Vec::new(),
-            ends: Vec::new(),
-            thinking: None,
-            delimiters: Vec::new(),
-            call_keys: None,
-            parts: None,
-            part_exprs: Vec::new(),
-        }
-    }
-}
+
 
 /// Whether and from where a grammar constrains the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -67,36 +67,39 @@ pub enum Tag {
 
 impl Tag {
     /// In the order of their ids, with their names: llama.cpp's where it has one.
-    const ALL: [(Tag, &str); 28] = [
-        (Tag::Reasoning, "reasoning"),
-        (Tag::Content, "content"),
-        (Tag::ToolOpen, "tool-open"),
-        (Tag::ToolClose, "tool-close"),
-        (Tag::ToolId, "tool-id"),
-        (Tag::ToolName, "tool-name"),
-        (Tag::ToolArgs, "tool-args"),
-        (Tag::QuotedToolArgs, "quoted-tool-args"),
-        (Tag::ArgName, "tool-arg-name"),
-        (Tag::ArgJson, "tool-arg-value"),
-        (Tag::ArgText, "tool-arg-string-value"),
-        (Tag::ArgNull, "tool-arg-null"),
-        (Tag::ArgClose, "tool-arg-close"),
-        (Tag::Key, "key"),
-        (Tag::Object, "object"),
-        (Tag::Array, "array"),
-        (Tag::Separator, "separator"),
-        (Tag::Unknown, "unknown"),
-        (Tag::Entities, "entities"),
-        (Tag::Broken, "broken"),
-        (Tag::Answer, "answer"),
-        (Tag::Markup, "markup"),
-        (Tag::Escaped, "escaped"),
-        (Tag::Announced, "announced"),
-        (Tag::BrokenJson, "broken-json"),
-        (Tag::Unnamed, "unnamed"),
-        (Tag::Python, "python"),
-        (Tag::JsonText, "json-text"),
-    ];
+    const ALL: [(Tag, &str); 28] = {
+        use Tag::*;
+        [
+        (Reasoning, "reasoning"),
+        (Content, "content"),
+        (ToolOpen, "tool-open"),
+        (ToolClose, "tool-close"),
+        (ToolId, "tool-id"),
+        (ToolName, "tool-name"),
+        (ToolArgs, "tool-args"),
+        (QuotedToolArgs, "quoted-tool-args"),
+        (ArgName, "tool-arg-name"),
+        (ArgJson, "tool-arg-value"),
+        (ArgText, "tool-arg-string-value"),
+        (ArgNull, "tool-arg-null"),
+        (ArgClose, "tool-arg-close"),
+        (Key, "key"),
+        (Object, "object"),
+        (Array, "array"),
+        (Separator, "separator"),
+        (Unknown, "unknown"),
+        (Entities, "entities"),
+        (Broken, "broken"),
+        (Answer, "answer"),
+        (Markup, "markup"),
+        (Escaped, "escaped"),
+        (Announced, "announced"),
+        (BrokenJson, "broken-json"),
+        (Unnamed, "unnamed"),
+        (Python, "python"),
+        (JsonText, "json-text"),
+        ]
+    };
 
     /// The tag id for calls in a dialect, given its row in the table.
     pub fn dialect(index: usize) -> TagId {
