@@ -314,7 +314,7 @@ impl FormatBuilder {
     }
 
     /// A region whose captures are hidden until it is complete.
-    pub(super) fn whole(&self, tag: Tag, child: ExprId) -> ExprId {
+    pub fn whole(&self, tag: Tag, child: ExprId) -> ExprId {
         self.atomic(self.tag(tag, child))
     }
 
@@ -681,7 +681,7 @@ impl FormatBuilder {
         let known_name = self.whole_name(names, NOT_IN_NAMES);
         self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
-        Some(self.only_read(true, call(&any)))
+        Some(self.tolerated(call(&any)))
     }
 
     /// From here on, the format's calls are of offered tools only.
@@ -738,7 +738,7 @@ fn longest_first<N: AsRef<str>>(names: impl Iterator<Item = N>) -> Vec<N> {
 }
 
 /// A name as JSON has it inside of a string, if that is another text.
-pub(super) fn escaped(name: &str) -> Option<String> {
+pub fn escaped(name: &str) -> Option<String> {
     find_to_escape(name.as_bytes())?;
     let mut inside = String::new();
     json_string::push_quoted(name, &mut inside);
@@ -746,7 +746,7 @@ pub(super) fn escaped(name: &str) -> Option<String> {
 }
 
 /// The other common name of the key for arguments.
-pub(super) fn other_key(key: &str) -> Option<&'static str> {
+pub fn other_key(key: &str) -> Option<&'static str> {
     match key {
         "arguments" => Some("parameters"),
         "parameters" => Some("arguments"),

@@ -48,7 +48,7 @@ fn with_texts(
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
             let word = || coverage::any_word(p);
             let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
-            p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
+            p.tolerated(p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
         }
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
@@ -80,7 +80,7 @@ pub fn without_word(glue: &Glue) -> Option<Glue> {
     let rest = head[token..].trim();
     let word = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
     let special = begins_token(head) && glue.is_literal() && word > 0 && rest.len() <= word + 1;
-    special.then(|| Glue::from(&*format!("{}{}", &head[..token], &rest[word..])))
+    special.then(|| Glue::from(format!("{}{}", &head[..token], &rest[word..])))
 }
 
 /// Most words and tokens of [`GluePiece::Any`].

@@ -91,7 +91,7 @@ impl Late {
 
     /// The number of the next part of a tool, if its calls have parts: that of the tool at the first place, to which the place is added. A
     /// machine has two bytes for a number, and a value for no part.
-    pub(super) fn part(&self, place: usize) -> Option<u32> {
+    pub fn part(&self, place: usize) -> Option<u32> {
         (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
         let count = calls.len() as u32;
@@ -107,22 +107,22 @@ impl Late {
     }
 
     /// The number of the next rule of each tool.
-    pub(super) fn rule(&self) -> u32 {
+    pub fn rule(&self) -> u32 {
         self.rules.replace(self.rules.get() + 1)
     }
 
     /// Whether parts are numbers.
-    pub(super) fn is_linked(&self) -> bool {
+    pub fn is_linked(&self) -> bool {
         self.want == Want::Linked
     }
 
     /// Whether rules are built for a grammar.
-    pub(super) fn is_of_grammar(&self) -> bool {
+    pub fn is_of_grammar(&self) -> bool {
         self.want == Want::Grammar
     }
 
     /// Notes a part or a rule that is built.
-    pub(super) fn note(&self, part: u32, expr: ExprId) {
+    pub fn note(&self, part: u32, expr: ExprId) {
         self.built.borrow_mut().push((part, expr));
     }
 
@@ -132,20 +132,20 @@ impl Late {
     }
 
     /// Whether the calls of this tool have parts that are linked.
-    pub(super) fn is_part(&self, place: usize, name: &str) -> bool {
+    pub fn is_part(&self, place: usize, name: &str) -> bool {
         let late = self.is_linked() && self.tools.get(place).is_some_and(Option::is_some);
         late && !self.full.get() && !name.is_empty()
     }
 
     /// Whether such calls are like those of other tools except for the name and the numbers of parts.
-    pub(super) fn is_named(&self, name: &str) -> bool {
+    pub fn is_named(&self, name: &str) -> bool {
         let in_names = Expr::in_names();
         // What a grammar has of calls may depend on a namespace in the name.
         self.same_fronts && name.bytes().all(|c| c != b'.' && in_names.contains(c))
     }
 
     /// What is made of calls of the tool at this place; `None`, as if it was not made, if there are too few numbers for its parts.
-    pub(super) fn unless_full(&self, place: usize, make: impl FnOnce() -> ExprId) -> Option<ExprId> {
+    pub fn unless_full(&self, place: usize, make: impl FnOnce() -> ExprId) -> Option<ExprId> {
         let before = self.calls.borrow()[place];
         let made = make();
         if self.full.get() {
@@ -160,7 +160,7 @@ impl Late {
     }
 
     /// How many are linked, and how wide, if calls are linked.
-    pub(super) fn parts(&self) -> Option<(u32, u32)> {
+    pub fn parts(&self) -> Option<(u32, u32)> {
         (self.is_linked() && self.rules.get() > 0).then(|| (self.count(), self.widest()))
     }
 
@@ -171,7 +171,7 @@ impl Late {
 }
 
 /// The name of a rule of this tool's calls.
-pub(super) fn rule_name(tool: &str, rule: u32) -> SmolStr {
+pub fn rule_name(tool: &str, rule: u32) -> SmolStr {
     match rule {
         0 => format_smolstr!("tool-{tool}"),
         rule => format_smolstr!("tool-{tool}-call-{rule}"),

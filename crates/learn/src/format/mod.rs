@@ -182,8 +182,6 @@ impl Format {
     }
 }
 
-
-
 /// Whether and from where a grammar constrains the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Constraint {

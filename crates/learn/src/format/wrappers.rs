@@ -77,7 +77,7 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
 
 /// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
 /// other texts that end it. `has_thoughts`: an empty thought is a wrapper.
-pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
+pub fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
     let thought = if has_thoughts { p.any_of(THOUGHT) } else { p.never() };
     let wrapper = p.choice([fence(p), special(p, false), tag(p, "<"), p.literal(WORD), thought]);
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(MARKS));
@@ -87,11 +87,11 @@ pub(super) fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], 
     let plain = p.content(p.until_marker(stops.iter().copied()));
     let marks = stops.iter().copied().chain(STARTS);
     let text = text_up_to(p, marks, p.any_of(stops.iter().copied()), held, has_thoughts.then_some(plain));
-    p.choice([p.only_read(true, text), plain])
+    p.choice([p.tolerated(text), plain])
 }
 
 /// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`.
-pub(super) fn text_before_calls(p: &FormatBuilder, marks: &[SmolStr], stop: ExprId, calls: Option<ExprId>) -> ExprId {
+pub fn text_before_calls(p: &FormatBuilder, marks: &[SmolStr], stop: ExprId, calls: Option<ExprId>) -> ExprId {
     let run = p.until_marker(marks.iter().cloned());
     let plain = p.content(p.sequence([run, p.more_text(stop, run)]));
     let Some(calls) = calls else { return plain };
@@ -150,12 +150,12 @@ fn fence(p: &FormatBuilder) -> ExprId {
 }
 
 /// A text with a blank between its tags.
-pub(super) fn apart(tags: &str) -> String {
+pub fn apart(tags: &str) -> String {
     tags.replace("><", "> <")
 }
 
 /// `<|word|>`.
-pub(super) fn token(p: &FormatBuilder, word: ExprId) -> ExprId {
+pub fn token(p: &FormatBuilder, word: ExprId) -> ExprId {
     p.sequence([p.literal("<|"), word, p.literal("|>")])
 }
 
@@ -181,6 +181,6 @@ fn in_brackets(p: &FormatBuilder, open: &str) -> ExprId {
 }
 
 /// A tag.
-pub(super) fn tag(p: &FormatBuilder, open: &str) -> ExprId {
+pub fn tag(p: &FormatBuilder, open: &str) -> ExprId {
     p.sequence([p.literal(open), p.choice(NAMES.map(|name| p.literal(name))), p.literal(">")])
 }

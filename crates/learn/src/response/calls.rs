@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::pattern::{KEY, NAME, any, beside_text, glue, text};
-use super::view::{Turn, distinct, patterns};
+use super::view::{Turn, distinct, patterns, trimmed};
 use super::{Anchor, Engine, Field};
 use crate::analysis::turn::{
     CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot,
@@ -134,23 +134,20 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
     let id = object.id.as_ref().map(|id| part(root, id));
     let transform = shape(&part(root, &object.name), &part(root, &object.arguments), id);
     let field = Field { content: "json".into(), transform: Some(transform), ..Field::default() };
-    let firsts: Vec<Glue> = object.before.iter().filter(|(from, _)| *from != Call).map(|(_, g)| g.clone()).collect();
+    let glues = |is_next: bool| {
+        let glues = object.before.iter().filter(move |(from, _)| (*from == Call) == is_next);
+        glues.map(|(_, glue)| glue.clone()).collect::<Vec<Glue>>()
+    };
+    let firsts = glues(false);
     if list {
-        let opens = firsts
-            .iter()
-            .map(|glue| {
-                let open = glue.trim_end();
-                open.up_to(open.head().len().saturating_sub(1)).trim_end()
-            })
-            .collect::<Vec<_>>();
-        let opens = patterns(opens.iter());
-        let bare = opens.is_empty();
-        let announced =
-            if bare { String::new() } else { any(&opens) + r"\s*" } + &turn.ahead(&format!(r"\[\s*{}", object.begins));
+        let opens = patterns(firsts.iter().map(|glue| {
+            let open = glue.trim_end();
+            open.up_to(open.head().len().saturating_sub(1))
+        }));
+        let announced = if opens.is_empty() { String::new() } else { any(&opens) + r"\s*" };
+        let announced = announced + &turn.ahead(&format!(r"\[\s*{}", object.begins));
         let ends = turn.turn.glues([Call], End).map(|glue| object.rest.and(glue).trim_start());
-        let ends: Vec<Glue> =
-            ends.filter(|glue| glue.head().starts_with(']')).map(|glue| glue.without_start(1)).collect();
-        let ends: Vec<String> = patterns(ends.iter());
+        let ends = patterns(ends.filter_map(|glue| glue.strip_prefix(&"]".into())));
         let text_behind = turn.turn.glues([Call], Content).next().is_some();
         if text_behind && ends.is_empty() {
             turn.limit("tool_calls", "text behind a list of calls cannot be told from them: the message is an error");
@@ -159,7 +156,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         let open = Some(Anchor::Pattern(announced.clone()));
         return Calls { field: Field { open, close, transform_each: true, ..field }, announced, readable: true };
     }
-    let mut nexts: Vec<Glue> = object.before.iter().filter(|(from, _)| *from == Call).map(|(_, g)| g.clone()).collect();
+    let mut nexts = glues(true);
     let closed = has_word(&object.rest) || turn.engine.looks();
     if !turn.engine.looks() && !nexts.iter().all(|next| closed && has_word(next)) {
         turn.limit("tool_calls", APART);
@@ -173,7 +170,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
             (!all.is_empty()).then(|| Anchor::Pattern(any(&all)))
         }
         [] => Some(pattern_or_text(&object.rest)),
-        _ => Some(Anchor::Pattern(format!(r"{}(?:\s*{})?", glue(&object.rest.trim_start().trim_end()), any(&ends)))),
+        _ => Some(Anchor::Pattern(format!(r"{}(?:\s*{})?", trimmed(&object.rest), any(&ends)))),
     };
     let open = match (&*firsts, &*opens) {
         ([first, ..], [_]) => pattern_or_text(first),
@@ -283,7 +280,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let open = format!("{front}{head}");
     let announced = open.replace("(?P<name>", "(?:").replace("(?P<id>", "(?:");
     let ends = behind(turn);
-    let close = glue(&own_close.trim_start().trim_end());
+    let close = trimmed(&own_close);
     let mut readable = true;
     // A host may stop at the marker that ends a call.
     let marker = own_close.marker_spans().first().map_or(0, |marker| marker.start);
@@ -291,7 +288,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     field.close = Some(match has_word(&own_close) {
         true if looks && !front.is_blank() && !has_word(&front) => {
             let more = if ends.is_empty() { String::new() } else { format!(r"(?:\s*{})?", any(&ends)) };
-            let front = glue(&front.trim_start().trim_end());
+            let front = trimmed(&front);
             Anchor::Pattern(format!(r"{front}\s*(?:{}{more}|\Z)", glue(&behind.trim_end())))
         }
         true if ends.is_empty() => pattern_or_text(&own_close),
@@ -378,7 +375,7 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
         values.iter().map(|value| way(value).replace("(?P=key)", again)).collect::<Vec<_>>()
     });
     let mut known: Vec<String> = Vec::new();
-    for way in ways.collect::<Vec<_>>() {
+    for way in ways {
         if !known.contains(&way) {
             known.push(way);
         }
@@ -412,13 +409,9 @@ fn one_way(ways: Vec<String>) -> Vec<String> {
         })
         .collect();
     let parts = parts.filter(|parts| parts.iter().all(|part| part[0] == parts[0][0] && part[2] == parts[0][2]));
-    match parts {
-        Some(parts) => {
-            let opens = any(&distinct(parts.iter().map(|part| part[1].clone()).collect()));
-            vec![format!("{}{key}{opens}{}", parts[0][0], parts[0][2])]
-        }
-        None => ways,
-    }
+    let Some(parts) = parts else { return ways };
+    let opens = any(&distinct(parts.iter().map(|part| part[1].clone()).collect()));
+    vec![format!("{}{key}{opens}{}", parts[0][0], parts[0][2])]
 }
 
 /// A definition of JSON, for a pattern in front of which it stands.
@@ -435,8 +428,7 @@ fn shape(name: &str, arguments: &str, id: Option<String>) -> Value {
 
 /// What follows the last call.
 fn behind(turn: &Turn) -> Vec<String> {
-    let ends = turn.turn.edges.iter().filter(|edge| edge.from == Call && edge.to != Call);
-    patterns(ends.map(|edge| &edge.glue))
+    patterns(turn.turn.edges.iter().filter(|edge| edge.from == Call && edge.to != Call).map(|edge| &edge.glue))
 }
 
 /// The end of a field whose text reaches up to one of these, or else to the end of the turn.

@@ -1,5 +1,7 @@
 //! The turn as the fields of a response template see it, and texts as their borders.
 
+use std::borrow::Borrow;
+
 use super::pattern::{glue, text};
 use super::{Anchor, Engine};
 use crate::analysis::turn::{Glue, SlotKind, TurnFormat};
@@ -41,7 +43,7 @@ impl Turn {
         let mut ends = Vec::new();
         for glue in [&self.turn.end].into_iter().chain(behind) {
             let spans = glue.marker_spans();
-            let words = if spans.is_empty() { Some(glue.core()) } else { None };
+            let words = Some(glue.core()).filter(|_| spans.is_empty());
             // What follows the first marker may be the next turn's. Who has no place between fields takes that for content.
             let most = if self.engine.looks() { 1 } else { spans.len() };
             let first = spans.into_iter().take(most).map(|span| &glue.head()[span]);
@@ -62,9 +64,13 @@ pub fn texts(texts: Vec<String>) -> Anchor {
 }
 
 /// Patterns of glue without white space at its ends, the longest first.
-pub fn patterns<'g>(glues: impl Iterator<Item = &'g Glue>) -> Vec<String> {
-    let all = glues.map(|each| glue(&each.trim_start().trim_end())).collect();
-    distinct(all)
+pub fn patterns(glues: impl Iterator<Item = impl Borrow<Glue>>) -> Vec<String> {
+    distinct(glues.map(|each| trimmed(each.borrow())).collect())
+}
+
+/// The pattern of glue without white space at its ends.
+pub fn trimmed(each: &Glue) -> String {
+    glue(&each.trim_start().trim_end())
 }
 
 /// Each text once and none that is empty, the longest first.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::glue::{COUNTER, Glue};
 use super::parts::{Found, Token, Walk};
 use super::{CallForm, CallPiece, Encoding, Members, Nested, Slot, ValueKind};
+use chatparse_base::sort;
 use chatparse_jinja::NAMED_ID;
 
 /// More forms of a call than any template has.
@@ -46,9 +47,9 @@ pub fn counter(walk: &Walk) -> Option<usize> {
         let calls: Vec<_> = path.calls().collect();
         let tokens = |at: usize| (path.parts[at - 1].token, path.parts[at].token);
         let inner = calls.iter().flat_map(|call| call.start + 1..call.end);
-        let inner = chatparse_base::sort::set(inner.map(|at| (tokens(at), &path.glue[at])));
+        let inner = sort::set(inner.map(|at| (tokens(at), &path.glue[at])));
         // The first call has no other call in front of it.
-        let outer = chatparse_base::sort::set(calls.iter().skip(1).map(|call| &path.glue[call.start]));
+        let outer = sort::set(calls.iter().skip(1).map(|call| &path.glue[call.start]));
         inner.len() + outer.len()
     };
     [None, Some(0), Some(1)].into_iter().min_by_key(different)?
@@ -92,7 +93,7 @@ impl Calls {
         }
         calls.forms =
             forms.into_iter().map(|(form, all)| CallForm { close: Glue::common_start(&all), ..form }).collect();
-        chatparse_base::sort::by_key(&mut calls.forms, |form| std::cmp::Reverse(form.pieces.len()));
+        sort::by_key(&mut calls.forms, |form| std::cmp::Reverse(form.pieces.len()));
         Some(calls)
     }
 
@@ -184,9 +185,7 @@ impl Calls {
             self.slots.extend(close.map(|close| (kind, Slot { close, ..slot })));
         }
         // The longest opening first, because a shorter one may be its beginning.
-        chatparse_base::sort::by_key(&mut self.slots, |(kind, slot)| {
-            (*kind, std::cmp::Reverse(slot.open.chars().count()))
-        });
+        sort::by_key(&mut self.slots, |(kind, slot)| (*kind, std::cmp::Reverse(slot.open.chars().count())));
         Some(())
     }
 

@@ -9,6 +9,7 @@ use super::literal;
 use super::sample::{NAMES, REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{Encoding, ValueKind};
 use chatparse_base::limits::VALUE_STARTS;
+use chatparse_base::sort;
 use chatparse_jinja::Marks;
 use chatparse_peg::Spacing;
 
@@ -182,7 +183,7 @@ impl Finder<'_> {
                 None => return None,
             }
         }
-        chatparse_base::sort::by_key(&mut keys, |(at, ..)| *at);
+        sort::by_key(&mut keys, |(at, ..)| *at);
         for (nth, &(at, key, value)) in keys.iter().enumerate() {
             let behind = self.add(Token::Key, Some(index), at..at + key.len());
             let limit = keys.get(nth + 1).map_or(next.max(behind), |(at, ..)| *at);
@@ -251,7 +252,7 @@ impl Finder<'_> {
     /// The parts in order with the gaps between them. Returns `None` if two parts overlap, a value occurs twice, or the
     /// parts of a call are not adjacent.
     fn finish(mut self) -> Option<Walk> {
-        chatparse_base::sort::by_key(&mut self.parts, |part| part.span.start);
+        sort::by_key(&mut self.parts, |part| part.span.start);
         let mut gaps = Vec::with_capacity(self.parts.len() + 1);
         let (mut at, mut name, mut key, mut calls) = (0, "", "", [0; 2]);
         let mut seen: Option<usize> = None;

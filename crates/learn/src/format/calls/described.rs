@@ -37,7 +37,7 @@ pub fn pythonic(open: &str, close: &str) -> TurnFormat {
     let slots = ValueKind::ALL.map(|kind| (kind, slot.clone())).to_vec();
     let members = Members { first: "(".into(), next: ", ".into(), slots, nested: Nested::default() };
     let form = |pieces, close: &str| CallForm { pieces, close: close.into() };
-    let members = CallPiece::Members(Box::new(members));
+    let members = CallPiece::Members(members.into());
     let calls = vec![form(vec![CallPiece::Name, members], ")"), form(vec![CallPiece::Name], "()")];
     let edges = [
         (SlotKind::Prompt, open, SlotKind::Call),

@@ -14,49 +14,53 @@ use chatparse_peg::{ExprId, SchemaRef};
 use serde_json::Value;
 
 sites! {
-    /// Before the arguments that the schema lists: those of one of its branches.
-    BRANCH("argument"): (&Arguments) = {
-        constant_tells_branch,
+    "argument" {
+        /// Before the arguments that the schema lists: those of one of its branches.
+        BRANCH: (&Arguments) = {
+            constant_tells_branch,
+        }
+        /// An argument that the schema lists, or what is in its place.
+        ARGUMENT: (&Arguments) = {
+            argument_opened_again,
+            name_in_end,
+        }
+        /// Between two arguments, before what the template writes there.
+        NEXT_ARGUMENT: (&FormatBuilder, &Members) = {
+            python_comma,
+        }
+        /// After the last argument.
+        LAST_ARGUMENT: (&FormatBuilder, &Members) = {
+            comma_after_last_argument,
+        }
+        /// What opens an argument.
+        ARGUMENT_OPEN: (&Arguments) = {
+            argument_open_left_out,
+            call_opens_argument,
+        }
+        /// What ends the name of an argument.
+        NAME_OF_ARGUMENT_CLOSE: (&Tags) = {
+            name_end_left_out,
+        }
+        /// After the name of an argument.
+        NAME_OF_ARGUMENT_CLOSED: (&Tags) = {
+            name_closed_again,
+        }
+        /// What opens a value: the template's text for it.
+        VALUE_OPEN: (&Tags, ExprId) = {
+            name_closed_as_value,
+            type_in_tags,
+            value_open_left_out,
+        }
     }
-    /// An argument that the schema lists, or what is in its place.
-    ARGUMENT("argument"): (&Arguments) = {
-        argument_opened_again,
-        name_in_end,
-    }
-    /// Between two arguments, before what the template writes there.
-    NEXT_ARGUMENT("argument"): (&FormatBuilder, &Members) = {
-        python_comma,
-    }
-    /// After the last argument.
-    LAST_ARGUMENT("argument"): (&FormatBuilder, &Members) = {
-        comma_after_last_argument,
-    }
-    /// What opens an argument.
-    ARGUMENT_OPEN("argument"): (&Arguments) = {
-        argument_open_left_out,
-        call_opens_argument,
-    }
-    /// What ends the name of an argument.
-    NAME_OF_ARGUMENT_CLOSE("argument"): (&Tags) = {
-        name_end_left_out,
-    }
-    /// After the name of an argument.
-    NAME_OF_ARGUMENT_CLOSED("argument"): (&Tags) = {
-        name_closed_again,
-    }
-    /// What opens a value: the template's text for it.
-    VALUE_OPEN("argument"): (&Tags, ExprId) = {
-        name_closed_as_value,
-        type_in_tags,
-        value_open_left_out,
-    }
-    /// A raw text after what may end it.
-    TEXT("value"): (&Arguments, &[String], ExprId) = {
-        text_goes_on,
-    }
-    /// A raw text where a literal of Python may be.
-    TEXT_BEGIN("value"): (&FormatBuilder, &[String], ExprId) = {
-        text_begins_as_end,
+    "value" {
+        /// A raw text after what may end it.
+        TEXT: (&Arguments, &[String], ExprId) = {
+            text_goes_on,
+        }
+        /// A raw text where a literal of Python may be.
+        TEXT_BEGIN: (&FormatBuilder, &[String], ExprId) = {
+            text_begins_as_end,
+        }
     }
 }
 

@@ -11,121 +11,129 @@ use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, TurnFormat};
 use chatparse_peg::{ExprId, SchemaRef};
 
 sites! {
-    /// What opens a call.
-    CALL_OPEN("call"): (&FormatBuilder, &TurnFormat, &Glue) = {
-        members_before_name,
-        call_without_word,
-        call_marker_left_out,
+    "call" {
+        /// What opens a call.
+        CALL_OPEN: (&FormatBuilder, &TurnFormat, &Glue) = {
+            members_before_name,
+            call_without_word,
+            call_marker_left_out,
+        }
+        /// A call whose name the template writes twice: the text between the names, and the call from the second one on.
+        NAMES: (&FormatBuilder, &Glue, ExprId) = {
+            names_differ,
+            members_before_second_name,
+        }
+        /// The same, from its opening on.
+        NAME_ALONE: (&FormatBuilder, &Glue, ExprId) = {
+            first_name_left_out,
+        }
+        /// A form of a call.
+        CALL_FORM: (&Call, &CallForm) = {
+            id_left_out,
+        }
+        /// An id between quotes.
+        QUOTED_ID: (&FormatBuilder) = {
+            id_in_single_quotes,
+        }
+        /// An id that calls begin with, between quotes.
+        ID: (&FormatBuilder) = {
+            id_as_number,
+        }
+        /// After such an id: the template's text there.
+        AFTER_ID: (&Call, &Glue) = {
+            members_after_id,
+        }
+        /// An id with the name in it.
+        NAMED_ID: (&FormatBuilder, &str, &str) = {
+            id_with_other_signs,
+        }
+        /// An id that is the last member of a call.
+        LAST_ID: (&FormatBuilder) = {
+            last_id_left_out,
+        }
+        /// Before an id that is a member of a call.
+        BEFORE_ID: (&FormatBuilder, &str) = {
+            members_before_id,
+        }
+        /// Such an id: what is after it.
+        FIRST_ID: (ExprId) = {
+            first_id_left_out,
+        }
     }
-    /// A call whose name the template writes twice: the text between the names, and the call from the second one on.
-    NAMES("call"): (&FormatBuilder, &Glue, ExprId) = {
-        names_differ,
-        members_before_second_name,
+    "name" {
+        /// The name of a call.
+        NAME: (&FormatBuilder, &str) = {
+            name_again,
+        }
+        /// The tag that opens a call.
+        CALL_TAG: (&Call, &str) = {
+            empty_call_tag,
+        }
+        /// What is after a name, where nothing that all forms share is.
+        NO_GLUE: (&Call, &[Tail]) = {
+            argument_ends_name,
+        }
+        /// What is after a name and before the arguments of all forms; the quote that it begins with.
+        NAME_CLOSE: (&Call, Option<char>) = {
+            section_ends_name,
+            single_quote_ends_name,
+        }
+        /// Looks ahead to what may be after a name.
+        AFTER_NAME: (&Call, Option<&Members>) = {
+            object_after_name,
+            section_ends_later,
+        }
     }
-    /// The same, from its opening on.
-    NAME_ALONE("call"): (&FormatBuilder, &Glue, ExprId) = {
-        first_name_left_out,
+    "arguments" {
+        /// The rest of a call after its name.
+        ARGUMENTS: (&Call, &Tail, &Glue) = {
+            arguments_left_out,
+        }
+        /// The text before arguments.
+        BEFORE_ARGUMENTS: (&Call, &Glue) = {
+            members_before_arguments,
+        }
+        /// Arguments one by one, after the text before all.
+        MEMBERS: (&Call, &Glue) = {
+            arguments_as_object,
+        }
+        /// Between arguments, and after the last.
+        BETWEEN_ARGUMENTS: (&Call, &Members) = {
+            argument_closed_again,
+            tag_around_arguments,
+        }
+        /// After arguments that are one JSON object, in another.
+        AFTER_ARGUMENTS: (&Call) = {
+            members_after_arguments,
+        }
     }
-    /// A form of a call.
-    CALL_FORM("call"): (&Call, &CallForm) = {
-        id_left_out,
-    }
-    /// An id between quotes.
-    QUOTED_ID("call"): (&FormatBuilder) = {
-        id_in_single_quotes,
-    }
-    /// An id that calls begin with, between quotes.
-    ID("call"): (&FormatBuilder) = {
-        id_as_number,
-    }
-    /// After such an id: the template's text there.
-    AFTER_ID("call"): (&Call, &Glue) = {
-        members_after_id,
-    }
-    /// An id with the name in it.
-    NAMED_ID("call"): (&FormatBuilder, &str, &str) = {
-        id_with_other_signs,
-    }
-    /// An id that is the last member of a call.
-    LAST_ID("call"): (&FormatBuilder) = {
-        last_id_left_out,
-    }
-    /// Before an id that is a member of a call.
-    BEFORE_ID("call"): (&FormatBuilder, &str) = {
-        members_before_id,
-    }
-    /// Such an id: what is after it.
-    FIRST_ID("call"): (ExprId) = {
-        first_id_left_out,
-    }
-    /// The name of a call.
-    NAME("name"): (&FormatBuilder, &str) = {
-        name_again,
-    }
-    /// The tag that opens a call.
-    CALL_TAG("name"): (&Call, &str) = {
-        empty_call_tag,
-    }
-    /// What is after a name, where nothing that all forms share is.
-    NO_GLUE("name"): (&Call, &[Tail]) = {
-        argument_ends_name,
-    }
-    /// What is after a name and before the arguments of all forms; the quote that it begins with.
-    NAME_CLOSE("name"): (&Call, Option<char>) = {
-        section_ends_name,
-        single_quote_ends_name,
-    }
-    /// Looks ahead to what may be after a name.
-    AFTER_NAME("name"): (&Call, Option<&Members>) = {
-        object_after_name,
-        section_ends_later,
-    }
-    /// The rest of a call after its name.
-    ARGUMENTS("arguments"): (&Call, &Tail, &Glue) = {
-        arguments_left_out,
-    }
-    /// The text before arguments.
-    BEFORE_ARGUMENTS("arguments"): (&Call, &Glue) = {
-        members_before_arguments,
-    }
-    /// Arguments one by one, after the text before all.
-    MEMBERS("arguments"): (&Call, &Glue) = {
-        arguments_as_object,
-    }
-    /// Between arguments, and after the last.
-    BETWEEN_ARGUMENTS("arguments"): (&Call, &Members) = {
-        argument_closed_again,
-        tag_around_arguments,
-    }
-    /// After arguments that are one JSON object, in another.
-    AFTER_ARGUMENTS("arguments"): (&Call) = {
-        members_after_arguments,
-    }
-    /// The end of a call without arguments.
-    NO_ARGUMENTS("call-end"): (&Call) = {
-        section_ends_call,
-    }
-    /// The end of a call: what it is, and the template's text for it.
-    CALL_CLOSE("call-end"): (&Call, &End, ExprId) = {
-        call_in_object,
-        brace_left_out,
-        wrapper_ends_call,
-        opening_ends_call,
-        section_ends_arguments,
-        opening_before_end,
-        output_ends_call,
-    }
-    /// After the end of a call.
-    CALL_CLOSED("call-end"): (&FormatBuilder, &End) = {
-        object_around_call,
-    }
-    /// The end of a call's wrapper.
-    WRAPPER_CLOSE("call-end"): (&Call) = {
-        wrapper_end_left_out,
-    }
-    /// After the end of a call's wrapper.
-    WRAPPER_CLOSED("call-end"): (&FormatBuilder, &Glue) = {
-        wrapper_closed_again,
+    "call-end" {
+        /// The end of a call without arguments.
+        NO_ARGUMENTS: (&Call) = {
+            section_ends_call,
+        }
+        /// The end of a call: what it is, and the template's text for it.
+        CALL_CLOSE: (&Call, &End, ExprId) = {
+            call_in_object,
+            brace_left_out,
+            wrapper_ends_call,
+            opening_ends_call,
+            section_ends_arguments,
+            opening_before_end,
+            output_ends_call,
+        }
+        /// After the end of a call.
+        CALL_CLOSED: (&FormatBuilder, &End) = {
+            object_around_call,
+        }
+        /// The end of a call's wrapper.
+        WRAPPER_CLOSE: (&Call) = {
+            wrapper_end_left_out,
+        }
+        /// After the end of a call's wrapper.
+        WRAPPER_CLOSED: (&FormatBuilder, &Glue) = {
+            wrapper_closed_again,
+        }
     }
 }
 

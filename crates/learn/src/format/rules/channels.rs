@@ -10,41 +10,43 @@ use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_peg::ExprId;
 
 sites! {
-    /// After a token.
-    TOKEN("channel"): (&Harmony) = {
-        more_spaces,
-    }
-    /// What begins a message: nearly that.
-    START_OF_MESSAGE("channel"): (&FormatBuilder, ExprId) = {
-        start_left_out,
-    }
-    /// After the beginning of a message.
-    STARTED("channel"): (&FormatBuilder, ExprId) = {
-        started_again,
-    }
-    /// A message: what begins it.
-    BARE_TEXT("channel"): (&Harmony, ExprId) = {
-        text_without_header,
-    }
-    /// A message that is not the last.
-    OTHER_MESSAGE("channel"): (&Harmony) = {
-        unknown_header,
-    }
-    /// Before a call.
-    CALL_HEADER("channel"): (&Harmony) = {
-        header_before_another,
-    }
-    /// The end of reasoning, or of an answer that goes on.
-    THOUGHT_END("channel"): (&FormatBuilder) = {
-        message_ends_message,
-    }
-    /// The header of an answer.
-    FINAL_HEADER("channel"): (&Harmony) = {
-        channel_left_out,
-    }
-    /// The token before the channel of a call.
-    CHANNEL_TOKEN("channel"): (&FormatBuilder) = {
-        channel_token_left_out,
+    "channel" {
+        /// After a token.
+        TOKEN: (&Harmony) = {
+            more_spaces,
+        }
+        /// What begins a message: nearly that.
+        START_OF_MESSAGE: (&FormatBuilder, ExprId) = {
+            start_left_out,
+        }
+        /// After the beginning of a message.
+        STARTED: (&FormatBuilder, ExprId) = {
+            started_again,
+        }
+        /// A message: what begins it.
+        BARE_TEXT: (&Harmony, ExprId) = {
+            text_without_header,
+        }
+        /// A message that is not the last.
+        OTHER_MESSAGE: (&Harmony) = {
+            unknown_header,
+        }
+        /// Before a call.
+        CALL_HEADER: (&Harmony) = {
+            header_before_another,
+        }
+        /// The end of reasoning, or of an answer that goes on.
+        THOUGHT_END: (&FormatBuilder) = {
+            message_ends_message,
+        }
+        /// The header of an answer.
+        FINAL_HEADER: (&Harmony) = {
+            channel_left_out,
+        }
+        /// The token before the channel of a call.
+        CHANNEL_TOKEN: (&FormatBuilder) = {
+            channel_token_left_out,
+        }
     }
 }
 

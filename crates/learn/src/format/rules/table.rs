@@ -9,17 +9,17 @@ pub type Rule<W> = (&'static str, W);
 /// The other way, where the rule applies.
 pub type Way = Option<ExprId>;
 
-/// Sites, each with what it knows and its rules in the order in which they are tried.
+/// Sites by the part of an output that they are in, each with what it knows and its rules in the order in which they are tried.
 macro_rules! sites {
-    ($($(#[$doc:meta])* $table:ident($site:literal): ($($at:ty),*) = { $($rule:ident,)* })*) => {
-        $(
+    ($($part:literal { $($(#[$doc:meta])* $table:ident: ($($at:ty),*) = { $($rule:ident,)* })* })*) => {
+        $($(
             $(#[$doc])*
             pub const $table: &[Rule<fn($($at),*) -> Way>] =
                 &[$((stringify!($rule), $rule)),*];
-        )*
+        )*)*
 
-        /// Every rule: its site and its name.
-        pub const RULES: &[(&str, &str)] = &[$($(($site, stringify!($rule)),)*)*];
+        /// Every rule: its part of an output, and its name.
+        pub const RULES: &[(&str, &str)] = &[$($($(($part, stringify!($rule)),)*)*)*];
     };
 }
 

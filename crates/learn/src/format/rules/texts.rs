@@ -8,61 +8,75 @@ use chatparse_base::brackets;
 use chatparse_peg::ExprId;
 
 sites! {
-    /// A text up to the next part, which begins with one of these.
-    PART_CLOSE("turn-end"): (&FormatBuilder, &[&str]) = {
-        part_ends_text,
+    "turn-end" {
+        /// A text up to the next part, which begins with one of these.
+        PART_CLOSE: (&FormatBuilder, &[&str]) = {
+            part_ends_text,
+        }
     }
-    /// A tag with the number of a call: what is before and after the attribute.
-    NUMBER("marker"): (&FormatBuilder, ExprId, ExprId) = {
-        number_left_out,
+    "marker" {
+        /// A tag with the number of a call: what is before and after the attribute.
+        NUMBER: (&FormatBuilder, ExprId, ExprId) = {
+            number_left_out,
+        }
+        /// A text of the template, before it.
+        LINE_BREAKS: (&FormatBuilder, &str) = {
+            line_break_spelled,
+        }
+        /// A text of the template.
+        MARKER: (&FormatBuilder, &str) = {
+            other_argument_key,
+            other_spelling,
+            prefix_left_out,
+        }
+        /// A text of JSON.
+        JSON_TEXT: (&FormatBuilder, &str) = {
+            single_quotes,
+        }
     }
-    /// A text of the template, before it.
-    LINE_BREAKS("marker"): (&FormatBuilder, &str) = {
-        line_break_spelled,
+    "name" {
+        /// The name of a tool.
+        TOOL_NAME: (&FormatBuilder, &str) = {
+            name_escaped,
+        }
     }
-    /// A text of the template.
-    MARKER("marker"): (&FormatBuilder, &str) = {
-        other_argument_key,
-        other_spelling,
-        prefix_left_out,
+    "arguments" {
+        /// Arguments that are one JSON object.
+        OBJECT: (&FormatBuilder) = {
+            arguments_as_text,
+        }
     }
-    /// A text of JSON.
-    JSON_TEXT("marker"): (&FormatBuilder, &str) = {
-        single_quotes,
+    "value" {
+        /// A value of Python: any value.
+        PYTHON: (&FormatBuilder, ExprId) = {
+            python_tuple,
+            python_set,
+            python_number,
+        }
     }
-    /// The name of a tool.
-    TOOL_NAME("name"): (&FormatBuilder, &str) = {
-        name_escaped,
+    "value-end" {
+        /// A raw text up to a marker: the marker, and what may follow it.
+        TEXT: (&FormatBuilder, &str, ExprId) = {
+            prefix_of_end_left_out,
+        }
+        /// After the marker that ends a raw text: what more text looks like.
+        TEXT_CLOSED: (&FormatBuilder, ExprId) = {
+            marker_in_text,
+        }
+        /// The marker that ends a raw text: without its white space; what may be after it; what else ends the text; other arguments.
+        TEXT_CLOSE: (&FormatBuilder, &TextEnd, [ExprId; 4]) = {
+            marker_with_other_space,
+            name_ends_text,
+            name_in_line,
+            marker_misspelled,
+            wrapper_ends_text,
+        }
     }
-    /// Arguments that are one JSON object.
-    OBJECT("arguments"): (&FormatBuilder) = {
-        arguments_as_text,
-    }
-    /// A value of Python: any value.
-    PYTHON("value"): (&FormatBuilder, ExprId) = {
-        python_tuple,
-        python_set,
-        python_number,
-    }
-    /// A raw text up to a marker: the marker, and what may follow it.
-    TEXT("value-end"): (&FormatBuilder, &str, ExprId) = {
-        prefix_of_end_left_out,
-    }
-    /// After the marker that ends a raw text: what more text looks like.
-    TEXT_CLOSED("value-end"): (&FormatBuilder, ExprId) = {
-        marker_in_text,
-    }
-    /// The marker that ends a raw text: without its white space; what may be after it; what else ends the text; other arguments.
-    TEXT_CLOSE("value-end"): (&FormatBuilder, &TextEnd, [ExprId; 4]) = {
-        marker_with_other_space,
-        name_ends_text,
-        name_in_line,
-        marker_misspelled,
-        wrapper_ends_text,
-    }
-    /// A raw text after a part of it: text up to what may end it.
-    TEXT_PART("value"): (&FormatBuilder, &TextEnd, ExprId) = {
-        marker_opened,
+    "value" {
+        /// A raw text after a part of it: text up to what may end it.
+        TEXT_PART: (&FormatBuilder, &TextEnd, ExprId) = {
+            marker_opened,
+        }
     }
 }
 
@@ -188,7 +202,7 @@ fn marker_misspelled(p: &FormatBuilder, end: &TextEnd, [.., known]: [ExprId; 4])
     let opens = end.opens.iter().skip(if stem.ends_with('/') { end.opens.len() } else { 1 });
     let next = p.and(p.any_of(close.clone().chain(opens).copied()));
     let wrapper = end.wrapper.map(|(wrapper, _)| p.after_space(p.marker(wrapper)));
-    let closed = p.sequence([p.any_of(close.copied())].into_iter().chain(wrapper));
+    let closed = p.sequence([Some(p.any_of(close.copied())), wrapper]);
     let known = p.and(p.choice([known, closed]));
     let sign = p.choice([p.sequence([p.literal(">"), next]), p.sequence([p.and(p.one_of(&[('\t', ' ')])), known])]);
     Some(p.sequence([p.marker(stem), coverage::word(p, 0, coverage::WORD), sign]))

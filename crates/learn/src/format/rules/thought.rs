@@ -11,53 +11,61 @@ use chatparse_message::OpeningAgain;
 use chatparse_peg::ExprId;
 
 sites! {
-    /// After the end of the prompt: the opening of reasoning in it.
-    OPENING("opening"): (&Writer, &str) = {
-        prompt_opening_again,
+    "opening" {
+        /// After the end of the prompt: the opening of reasoning in it.
+        OPENING: (&Writer, &str) = {
+            prompt_opening_again,
+        }
     }
-    /// After the opening of reasoning, or in its place where the prompt has it: the opening.
-    THOUGHT_OPENED("thought"): (&Writer, &str) = {
-        opening_again,
+    "thought" {
+        /// After the opening of reasoning, or in its place where the prompt has it: the opening.
+        THOUGHT_OPENED: (&Writer, &str) = {
+            opening_again,
+        }
+        /// Before the text of reasoning that is a message of its own: its end.
+        THOUGHT_BEGIN: (&FormatBuilder, ExprId) = {
+            line_between_thoughts,
+        }
+        /// What opens reasoning.
+        THOUGHT_OPEN: (&Writer, &Thought) = {
+            opening_without_word,
+        }
+        /// Reasoning with its opening and its end.
+        THOUGHT: (&Writer, &Thought) = {
+            thought_end_alone,
+        }
     }
-    /// Before the text of reasoning that is a message of its own: its end.
-    THOUGHT_BEGIN("thought"): (&FormatBuilder, ExprId) = {
-        line_between_thoughts,
+    "thought-end" {
+        /// The end of reasoning, before the template's: what opens more.
+        THOUGHT_JOIN: (&FormatBuilder, &Thought, ExprId) = {
+            thoughts_joined,
+        }
+        /// The end of reasoning: what opens content, and how calls go on that begin so.
+        THOUGHT_CLOSE: (&FormatBuilder, &[String], &[String]) = {
+            content_ends_thought,
+        }
+        /// A call in reasoning: what it begins with.
+        THOUGHT_CALL: (ExprId) = {
+            call_ends_thought,
+        }
+        /// The end of reasoning that is shown as content: the texts that open calls.
+        SHOWN_THOUGHT_CLOSE: (&FormatBuilder, &[String]) = {
+            call_ends_shown_thought,
+        }
+        /// After reasoning: what opens more, and its text with the end.
+        THOUGHT_AGAIN: (&FormatBuilder, ExprId, ExprId) = {
+            thought_again,
+        }
+        /// After all reasoning.
+        THOUGHT_CLOSED: (&FormatBuilder, &Thought) = {
+            thought_closed_again,
+        }
     }
-    /// What opens reasoning.
-    THOUGHT_OPEN("thought"): (&Writer, &Thought) = {
-        opening_without_word,
-    }
-    /// Reasoning with its opening and its end.
-    THOUGHT("thought"): (&Writer, &Thought) = {
-        thought_end_alone,
-    }
-    /// The end of reasoning, before the template's: what opens more.
-    THOUGHT_JOIN("thought-end"): (&FormatBuilder, &Thought, ExprId) = {
-        thoughts_joined,
-    }
-    /// The end of reasoning: what opens content, and how calls go on that begin so.
-    THOUGHT_CLOSE("thought-end"): (&FormatBuilder, &[String], &[String]) = {
-        content_ends_thought,
-    }
-    /// A call in reasoning: what it begins with.
-    THOUGHT_CALL("thought-end"): (ExprId) = {
-        call_ends_thought,
-    }
-    /// The end of reasoning that is shown as content: the texts that open calls.
-    SHOWN_THOUGHT_CLOSE("thought-end"): (&FormatBuilder, &[String]) = {
-        call_ends_shown_thought,
-    }
-    /// After reasoning: what opens more, and its text with the end.
-    THOUGHT_AGAIN("thought-end"): (&FormatBuilder, ExprId, ExprId) = {
-        thought_again,
-    }
-    /// After all reasoning.
-    THOUGHT_CLOSED("thought-end"): (&FormatBuilder, &Thought) = {
-        thought_closed_again,
-    }
-    /// Reasoning after content.
-    LATE_THOUGHT("thought"): (&Writer, &Thought) = {
-        late_end_alone,
+    "thought" {
+        /// Reasoning after content.
+        LATE_THOUGHT: (&Writer, &Thought) = {
+            late_end_alone,
+        }
     }
 }
 

@@ -14,61 +14,69 @@ use crate::analysis::turn::{
 use chatparse_peg::ExprId;
 
 sites! {
-    /// The content: the texts that calls begin with.
-    CONTENT("content"): (&FormatBuilder, &[String]) = {
-        blank_content,
+    "content" {
+        /// The content: the texts that calls begin with.
+        CONTENT: (&FormatBuilder, &[String]) = {
+            blank_content,
+        }
+        /// What opens content: the template's text for it.
+        CONTENT_OPEN: (&Writer, &Glue) = {
+            other_recipient,
+        }
+        /// After content with an opening: more of such a text.
+        TEXT_AGAIN: (&Writer, ExprId) = {
+            text_again,
+        }
+        /// Text after reasoning that follows content: what else ends it.
+        LATE_TEXT: (&Writer, &[String]) = {
+            end_after_late_thought,
+        }
     }
-    /// What opens content: the template's text for it.
-    CONTENT_OPEN("content"): (&Writer, &Glue) = {
-        other_recipient,
+    "calls" {
+        /// After the content, in place of calls.
+        NO_CALLS: (&Writer) = {
+            empty_section,
+        }
+        /// Before calls without the marker around all.
+        SECTION_OPEN: (&Writer) = {
+            section_misspelled,
+        }
+        /// All calls: what opens them, and the calls.
+        CALLS: (&Writer, &Glue, ExprId) = {
+            call_without_list,
+            calls_in_brackets,
+        }
+        /// A further call.
+        NEXT_CALL: (&Writer) = {
+            call_in_wrapper,
+            inner_call,
+            call_after_comma,
+        }
     }
-    /// After content with an opening: more of such a text.
-    TEXT_AGAIN("content"): (&Writer, ExprId) = {
-        text_again,
+    "calls-end" {
+        /// After the last call.
+        LAST_CALL: (&Writer) = {
+            comma_after_last_call,
+        }
+        /// The end of all calls.
+        LIST_CLOSE: (&FormatBuilder, &Glue) = {
+            bracket_left_out,
+        }
+        /// Before text after calls.
+        AFTER_CALLS: (&Writer) = {
+            opening_cut_off,
+        }
+        /// After the end of all calls: calls with what opens all.
+        CALLS_CLOSED: (&Writer, &[ExprId]) = {
+            thought_after_calls,
+            calls_again,
+        }
     }
-    /// Text after reasoning that follows content: what else ends it.
-    LATE_TEXT("content"): (&Writer, &[String]) = {
-        end_after_late_thought,
-    }
-    /// After the content, in place of calls.
-    NO_CALLS("calls"): (&Writer) = {
-        empty_section,
-    }
-    /// Before calls without the marker around all.
-    SECTION_OPEN("calls"): (&Writer) = {
-        section_misspelled,
-    }
-    /// All calls: what opens them, and the calls.
-    CALLS("calls"): (&Writer, &Glue, ExprId) = {
-        call_without_list,
-        calls_in_brackets,
-    }
-    /// A further call.
-    NEXT_CALL("calls"): (&Writer) = {
-        call_in_wrapper,
-        inner_call,
-        call_after_comma,
-    }
-    /// After the last call.
-    LAST_CALL("calls-end"): (&Writer) = {
-        comma_after_last_call,
-    }
-    /// The end of all calls.
-    LIST_CLOSE("calls-end"): (&FormatBuilder, &Glue) = {
-        bracket_left_out,
-    }
-    /// Before text after calls.
-    AFTER_CALLS("calls-end"): (&Writer) = {
-        opening_cut_off,
-    }
-    /// After the end of all calls: calls with what opens all.
-    CALLS_CLOSED("calls-end"): (&Writer, &[ExprId]) = {
-        thought_after_calls,
-        calls_again,
-    }
-    /// After the end of a turn.
-    TURN_END("turn-end"): (&Writer) = {
-        next_header,
+    "turn-end" {
+        /// After the end of a turn.
+        TURN_END: (&Writer) = {
+            next_header,
+        }
     }
 }
 

@@ -11,63 +11,73 @@ use chatparse_grammar::schema::Types;
 use chatparse_peg::ExprId;
 
 sites! {
-    /// What opens a value of a type, after what opens any.
-    SLOT_OPEN("value"): (&Value, &Glue) = {
-        type_left_out,
+    "value" {
+        /// What opens a value of a type, after what opens any.
+        SLOT_OPEN: (&Value, &Glue) = {
+            type_left_out,
+        }
+        /// The value of an argument, before all forms of the template.
+        VALUE_FIRST: (&Value) = {
+            enumerated_text,
+            text_in_quotes,
+            printed_text,
+            printed_value,
+        }
+        /// An array or object, after the template's notation.
+        CONTAINER: (&Value, ValueKind, &Glue, &Slot) = {
+            container_as_json,
+        }
+        /// The value of an argument, after containers.
+        VALUE: (&Value) = {
+            container_as_text,
+            null,
+        }
+        /// The value of an argument, before the template's texts.
+        VALUE_TEXT: (&Value) = {
+            escaped_quote,
+        }
+        /// The value of an argument, after all forms of the template.
+        VALUE_LAST: (&Value) = {
+            list_of_texts,
+            text_to_line_end,
+            text_for_type,
+            broken_container,
+            text_for_other_type,
+            type_attribute,
+            json_quotes,
+            text_without_quotes,
+            value_without_quotes,
+            literal_of_other_type,
+        }
     }
-    /// The value of an argument, before all forms of the template.
-    VALUE_FIRST("value"): (&Value) = {
-        enumerated_text,
-        text_in_quotes,
-        printed_text,
-        printed_value,
+    "value-end" {
+        /// The end of a value.
+        VALUE_CLOSE: (&Value, &Slot) = {
+            call_ends_value,
+            container_ends_value,
+        }
+        /// The end of a container whose items have their own openings.
+        CONTAINER_CLOSE: (&Values) = {
+            container_ends_container,
+        }
     }
-    /// An array or object, after the template's notation.
-    CONTAINER("value"): (&Value, ValueKind, &Glue, &Slot) = {
-        container_as_json,
+    "value" {
+        /// A text in quotes, after its first line or escape.
+        QUOTED: (&Values, char, ExprId) = {
+            unescaped_text,
+        }
     }
-    /// The value of an argument, after containers.
-    VALUE("value"): (&Value) = {
-        container_as_text,
-        null,
+    "argument" {
+        /// The name of an argument.
+        NAME_OF_ARGUMENT: (&FormatBuilder, ExprId, &[(ValueKind, Slot)]) = {
+            name_in_quotes,
+        }
     }
-    /// The value of an argument, before the template's texts.
-    VALUE_TEXT("value"): (&Value) = {
-        escaped_quote,
-    }
-    /// The value of an argument, after all forms of the template.
-    VALUE_LAST("value"): (&Value) = {
-        list_of_texts,
-        text_to_line_end,
-        text_for_type,
-        broken_container,
-        text_for_other_type,
-        type_attribute,
-        json_quotes,
-        text_without_quotes,
-        value_without_quotes,
-        literal_of_other_type,
-    }
-    /// The end of a value.
-    VALUE_CLOSE("value-end"): (&Value, &Slot) = {
-        call_ends_value,
-        container_ends_value,
-    }
-    /// The end of a container whose items have their own openings.
-    CONTAINER_CLOSE("value-end"): (&Values) = {
-        container_ends_container,
-    }
-    /// A text in quotes, after its first line or escape.
-    QUOTED("value"): (&Values, char, ExprId) = {
-        unescaped_text,
-    }
-    /// The name of an argument.
-    NAME_OF_ARGUMENT("argument"): (&FormatBuilder, ExprId, &[(ValueKind, Slot)]) = {
-        name_in_quotes,
-    }
-    /// The name of an object's member.
-    KEY("value"): (&Values, &Container, &[String], ExprId) = {
-        key_in_quotes,
+    "value" {
+        /// The name of an object's member.
+        KEY: (&Values, &Container, &[String], ExprId) = {
+            key_in_quotes,
+        }
     }
 }
 
@@ -133,7 +143,7 @@ fn null(value: &Value) -> Way {
     let bare = value.texts.iter().all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
     let after = value.followed(slot);
     let empty = !value.types.has(Types::STRING) && (after.is_some() || !slot.close.is_blank());
-    let close = p.sequence([value.close(slot)].into_iter().chain(after));
+    let close = p.sequence([Some(value.close(slot)), after]);
     Some(p.sequence([value.rest(slot), p.null(empty, bare, close)]))
 }
 
