@@ -16,11 +16,10 @@ use super::calls::learnt as calls;
 use super::glue::{any_space, behind_json, end_of_json, is_strong, split_space};
 use super::late::{Late, Want};
 use super::sites::Writer;
-use super::thought::Thought;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking, Tolerances, Writing};
 use crate::analysis::turn::{
-    CallPiece, Glue,
-    SlotKind::{self, Call, Content, End, Prompt, Reasoning},
+    CallPiece, Glue, Reasoning,
+    SlotKind::{self, Call, Content, End, Prompt},
     TurnFormat,
 };
 use crate::analysis::{Layout, ToolFormat};
@@ -56,7 +55,7 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     let (p, Writing { turn, layout, tolerances, .. }) = (builder(writing, spec, want), writing);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.opening.front();
-    let mut thought = Thought::of(turn, layout, opening);
+    let mut thought = Reasoning::in_request(turn, layout, opening);
     if let (Some(Begun { content: None, .. }), Some(thought)) = (spec.opening.begun, &mut thought) {
         thought.open = Glue::default();
     }
@@ -111,8 +110,8 @@ impl<'a> Writer<'a> {
     /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
     pub fn begin(&self) -> &'static [SlotKind] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
-            true => &[Reasoning],
-            false => &[Prompt, Reasoning],
+            true => &[SlotKind::Reasoning],
+            false => &[Prompt, SlotKind::Reasoning],
         }
     }
 
@@ -480,7 +479,7 @@ impl<'a> Writer<'a> {
     /// What closes a part, and what ends the turn with it, if turns end otherwise behind other parts. What nothing opens is closed by
     /// nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
-        let mut opens = self.turn.glues([Prompt, Reasoning], Content);
+        let mut opens = self.turn.glues([Prompt, SlotKind::Reasoning], Content);
         let bare = !self.turn.is_stop(end) && opens.any(Glue::is_blank);
         let behind = self.turn.glues([Content], End);
         let marks = behind.map(|glue| glue.first_marker().filter(|_| bare)).collect::<Option<Vec<_>>>();

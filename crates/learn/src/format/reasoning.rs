@@ -2,10 +2,9 @@
 
 use super::glue::{heads, is_strong};
 use super::sites::Writer;
-use super::thought::Thought;
 use crate::analysis::turn::{
-    Glue,
-    SlotKind::{Content, Prompt, Reasoning},
+    Glue, Reasoning,
+    SlotKind::{self, Content, Prompt},
 };
 use crate::format::rules::thought::{
     SHOWN_THOUGHT_CLOSE, THOUGHT, THOUGHT_AGAIN, THOUGHT_BEGIN, THOUGHT_CALL, THOUGHT_CLOSE, THOUGHT_CLOSED,
@@ -70,10 +69,10 @@ impl Writer<'_> {
     }
 
     /// The text of reasoning, and its end.
-    pub fn thought_and_close(&self, thought: &Thought, again: Option<ExprId>) -> ExprId {
+    pub fn thought_and_close(&self, thought: &Reasoning, again: Option<ExprId>) -> ExprId {
         let p = self.p;
         // The opening of content ends it as well, unless a call goes on so.
-        let opens = self.turn.glues([Reasoning], Content);
+        let opens = self.turn.glues([SlotKind::Reasoning], Content);
         let holds_calls = self.turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.holds_calls);
         let at_once = holds_calls || self.reads_calls_at_once();
         let calls = if at_once { &[] } else { self.before_first_call() };
@@ -158,7 +157,7 @@ impl Writer<'_> {
     }
 
     /// What opens more reasoning directly behind the end of reasoning.
-    pub fn reasoning_again(&self, thought: &Thought) -> Option<ExprId> {
+    pub fn reasoning_again(&self, thought: &Reasoning) -> Option<ExprId> {
         let open = if thought.open.is_empty() { Glue::from(&*thought.start) } else { thought.open.trim_start() };
         let again = self.p.glue(&open);
         // What begins a turn may stand in front of each of its parts.
@@ -170,7 +169,7 @@ impl Writer<'_> {
     /// Whether reasoning is a message of its own: what begins the turn is after it, too.
     fn thinks_in_messages(&self) -> bool {
         let opening = self.turn.opening.trim();
-        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == Reasoning);
+        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
         !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
     }
 

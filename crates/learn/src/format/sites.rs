@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use super::FormatSpec;
 use super::builder::FormatBuilder;
 use super::calls::members::Member;
-use super::thought::Thought;
 use super::wrappers::is_marker;
 use super::writing::Tolerances;
 use crate::analysis::Layout;
-use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, Nested, Slot, TurnFormat, ValueKind};
+use crate::analysis::turn::{CallForm, CallPiece, Glue, Members, Nested, Reasoning, Slot, TurnFormat, ValueKind};
 use chatparse_base::brackets;
 use chatparse_grammar::schema::Types;
 use chatparse_message::Tool;
@@ -259,7 +258,7 @@ pub struct Writer<'a> {
     /// The part of the prompt's opening before what is read.
     pub opening: &'a str,
     pub callable: bool,
-    pub thought: Option<&'a Thought>,
+    pub thought: Option<&'a Reasoning>,
     pub tolerances: Tolerances,
     /// What opens each call, and what closes its wrapper.
     pub call_open: Glue,

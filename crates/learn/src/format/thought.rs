@@ -5,48 +5,34 @@ use crate::analysis::Layout;
 use crate::analysis::turn::{Glue, Reasoning, SlotKind, TurnFormat};
 use chatparse_base::brackets;
 
-/// Reasoning with one of its openings.
-pub(super) struct Thought {
-    /// Its marker, in the prompt or in the output.
-    pub start: String,
-    /// The opening in the output; empty if the prompt has it.
-    pub open: Glue,
-    pub close: Glue,
-}
-
-impl Thought {
-    pub fn of(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Thought> {
-        let (start, open, close) = match (&turn.reasoning, &layout.reasoning) {
-            (Some(Reasoning { start, open, close, .. }), _) => (&**start, open.clone(), close.clone()),
+impl Reasoning {
+    /// The reasoning of a turn that begins with this opening, which may begin or end it; empty if it opens it is `open`.
+    pub fn in_request(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Reasoning> {
+        let mut thought = match (&turn.reasoning, &layout.reasoning) {
+            (Some(known), _) => known.clone(),
             (None, Some(known)) if !known.end.trim().is_empty() => {
-                (known.start.trim(), Glue::from(&*known.start), Glue::from(&*known.end))
+                let (start, open, close) = (known.start.trim().to_owned(), (&known.start).into(), (&known.end).into());
+                Reasoning { start, open, close, ..Reasoning::default() }
             }
             _ => return None,
         };
-        let thought = Thought { start: start.to_owned(), open, close };
+        let Reasoning { start, open, close, .. } = &thought;
         // A turn may begin in its thoughts without a marker, whatever the prompt has in front.
-        let at_once = thought.open.is_empty()
-            && !turn.opening.contains(&thought.start)
-            && !opening.contains(thought.close.core());
-        let known = turn.reasoning.is_some() && (at_once || opening == turn.opening);
-        Some(if known { thought } else { thought.behind(opening) })
+        let at_once = open.is_empty() && !turn.opening.contains(start) && !opening.contains(close.core());
+        if turn.reasoning.is_none() || !at_once && opening != turn.opening {
+            if !start.is_empty() && opening.rfind(start) > opening.rfind(close.core()) {
+                thought.open = Glue::default();
+            } else if open.is_blank() {
+                thought.open = start.into();
+            }
+        }
+        Some(thought)
     }
 
     /// Whether special tokens, which no text has, are around it.
     pub fn is_special(&self) -> bool {
         let close = self.close.core();
         brackets::begins_token(&self.start) && (brackets::begins_token(close) || brackets::ends_token(close))
-    }
-
-    /// The same reasoning when another opening may begin or end it.
-    fn behind(self, opening: &str) -> Thought {
-        let opens = !self.start.is_empty() && opening.rfind(&self.start) > opening.rfind(self.close.core());
-        let open = match (opens, self.open.is_blank()) {
-            (true, _) => Glue::default(),
-            (false, true) => Glue::from(&*self.start),
-            (false, false) => self.open,
-        };
-        Thought { open, ..self }
     }
 
     /// The part of the prompt's opening that is no part of the message. Words behind the marker that opens reasoning belong to
@@ -64,7 +50,7 @@ impl Thought {
 
 /// What the end of a prompt has of a message: `tail` is the assistant's turn, which begins with `opening`.
 pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> Option<Begun> {
-    let thought = Thought::of(turn, layout, opening);
+    let thought = Reasoning::in_request(turn, layout, opening);
     let (start, close) = thought.as_ref().map_or(("", ""), |thought| (thought.start.trim(), thought.close.core()));
     let text = |from: usize| from + tail[from..].len() - tail[from..].trim_start().len();
     let marked = tail.rfind(start).filter(|_| !start.is_empty()).map(|at| at + start.len());
@@ -92,7 +78,7 @@ pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> O
 /// The reasoning that a content begins with, between the markers of reasoning, and the content behind it; `None` if the reasoning is
 /// not closed.
 pub fn split<'t>(turn: &TurnFormat, layout: &Layout, text: &'t str) -> Option<(&'t str, Option<&'t str>)> {
-    let Thought { start, close, .. } = Thought::of(turn, layout, "")?;
+    let Reasoning { start, close, .. } = Reasoning::in_request(turn, layout, "")?;
     let close = close.core();
     let inside = text.strip_prefix(start.trim()).filter(|_| !start.trim().is_empty() && !close.is_empty())?;
     Some(match inside.split_once(close) {

@@ -3,10 +3,9 @@
 use super::super::builder::FormatBuilder;
 use super::super::glue::{is_strong, split_space, without_word};
 use super::super::sites::Writer;
-use super::super::thought::Thought;
 use super::super::wrappers::is_marker;
 use super::table::{Rule, Way};
-use crate::analysis::turn::Glue;
+use crate::analysis::turn::{Glue, Reasoning};
 use chatparse_message::OpeningAgain;
 use chatparse_peg::ExprId;
 
@@ -27,17 +26,17 @@ sites! {
             line_between_thoughts,
         }
         /// What opens reasoning.
-        THOUGHT_OPEN: (&Writer, &Thought) = {
+        THOUGHT_OPEN: (&Writer, &Reasoning) = {
             opening_without_word,
         }
         /// Reasoning with its opening and its end.
-        THOUGHT: (&Writer, &Thought) = {
+        THOUGHT: (&Writer, &Reasoning) = {
             thought_end_alone,
         }
     }
     "thought-end" {
         /// The end of reasoning, before the template's: what opens more.
-        THOUGHT_JOIN: (&FormatBuilder, &Thought, ExprId) = {
+        THOUGHT_JOIN: (&FormatBuilder, &Reasoning, ExprId) = {
             thoughts_joined,
         }
         /// The end of reasoning: what opens content, and how calls go on that begin so.
@@ -57,13 +56,13 @@ sites! {
             thought_again,
         }
         /// After all reasoning.
-        THOUGHT_CLOSED: (&FormatBuilder, &Thought) = {
+        THOUGHT_CLOSED: (&FormatBuilder, &Reasoning) = {
             thought_closed_again,
         }
     }
     "thought" {
         /// Reasoning after content.
-        LATE_THOUGHT: (&Writer, &Thought) = {
+        LATE_THOUGHT: (&Writer, &Reasoning) = {
             late_end_alone,
         }
     }
@@ -80,12 +79,12 @@ fn thought_again(p: &FormatBuilder, again: ExprId, block: ExprId) -> Way {
 }
 
 /// The end of reasoning, if it identifies one.
-fn closer(thought: &Thought) -> Option<&str> {
+fn closer(thought: &Reasoning) -> Option<&str> {
     Some(thought.close.core()).filter(|_| is_strong(&thought.close))
 }
 
 /// The end of reasoning, once more.
-fn thought_closed_again(p: &FormatBuilder, thought: &Thought) -> Way {
+fn thought_closed_again(p: &FormatBuilder, thought: &Reasoning) -> Way {
     closer(thought).map(|closer| p.many(p.marker(closer)))
 }
 
@@ -105,20 +104,20 @@ fn prompt_opening_again(writer: &Writer, opened: &str) -> Way {
 }
 
 /// A special token without the word that the template writes after it.
-fn opening_without_word(writer: &Writer, thought: &Thought) -> Way {
+fn opening_without_word(writer: &Writer, thought: &Reasoning) -> Way {
     let p = writer.p;
     let bare = without_word(&thought.open).filter(|bare| !writer.begins_with(bare.head()))?;
     Some(p.sequence([p.glue(&bare), p.not(p.marker(bare.head()))]))
 }
 
 /// The end of reasoning without its beginning.
-fn thought_end_alone(writer: &Writer, thought: &Thought) -> Way {
+fn thought_end_alone(writer: &Writer, thought: &Reasoning) -> Way {
     let closer = closer(thought).filter(|closer| !writer.begins_with(closer))?;
     Some(writer.p.marker(closer))
 }
 
 /// The end of reasoning after content, without its beginning.
-fn late_end_alone(writer: &Writer, thought: &Thought) -> Way {
+fn late_end_alone(writer: &Writer, thought: &Reasoning) -> Way {
     Some(writer.p.marker(thought.close.core()))
 }
 
@@ -128,7 +127,7 @@ fn call_ends_shown_thought(p: &FormatBuilder, calls: &[String]) -> Way {
 }
 
 /// The template's white space before the end belongs to the text, where more reasoning follows.
-fn thoughts_joined(p: &FormatBuilder, thought: &Thought, again: ExprId) -> Way {
+fn thoughts_joined(p: &FormatBuilder, thought: &Reasoning, again: ExprId) -> Way {
     let (space, core) = split_space(&thought.close);
     let joins = !space.is_empty() && core.is_literal();
     joins.then(|| p.atomic(p.sequence([p.reasoning(p.literal(space)), p.marker(core.head()), p.and(again)])))
