@@ -62,23 +62,20 @@ pub fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec<Edge>,
 fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     let mut edges = Vec::new();
     let (mut from, mut at) = (SlotKind::Prompt, 0);
-    let mut call: Option<std::ops::Range<usize>> = None;
-    let between = |call: Option<std::ops::Range<usize>>, at: usize| match call {
-        Some(call) => calls.behind(path, call),
-        None => Some(path.glue[at].clone()),
-    };
+    let mut glue = path.glue[0].clone();
     for parts in path.parts.chunk_by(|a, b| a.call == b.call && a.call.is_some()) {
         let to = match (parts[0].call, parts[0].token) {
             (Some(_), _) => SlotKind::Call,
             (None, Token::Reasoning) => SlotKind::Reasoning,
             (None, _) => SlotKind::Content,
         };
-        edges.push(Edge { from, glue: between(call.take(), at)?, to });
-        call = (to == SlotKind::Call).then(|| at..at + parts.len());
+        edges.push(Edge { from, glue, to });
+        let first = at;
         at += parts.len();
+        glue = if to == SlotKind::Call { calls.behind(path, first..at)? } else { path.glue[at].clone() };
         from = to;
     }
-    edges.push(Edge { from, glue: between(call, at)?, to: SlotKind::End });
+    edges.push(Edge { from, glue, to: SlotKind::End });
     Some(edges)
 }
 
