@@ -12,7 +12,7 @@ use crate::format::rules::values::{
 };
 use crate::format::sites::{QUOTE, Value, Values, tag};
 use chatparse_grammar::schema::{self, Types};
-use chatparse_peg::{ExprId, Literals, Notation, SchemaRef};
+use chatparse_peg::{ExprId, Literals, Notation};
 
 /// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
 const SCHEMA_LEVELS: usize = 4;
@@ -59,80 +59,6 @@ fn literals(slots: &[(ValueKind, Slot)]) -> Literals {
 }
 
 impl<'a> Value<'a> {
-    fn new(
-        values: Values<'a>,
-        slots: &'a [(ValueKind, Slot)],
-        before: &Glue,
-        member: &'a Member<'a>,
-        depth: usize,
-        raw: &'a dyn Fn(&Slot) -> ExprId,
-    ) -> Value<'a> {
-        let types = member.types();
-        let of = |kind| slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot);
-        let texts: Vec<&Slot> =
-            of(ValueKind::Text).filter(|slot| types.has(Types::STRING) && slot.before == *before).collect();
-        let (mut nested, mut plain): (Vec<(ValueKind, &Slot)>, Vec<&Slot>) = Default::default();
-        for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
-            let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).next_back());
-            let Some(slot) = slot.filter(|slot| slot.before == *before) else { continue };
-            match slot.encoding {
-                Encoding::Nested => nested.push((kind, slot)),
-                _ if plain.iter().any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
-                _ => plain.push(slot),
-            }
-        }
-        let fallback = of(ValueKind::Text)
-            .find(|slot| slot.before == *before && slot.encoding == Encoding::Raw)
-            .filter(|_| texts.is_empty() && nested.is_empty());
-        let null = of(ValueKind::Null).next().or(plain.first().copied()).filter(|_| types.has(Types::NULL));
-        let mut used = plain.clone();
-        used.extend(texts.iter().chain(&fallback).copied().chain(nested.iter().map(|(_, slot)| *slot)));
-        let mut mistyped: Vec<&Slot> = Vec::new();
-        if texts.iter().chain(&fallback).any(|slot| slot.encoding == Encoding::Raw) {
-            let slots = slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
-            for slot in slots.filter(|slot| slot.encoding != Encoding::Nested) {
-                if used.iter().chain(&mistyped).all(|other| other.open != slot.open) {
-                    mistyped.push(slot);
-                }
-            }
-        }
-        let all = || used.iter().chain(&mistyped);
-        let opens = Glue::common_start(all().map(|slot| &slot.open));
-        // What a text begins and ends with is part of the value.
-        let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
-        let mut quotes = marked.filter_map(|slot| opens.strip_suffix(&slot.close)).filter(|opens| !opens.is_blank());
-        let opens = quotes.next().unwrap_or(opens);
-        // An attribute that tells the type is part of the value as well.
-        let attribute = opens.head().strip_suffix("=\"").and_then(|before| before.rfind(' ')).filter(|at| *at > 0);
-        let opens = attribute.map_or_else(|| opens.clone(), |at| opens.up_to(at));
-        let unquoted = unquoted(&opens);
-        let close = all().next().and_then(|slot| slot.close.strip_prefix(&Glue::from(QUOTE)));
-        let bare_close = close.filter(|_| unquoted.is_some());
-        let opens = unquoted.unwrap_or(opens);
-        // Where text is allowed as well, what looks like elements is text, unless the schema allows everything.
-        if types != Types::ALL && !texts.is_empty() {
-            nested.clear();
-        }
-        let literals = literals(slots);
-        Value {
-            values,
-            member,
-            depth,
-            raw,
-            types,
-            literals,
-            texts,
-            plain,
-            nested,
-            null,
-            fallback,
-            mistyped,
-            used,
-            opens,
-            bare_close,
-        }
-    }
-
     /// What follows an argument, where the value is one itself.
     pub fn after(&self) -> Option<ExprId> {
         self.values.after.filter(|_| self.depth == 0)
@@ -304,7 +230,70 @@ impl Values<'_> {
         depth: usize,
         raw: &dyn Fn(&Slot) -> ExprId,
     ) -> Option<(Glue, ExprId)> {
-        let value = Value::new(*self, slots, before, member, depth, raw);
+        let types = member.types();
+        let of = |kind| slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot);
+        let texts: Vec<&Slot> =
+            of(ValueKind::Text).filter(|slot| types.has(Types::STRING) && slot.before == *before).collect();
+        let (mut nested, mut plain): (Vec<(ValueKind, &Slot)>, Vec<&Slot>) = Default::default();
+        for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
+            let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).next_back());
+            let Some(slot) = slot.filter(|slot| slot.before == *before) else { continue };
+            match slot.encoding {
+                Encoding::Nested => nested.push((kind, slot)),
+                _ if plain.iter().any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
+                _ => plain.push(slot),
+            }
+        }
+        let fallback = of(ValueKind::Text)
+            .find(|slot| slot.before == *before && slot.encoding == Encoding::Raw)
+            .filter(|_| texts.is_empty() && nested.is_empty());
+        let null = of(ValueKind::Null).next().or(plain.first().copied()).filter(|_| types.has(Types::NULL));
+        let mut used = plain.clone();
+        used.extend(texts.iter().chain(&fallback).copied().chain(nested.iter().map(|(_, slot)| *slot)));
+        let mut mistyped: Vec<&Slot> = Vec::new();
+        if texts.iter().chain(&fallback).any(|slot| slot.encoding == Encoding::Raw) {
+            let slots = slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
+            for slot in slots.filter(|slot| slot.encoding != Encoding::Nested) {
+                if used.iter().chain(&mistyped).all(|other| other.open != slot.open) {
+                    mistyped.push(slot);
+                }
+            }
+        }
+        let all = || used.iter().chain(&mistyped);
+        let opens = Glue::common_start(all().map(|slot| &slot.open));
+        // What a text begins and ends with is part of the value.
+        let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
+        let mut quotes = marked.filter_map(|slot| opens.strip_suffix(&slot.close)).filter(|opens| !opens.is_blank());
+        let opens = quotes.next().unwrap_or(opens);
+        // An attribute that tells the type is part of the value as well.
+        let attribute = opens.head().strip_suffix("=\"").and_then(|before| before.rfind(' ')).filter(|at| *at > 0);
+        let opens = attribute.map_or(opens.clone(), |at| opens.up_to(at));
+        let unquoted = unquoted(&opens);
+        let close = all().next().and_then(|slot| slot.close.strip_prefix(&QUOTE.into()));
+        let bare_close = close.filter(|_| unquoted.is_some());
+        let opens = unquoted.unwrap_or(opens);
+        // Where text is allowed as well, what looks like elements is text, unless the schema allows everything.
+        if types != Types::ALL && !texts.is_empty() {
+            nested.clear();
+        }
+        let (values, literals) = (*self, literals(slots));
+        let value = Value {
+            values,
+            member,
+            depth,
+            raw,
+            types,
+            literals,
+            texts,
+            plain,
+            nested,
+            null,
+            fallback,
+            mistyped,
+            used,
+            opens,
+            bare_close,
+        };
         let ways = value.ways();
         (!ways.is_empty()).then(|| (value.opens, self.p.choice(ways)))
     }
@@ -352,9 +341,9 @@ impl Values<'_> {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
         };
-        let places = schema::places(&member.schema, false);
-        let has = |schema: &SchemaRef| ["items", "properties"].iter().any(|key| schema.get().get(key).is_some());
-        let described = places.iter().any(|(schema, _)| has(schema));
+        let described = schema::places(&member.schema, false)
+            .iter()
+            .any(|(schema, _)| ["items", "properties"].iter().any(|key| schema.get().get(key).is_some()));
         if described && depth < SCHEMA_LEVELS {
             return Some((container.open.and(&container.each), self.expr(kind, container, slot, member, depth + 1)));
         }
@@ -370,14 +359,11 @@ impl Values<'_> {
         let p = self.p;
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         // Containers with any content are the same wherever they are.
-        let inner = [&self.nested.array, &self.nested.object]
-            .into_iter()
-            .flatten()
-            .flat_map(|all| &all.slots)
-            .filter(|(of, _)| *of == kind && depth == SCHEMA_LEVELS)
-            .map(|(_, slot)| slot);
+        let is_any = depth == SCHEMA_LEVELS;
+        let inner = [&self.nested.array, &self.nested.object].into_iter().flatten().flat_map(|all| &all.slots);
+        let inner = inner.filter(|(of, _)| *of == kind && is_any).map(|(_, slot)| slot);
         let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
-        let name = if depth == SCHEMA_LEVELS { FormatBuilder::ANY } else { member.name };
+        let name = if is_any { FormatBuilder::ANY } else { member.name };
         let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)));
         let next = (!p.prefix.is_empty()).then(|| {
             let names = members(p, &member.schema, "", false)
@@ -386,7 +372,7 @@ impl Values<'_> {
                 .chain((kind == ValueKind::Array).then(|| p.empty()));
             p.sequence([between(&container.each), p.choice(names)])
         });
-        let values = Values { within: Some(end).filter(|_| depth < SCHEMA_LEVELS), next, ..*self };
+        let values = Values { within: Some(end).filter(|_| !is_any), next, ..*self };
         let (known, any) = match kind {
             ValueKind::Array => {
                 let places = schema::places(&member.schema, false).into_iter();
@@ -403,31 +389,23 @@ impl Values<'_> {
                     .map(|inner| {
                         let (opens, value) = values.value(container, &inner, depth);
                         let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
-                        let name = [name, glue(p, &opens, Some(self.tool), inner.name)];
-                        let name = [between(&container.each)].into_iter().chain(name);
-                        let all = [p.atomic(p.sequence(name)), p.markup_ends(), value];
+                        let opens = glue(p, &opens, Some(self.tool), inner.name);
+                        let name = p.sequence([between(&container.each), name, opens]);
+                        let all = [p.atomic(name), p.markup_ends(), value];
                         let all = inner.perhaps(p, inner.left_out, Notation::PerhapsLeftOut, p.sequence(all));
                         (all, inner.required)
                     })
                     .collect();
                 let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
                 let (opens, value) = values.value(container, &any, depth);
-                let ends = text::heads(&opens);
-                let ends = p.spelled(ends);
-                let signs: Option<Vec<char>> = p
-                    .spelled(text::heads(&container.close))
-                    .into_iter()
-                    .chain(ends.iter().cloned())
-                    .map(|sign| sign.parse().ok())
-                    .collect();
-                let name = match signs {
+                let ends = p.spelled(text::heads(&opens));
+                let closes = p.spelled(text::heads(&container.close));
+                let signs = closes.iter().chain(&ends).map(|sign| sign.parse().ok().map(|sign| (sign, sign)));
+                let name = match signs.collect::<Option<Vec<(char, char)>>>() {
                     _ if ends.is_empty() => p.other_name(),
-                    None => p.until_marker(ends.iter().cloned()),
+                    None => p.until_marker(&ends),
                     // In a grammar, too, no name begins like the end of the object.
-                    Some(signs) => {
-                        let signs: Vec<(char, char)> = signs.iter().map(|&sign| (sign, sign)).collect();
-                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(ends.iter().cloned())]))
-                    }
+                    Some(signs) => p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)])),
                 };
                 // The end of the object may look like a name.
                 let closes = [p.not(end), text::no_closer(p, &container.each, &container.close.and(&slot.close))];
@@ -441,13 +419,13 @@ impl Values<'_> {
             }
         };
         let may_be_empty = !known.iter().any(|(_, required)| *required);
+        let shown = |all| if kind == ValueKind::Array { p.array(all) } else { p.object(all) };
         let separated = !container.next.is_blank();
         if !separated && container.close.is_blank() && !container.each.is_blank() {
             let spaced = |item| p.sequence([p.blank(), item]);
             let items = p.in_any_order(known, Some(spaced(any)), spaced);
             let ends = p.or(end, CONTAINER_CLOSE, |way| way(self));
-            let all = p.sequence([between(&container.open), items, p.space(), p.and(ends)]);
-            return if kind == ValueKind::Array { p.array(all) } else { p.object(all) };
+            return shown(p.sequence([between(&container.open), items, p.space(), p.and(ends)]));
         }
         let next = between(&container.next);
         let next = if separated { p.separator(next) } else { next };
@@ -458,7 +436,7 @@ impl Values<'_> {
         // Without an end, the object is empty only if nothing else matches.
         let ways = if container.close.is_blank() { [filled, empty] } else { [empty, filled] };
         let all = p.sequence([p.blank(), p.choice(ways)]);
-        p.sequence([between(&container.open), if kind == ValueKind::Array { p.array(all) } else { p.object(all) }])
+        p.sequence([between(&container.open), shown(all)])
     }
 
     fn value(&self, container: &Container, member: &Member, depth: usize) -> (Glue, ExprId) {
