@@ -289,7 +289,8 @@ impl FormatBuilder {
         let other: Vec<String> = all.iter().flat_map(|marker| self.variants(marker)).collect();
         all.extend(other);
         let mut known = HashSet::new();
-        all.retain(|marker| known.insert(marker.clone()));
+        let mut is_new = all.iter().map(|marker| known.insert(marker.as_str())).collect::<Vec<_>>().into_iter();
+        all.retain(|_| is_new.next() == Some(true));
         all
     }
 
