@@ -71,7 +71,14 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
             }
         }
     }
-    found.array.iter_mut().chain(&mut found.object).for_each(Container::split_each);
+    // Glue that occurs both between two items and in front of the first is in front of each: an empty array does not have it.
+    for container in found.array.iter_mut().chain(&mut found.object) {
+        let open = container.open.strip_suffix(&container.next).filter(|open| !open.is_blank());
+        if let Some(open) = open.filter(|_| !container.next.is_blank()) {
+            container.each = std::mem::take(&mut container.next);
+            container.open = open;
+        }
+    }
     (!slots.is_empty()).then_some((found, slots))
 }
 
@@ -93,15 +100,6 @@ impl Container {
         let slot = nested(open.strip_suffix(&own.0)?, close.strip_prefix(&own.1)?);
         (self.open, self.close) = own;
         Some(slot)
-    }
-
-    /// Moves glue that occurs both between two items and in front of the first to `each`: an empty array does not have it.
-    fn split_each(&mut self) {
-        let open = self.open.strip_suffix(&self.next).filter(|open| !open.is_blank());
-        if let Some(open) = open.filter(|_| !self.next.is_blank()) {
-            self.each = std::mem::take(&mut self.next);
-            self.open = open;
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::format::prompt::{Prompt, PromptInput, calls_of, plain, render, render_changed};
 use chatparse_base::{Result, number};
@@ -47,18 +47,16 @@ fn order_results(messages: &mut [Value]) {
             at += 1;
             continue;
         }
-        let len =
-            messages[at..].iter().take_while(|message| message["role"] == "tool" || message["role"] == "user").count();
-        let run = &mut messages[at..at + len];
-        let places: Vec<usize> = (0..len).filter(|&index| run[index]["role"] == "tool").collect();
-        let mut results: Vec<Value> = places.iter().map(|&index| run[index].clone()).collect();
+        let run = messages[at..].iter_mut();
+        let run = run.take_while(|message| message["role"] == "tool" || message["role"] == "user");
+        let run: Vec<&mut Value> = run.collect();
+        at += run.len().max(1);
+        let places: Vec<&mut Value> = run.into_iter().filter(|message| message["role"] == "tool").collect();
+        let mut results: Vec<Value> = places.iter().map(|result| Value::clone(result)).collect();
         chatparse_base::sort::by_key(&mut results, |result| {
             result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0)
         });
-        for (index, result) in places.into_iter().zip(results) {
-            run[index] = result;
-        }
-        at += len.max(1);
+        places.into_iter().zip(results).for_each(|(place, result)| *place = result);
     }
 }
 
@@ -98,24 +96,22 @@ fn fold_results(messages: &[Value], joins: bool) -> Vec<Value> {
         };
         let (results, after) = rest.split_at(rest.iter().take_while(|message| message["role"] == "tool").count());
         rest = after;
-        let mut turn = Map::new();
-        turn.insert("role".to_owned(), json!("assistant"));
-        turn.insert("tool_calls".to_owned(), json!(calls));
+        let mut turn = json!({"role": "assistant", "tool_calls": calls});
         if !results.is_empty() {
             let responses = results.iter().enumerate().map(|(index, result)| response(result, calls.get(index), joins));
-            turn.insert("tool_responses".to_owned(), responses.collect());
+            turn["tool_responses"] = responses.collect();
         }
         // A turn has one content: the one behind the results or, without it, the one beside the calls.
         if let Some((content, after)) = closing_content(rest) {
-            turn.insert("content".to_owned(), content.clone());
+            turn["content"] = content.clone();
             rest = after;
         } else if let Some(content) = message.get("content").filter(|content| has_text(content)) {
-            turn.insert("content".to_owned(), content.clone());
+            turn["content"] = content.clone();
         }
         if let Some(reasoning @ Value::String(_)) = message.get("reasoning_content") {
-            turn.insert("reasoning_content".to_owned(), reasoning.clone());
+            turn["reasoning_content"] = reasoning.clone();
         }
-        folded.push(Value::Object(turn));
+        folded.push(turn);
     }
     folded
 }
@@ -142,15 +138,13 @@ fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
         .filter(|name| !name.is_empty())
         .or_else(|| result["tool_call_id"].as_str())
         .unwrap_or_default();
-    let response = match &result["content"] {
-        content
-            if content.is_string()
-                || content.as_array().is_some_and(|parts| joins && parts.iter().all(|part| part["type"] == "text")) =>
-        {
-            let text = text(content);
-            number::read(&text).unwrap_or_else(|_| json!(text))
-        }
-        content => content.clone(),
+    let content = &result["content"];
+    let texts = content.as_array().is_some_and(|parts| joins && parts.iter().all(|part| part["type"] == "text"));
+    let response = if texts || content.is_string() {
+        let text = text(content);
+        number::read(&text).unwrap_or_else(|_| json!(text))
+    } else {
+        content.clone()
     };
     json!({"name": name, "response": response})
 }
