@@ -7,127 +7,104 @@ use chatparse_base::number;
 
 /// The value at the start of `text`, and its length in bytes.
 pub fn read(text: &str) -> Option<(Value, usize)> {
-    let mut reader = LiteralReader { text, at: 0 };
-    let value = reader.value(0)?;
-    Some((value, reader.at))
+    let mut rest = text;
+    let value = value(&mut rest, 0)?;
+    Some((value, text.len() - rest.len()))
 }
 
-struct LiteralReader<'t> {
-    text: &'t str,
-    at: usize,
+/// Whether the rest begins with this text, which is then behind.
+fn skip(rest: &mut &str, text: &str) -> bool {
+    let behind = rest.strip_prefix(text);
+    *rest = behind.unwrap_or(rest);
+    behind.is_some()
 }
 
-impl LiteralReader<'_> {
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
+/// The same with white space around the text.
+fn skip_spaced(rest: &mut &str, text: &str) -> bool {
+    *rest = rest.trim_start();
+    let skipped = skip(rest, text);
+    *rest = if skipped { rest.trim_start() } else { rest };
+    skipped
+}
 
-    fn skip(&mut self, text: &str) -> bool {
-        let skipped = self.rest().starts_with(text);
-        self.at += if skipped { text.len() } else { 0 };
-        skipped
+fn value(rest: &mut &str, depth: usize) -> Option<Value> {
+    const WORDS: [(&str, Value); 6] = [
+        ("true", Value::Bool(true)),
+        ("false", Value::Bool(false)),
+        ("null", Value::Null),
+        ("True", Value::Bool(true)),
+        ("False", Value::Bool(false)),
+        ("None", Value::Null),
+    ];
+    if depth > JSON_DEPTH {
+        return None;
     }
-
-    fn space(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start().len();
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Value> {
-        const WORDS: [(&str, Value); 6] = [
-            ("true", Value::Bool(true)),
-            ("false", Value::Bool(false)),
-            ("null", Value::Null),
-            ("True", Value::Bool(true)),
-            ("False", Value::Bool(false)),
-            ("None", Value::Null),
-        ];
-        if depth > JSON_DEPTH {
-            return None;
+    match rest.chars().next()? {
+        '{' => {
+            let mut members = Map::new();
+            items(rest, "}", |rest| {
+                let name = string(rest)?;
+                skip_spaced(rest, ":").then_some(())?;
+                members.insert(name, value(rest, depth + 1)?);
+                Some(())
+            })?;
+            Some(members.into())
         }
-        match self.rest().chars().next()? {
-            '{' => self.object(depth),
-            '[' => self.array(depth),
-            '"' | '\'' => self.string().map(Value::String),
-            '-' | '0'..='9' => self.number(),
-            _ => WORDS.into_iter().find(|(word, _)| self.skip(word)).map(|(_, value)| value),
+        '[' => {
+            let mut values = Vec::new();
+            items(rest, "]", |rest| {
+                values.push(value(rest, depth + 1)?);
+                Some(())
+            })?;
+            Some(values.into())
         }
+        '"' | '\'' => string(rest).map(Value::String),
+        '-' | '0'..='9' => {
+            let digits = rest.split(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9')).next()?;
+            *rest = &rest[digits.len()..];
+            number::read(digits).ok()
+        }
+        _ => WORDS.into_iter().find(|(word, _)| skip(rest, word)).map(|(_, value)| value),
     }
+}
 
-    /// Reads items up to the closing bracket; the position is at the opening one.
-    fn items(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        self.at += 1;
-        self.space();
-        if self.skip(close) {
-            return Some(());
+/// Reads items from the opening bracket to the closing one.
+fn items(rest: &mut &str, close: &str, mut item: impl FnMut(&mut &str) -> Option<()>) -> Option<()> {
+    *rest = rest[1..].trim_start();
+    if skip(rest, close) {
+        return Some(());
+    }
+    loop {
+        item(rest)?;
+        if skip_spaced(rest, ",") {
+            continue;
         }
-        loop {
-            item(self)?;
-            self.space();
-            if self.skip(close) {
-                return Some(());
+        return skip(rest, close).then_some(());
+    }
+}
+
+fn string(rest: &mut &str) -> Option<String> {
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let mut chars = rest.char_indices().skip(1);
+    // JSON's reader decodes the escapes.
+    let mut json = String::from('"');
+    loop {
+        match chars.next()? {
+            (_, '\\') => match chars.next()?.1 {
+                '\'' => json.push('\''),
+                escaped => json.extend(['\\', escaped]),
+            },
+            (at, c) if c == quote => {
+                *rest = &rest[at + 1..];
+                json.push('"');
+                return serde_json::from_str(&json).ok();
             }
-            self.skip(",").then_some(())?;
-            self.space();
+            (_, '"') => json.push_str("\\\""),
+            // Templates escape quotes and not line breaks.
+            (_, '\n') => json.push_str("\\n"),
+            (_, '\0'..' ') => return None,
+            (_, c) => json.push(c),
         }
-    }
-
-    fn object(&mut self, depth: usize) -> Option<Value> {
-        let mut members = Map::new();
-        self.items("}", |reader| {
-            let name = reader.string()?;
-            reader.space();
-            reader.skip(":").then_some(())?;
-            reader.space();
-            let value = reader.value(depth + 1)?;
-            members.insert(name, value);
-            Some(())
-        })?;
-        Some(Value::Object(members))
-    }
-
-    fn array(&mut self, depth: usize) -> Option<Value> {
-        let mut values = Vec::new();
-        self.items("]", |reader| {
-            values.push(reader.value(depth + 1)?);
-            Some(())
-        })?;
-        Some(Value::Array(values))
-    }
-
-    fn number(&mut self) -> Option<Value> {
-        let end = self.rest().find(|c| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'));
-        let digits = &self.rest()[..end.unwrap_or(self.rest().len())];
-        let number = number::read(digits).ok()?;
-        self.at += digits.len();
-        Some(number)
-    }
-
-    fn string(&mut self) -> Option<String> {
-        let quote = self.rest().chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        let mut chars = self.rest().char_indices().skip(1);
-        // JSON's reader decodes the escapes.
-        let mut json = String::from('"');
-        let mut end = None;
-        while let Some((at, c)) = chars.next() {
-            match c {
-                '\\' => match chars.next()?.1 {
-                    '\'' => json.push('\''),
-                    escaped => json.extend(['\\', escaped]),
-                },
-                _ if c == quote => {
-                    end = Some(at + 1);
-                    break;
-                }
-                '"' => json.push_str("\\\""),
-                // Templates escape quotes and not line breaks.
-                '\n' => json.push_str("\\n"),
-                '\0'..' ' => return None,
-                _ => json.push(c),
-            }
-        }
-        json.push('"');
-        self.at += end?;
-        serde_json::from_str(&json).ok()
     }
 }
 
