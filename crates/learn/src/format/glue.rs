@@ -48,7 +48,7 @@ fn with_texts(
             let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
             let word = || coverage::any_word(p);
             let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
-            p.tolerated(p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
+            p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
         }
         GluePiece::Text(text) => text_of(p, text),
         GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),

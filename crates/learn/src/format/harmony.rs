@@ -285,7 +285,7 @@ impl Harmony<'_> {
     fn ended(&self, message: ExprId, ends: &[&str]) -> ExprId {
         let p = self.p;
         let end = p.any_of(ends.iter().copied());
-        p.spaced([message, p.tolerated(p.optional(end)), p.end()])
+        p.spaced([message, p.only_read(true, p.optional(end)), p.end()])
     }
 
     /// A call of a tool that is not in the request, e.g. one from the model's training: text.
@@ -322,7 +322,7 @@ impl Harmony<'_> {
         let again = again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
-        p.tolerated(p.optional(p.sequence([end(), more, answer])))
+        p.only_read(true, p.optional(p.sequence([end(), more, answer])))
     }
 
     /// One call.

@@ -173,7 +173,7 @@ impl<'a> Writer<'a> {
             let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), behind]);
             steps.push(match (response, begins_turn) {
                 // No text that the schema does not ask for is in front of a call.
-                (Some(response), _) => p.choice([at_once, marked, response, p.tolerated(all)]),
+                (Some(response), _) => p.choice([at_once, marked, response, p.only_read(true, all)]),
                 (None, true) => {
                     let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
                     let opens = p.choice(glues.map(|open| p.glue(open)));
@@ -347,9 +347,9 @@ impl<'a> Writer<'a> {
         if p.is_defined(calls::UNLISTED) && shown && !self.tolerances.allowed_calls {
             let front = p.sequence([p.reference(calls::UNLISTED), p.choice(between.clone())]);
             let front = p.sequence([p.some(front), p.and(self.named_call())]);
-            rest.insert(0, p.tolerated(p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
+            rest.insert(0, p.only_read(true, p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
             let more: Vec<ExprId> = following(calls::UNLISTED);
-            next.extend(more.into_iter().map(|call| p.tolerated(call)));
+            next.extend(more.into_iter().map(|call| p.only_read(true, call)));
         }
         next.extend(p.ways(NEXT_CALL, |way| way(self)));
         // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
@@ -518,7 +518,7 @@ impl<'a> Writer<'a> {
         };
         let (before, last) = self.turn.end.before_last_marker();
         let token = optional(&last, p.empty());
-        if before.is_blank() { p.tolerated(token) } else { optional(&before, token) }
+        if before.is_blank() { p.only_read(true, token) } else { optional(&before, token) }
     }
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.

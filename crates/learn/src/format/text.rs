@@ -80,7 +80,7 @@ impl Writer<'_> {
         if self.callable {
             at_once.extend(calls::unannounced_heads(self.turn));
         }
-        let at_once = (!at_once.is_empty()).then(|| p.tolerated(p.and(p.any_of(&at_once))));
+        let at_once = (!at_once.is_empty()).then(|| p.only_read(true, p.and(p.any_of(&at_once))));
         let marks = self.marks_of_calls();
         let blank = p.ways(CONTENT, |way| way(p, marks));
         let freely = self.spec.options.compat == Compat::Off;
@@ -94,7 +94,7 @@ impl Writer<'_> {
                 let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
                 let texts = [&stops, &*opens, &sections, &headers, &words].concat();
                 let stop = p.choice([p.any_of(stops.iter().cloned()), cut, unmarked, header]);
-                p.tolerated(wrappers::text_before_calls(p, &texts, stop, calls))
+                p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
             });
             let text = p.content(p.until_marker(stops.iter().cloned()));
             p.choice([at_once, Some(p.choice(blank.iter().copied())), near, Some(text)])
@@ -102,7 +102,7 @@ impl Writer<'_> {
         if self.bare_open().is_none() {
             return plain();
         }
-        let alone = p.tolerated(p.and(self.announced_call()));
+        let alone = p.only_read(true, p.and(self.announced_call()));
         // A token that nobody writes is none.
         let marked = brackets::begins_token(self.call_open.head().trim_start()) || freely && !p.prefix.is_empty();
         if !self.tolerances.bare_calls && !marked {
@@ -128,7 +128,7 @@ impl Writer<'_> {
             let more = p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]));
             p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
         };
-        let text = p.tolerated(text);
+        let text = p.only_read(true, text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
         let written = if self.spec.is_faithful() { marks } else { stops };
         p.choice([alone, text, p.content(p.until_marker(written))])
@@ -300,7 +300,7 @@ impl Writer<'_> {
                     alone.extend(self.other_orders());
                 }
                 let text = wrappers::text_before(p, stops, &ends, self.spec.extract_reasoning());
-                let alone = alone.into_iter().map(|opened| p.tolerated(p.and(p.after_space(opened))));
+                let alone = alone.into_iter().map(|opened| p.only_read(true, p.and(p.after_space(opened))));
                 p.choice(alone.chain([text]))
             }
         };
@@ -331,7 +331,7 @@ impl Writer<'_> {
         let mut spaces: Vec<&str> = blank.into_iter().map(Glue::head).collect();
         spaces.dedup();
         if spaces.is_empty() {
-            ways.extend([p.tolerated(text), p.empty()])
+            ways.extend([p.only_read(true, text), p.empty()])
         } else {
             ways.push(p.sequence([any_space(p, &spaces), text]))
         }

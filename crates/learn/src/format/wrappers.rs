@@ -87,7 +87,7 @@ pub fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_tho
     let plain = p.content(p.until_marker(stops.iter().copied()));
     let marks = stops.iter().copied().chain(STARTS);
     let text = text_up_to(p, marks, p.any_of(stops.iter().copied()), held, has_thoughts.then_some(plain));
-    p.choice([p.tolerated(text), plain])
+    p.choice([p.only_read(true, text), plain])
 }
 
 /// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`.

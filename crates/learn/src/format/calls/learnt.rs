@@ -517,13 +517,16 @@ impl Call<'_> {
         let extra = each.then(|| self.extra_ends(Some(members)));
         let marked = |argument| if each { p.sequence([Some(p.blank()), Some(argument), extra]) } else { argument };
         let any = (!repeats && (no.is_some() || self.is_any())).then(|| {
-            p.tolerated(p.parsed(|| {
-                let closes = no.map_or_else(
-                    || p.empty(),
-                    |close| p.sequence([p.not(self.glue(close)), text::no_closer(p, &members.next, close)]),
-                );
-                p.sequence([closes, marked(writer.unlisted(self.shared.arguments.get(form.clone(), any)))])
-            }))
+            p.only_read(
+                true,
+                p.parsed(|| {
+                    let closes = no.map_or_else(
+                        || p.empty(),
+                        |close| p.sequence([p.not(self.glue(close)), text::no_closer(p, &members.next, close)]),
+                    );
+                    p.sequence([closes, marked(writer.unlisted(self.shared.arguments.get(form.clone(), any)))])
+                }),
+            )
         });
         if each {
             let one_by_one = p.sequence([extra, Some(p.in_any_order(known, any, marked))]);
