@@ -347,7 +347,7 @@ impl Field {
             if !close_text.is_empty() && !before.is_empty() {
                 close_text.push('\n');
             }
-            let [open, close] = [open_text, close_text].map(|text| Glue::from(text));
+            let [open, close] = [open_text, close_text].map(Glue::from);
             let slot = Slot { open, close, encoding, ..Slot::default() };
             if !slots.contains(&slot) {
                 slots.push(slot);
