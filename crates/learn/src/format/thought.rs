@@ -6,7 +6,7 @@ use crate::analysis::turn::{Glue, Reasoning, SlotKind, TurnFormat};
 use chatparse_base::brackets;
 
 impl Reasoning {
-    /// The reasoning of a turn that begins with this opening, which may begin or end it; empty if it opens it is `open`.
+    /// The reasoning of a turn after this opening, which may begin or end it. Where it begins it, `open` is empty.
     pub fn in_request(turn: &TurnFormat, layout: &Layout, opening: &str) -> Option<Reasoning> {
         let mut thought = match (&turn.reasoning, &layout.reasoning) {
             (Some(known), _) => known.clone(),
