@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::ids::Ids;
 use super::items::{Items, Step};
-use super::logprobs::Logprobs;
 use super::wire::{AnswerOptions, Event, Finish, Reason};
 use super::{Api, called, chat, failure, messages, responses};
 use chatparse_base::{Error, Result};
@@ -41,12 +40,10 @@ use chatparse_stream::Ended;
 #[derive(Clone, Debug)]
 pub struct Answer {
     api: Api,
-    options: AnswerOptions,
     items: Items,
     chat: chat::Writer,
     responses: responses::Writer,
     messages: messages::Prefix,
-    logprobs: Logprobs,
     stage: Stage,
 }
 
@@ -68,10 +65,10 @@ impl Answer {
         }
         let prefill = if api == Api::Messages { messages::prefill(&options.request) } else { String::new() };
         let special = called::Special::of(api, &options.request);
-        let items = Items::new(&options, special, prefill);
         let chat = if api == Api::ChatCompletions { chat::Writer::new(&options) } else { chat::Writer::default() };
-        let (responses, messages, logprobs) = Default::default();
-        Answer { api, options, items, chat, responses, messages, logprobs, stage: Stage::New }
+        let items = Items::new(options, special, prefill);
+        let (responses, messages) = Default::default();
+        Answer { api, items, chat, responses, messages, stage: Stage::New }
     }
 
     /// The API of the answer.
@@ -88,9 +85,9 @@ impl Answer {
         self.at(Stage::New)?;
         self.stage = Stage::Begun;
         Ok(match self.api {
-            Api::ChatCompletions => self.chat.begin(&self.options),
-            Api::Responses => self.responses.begin(&self.options),
-            Api::Messages => messages::begin(&self.options, input_tokens),
+            Api::ChatCompletions => self.chat.begin(&self.items),
+            Api::Responses => self.responses.begin(&self.items),
+            Api::Messages => messages::begin(&self.items, input_tokens),
         })
     }
 
@@ -98,7 +95,7 @@ impl Answer {
     /// token's. `entry`: the object that the API has in `logprobs.content`. Those of the content's tokens are in the events and,
     /// after these, in the body of chat completions and Responses.
     pub fn token(&mut self, span: Range<usize>, entry: Value) {
-        self.logprobs.feed(span, entry);
+        self.items.logprobs.feed(span, entry);
     }
 
     /// The client's stop text that has ended the content. The model need not write on: what follows is not in the answer, and the
@@ -114,7 +111,7 @@ impl Answer {
     /// that do not continue the previous ones. The answer must not be used after that.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
-        let steps = self.items.deltas(deltas.inspect(|delta| self.logprobs.read(delta)))?;
+        let steps = self.items.deltas(deltas)?;
         Ok(self.steps(&steps))
     }
 
@@ -129,11 +126,10 @@ impl Answer {
         let finish = &real(&self.items, ended, finish);
         let steps = self.items.finish(finish.is_cut());
         let mut events = self.steps(&steps);
-        let (options, items, message) = (&self.options, &self.items, &ended.message);
         events.extend(match self.api {
-            Api::ChatCompletions => self.chat.finish(options, items, finish),
-            Api::Responses => self.responses.finish(options, items, message, &self.logprobs, finish),
-            Api::Messages => messages::finish(items, finish),
+            Api::ChatCompletions => self.chat.finish(&self.items, finish),
+            Api::Responses => self.responses.finish(&self.items, &ended.message, finish),
+            Api::Messages => messages::finish(&self.items, finish),
         });
         Ok(events)
     }
@@ -149,7 +145,7 @@ impl Answer {
         let body = self.api.error_body(http_status, message);
         Ok(match self.api {
             Api::ChatCompletions => vec![Event::new("", &body), chat::done()],
-            Api::Responses => self.responses.fail(&self.options, failure::kinds(http_status).0, message),
+            Api::Responses => self.responses.fail(&self.items, failure::kinds(http_status).0, message),
             Api::Messages => vec![Event::new("error", &body)],
         })
     }
@@ -171,16 +167,16 @@ impl Answer {
         }
         let finish = &real(items, ended, finish);
         match self.api {
-            Api::ChatCompletions => chat::body(&self.options, items, &ended.message, &self.logprobs, finish),
-            Api::Responses => responses::body(&self.options, items, &ended.message, &self.logprobs, finish),
-            Api::Messages => messages::body(&self.options, items, &ended.message, finish),
+            Api::ChatCompletions => chat::body(items, &ended.message, finish),
+            Api::Responses => responses::body(items, &ended.message, finish),
+            Api::Messages => messages::body(items, &ended.message, finish),
         }
     }
 
     fn steps(&mut self, steps: &[Step]) -> Vec<Event> {
         match self.api {
-            Api::ChatCompletions => self.chat.steps(&self.options, &self.items, steps, &mut self.logprobs),
-            Api::Responses => self.responses.steps(&self.options, &self.items, steps, &mut self.logprobs),
+            Api::ChatCompletions => self.chat.steps(&mut self.items, steps),
+            Api::Responses => self.responses.steps(&mut self.items, steps),
             Api::Messages => messages::steps(&mut self.messages, &self.items, steps),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Api;
-use chatparse_base::number;
+use super::messages::object;
 use chatparse_message::ClientTool;
 use chatparse_message::fields::Fields;
 
@@ -19,6 +19,15 @@ pub(super) struct Called {
     pub custom: bool,
     /// The item of Responses, and its field for the arguments, if it is a tool that the API knows.
     pub client: Option<(&'static str, &'static str)>,
+}
+
+impl Called {
+    /// Names the namespace in a call, if there is one.
+    pub fn set_namespace(&self, call: &mut Value) {
+        if !self.namespace.is_empty() {
+            call["namespace"] = self.namespace.as_str().into();
+        }
+    }
 }
 
 /// The tools of a request whose calls are not those of a function by its name.
@@ -86,19 +95,10 @@ impl Special {
 /// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments of another shape are the
 /// text themselves.
 pub(super) fn input(arguments: &str) -> String {
-    let read = |text: &str| Some(number::read::<Value>(text).ok()?.get("input")?.as_str()?.to_owned());
-    read(arguments).or_else(|| unfinished(arguments, read)).unwrap_or_else(|| arguments.to_owned())
-}
-
-/// The longest escape is a pair of surrogates: this many bytes may have to be removed before the string can be closed.
-const ESCAPE: usize = 12;
-
-fn unfinished(arguments: &str, read: impl Fn(&str) -> Option<String>) -> Option<String> {
     if "{\"input\":".starts_with(&arguments.replace(char::is_whitespace, "")) {
-        return Some(String::new());
+        return String::new();
     }
-    let ends = (arguments.len().saturating_sub(ESCAPE)..=arguments.len()).rev();
-    ends.filter_map(|end| arguments.get(..end)).find_map(|text| read(&format!("{text}\"}}")))
+    object(arguments).get("input").and_then(Value::as_str).unwrap_or(arguments).to_owned()
 }
 
 #[cfg(test)]

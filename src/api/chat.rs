@@ -3,11 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::called;
-use super::items::{Items, Part, Step};
-use super::logprobs::Logprobs;
+use super::items::{CallHead, Items, Part, Step};
 use super::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
-use chatparse_stream::{Delta, DeltaKind, chunk_delta};
 
 /// The data of the last event of every stream.
 const DONE: &str = "[DONE]";
@@ -20,36 +18,36 @@ pub(super) struct Writer {
 
 impl Writer {
     pub fn new(options: &AnswerOptions) -> Writer {
-        let mut head = Value::Object(head(options, "chat.completion.chunk")).to_string();
+        let mut head = head(options, "chat.completion.chunk").to_string();
         // The rest of the object follows.
         head.pop();
         Writer { head }
     }
 
-    pub fn begin(&self, options: &AnswerOptions) -> Vec<Event> {
-        vec![self.chunk(options, &json!({"role": "assistant", "content": null}), &Value::Null, "null")]
+    pub fn begin(&self, items: &Items) -> Vec<Event> {
+        vec![self.chunk(items, &json!({"role": "assistant", "content": null}), &Value::Null, "null")]
     }
 
     /// Converts all steps to one chunk, unless they are empty. `logprobs`: of tokens of the content.
-    pub fn steps(&self, options: &AnswerOptions, items: &Items, steps: &[Step], logprobs: &mut Logprobs) -> Vec<Event> {
+    pub fn steps(&self, items: &mut Items, steps: &[Step]) -> Vec<Event> {
         let delta = delta(items, steps);
-        if delta.as_object().is_some_and(Map::is_empty) {
+        if delta.is_empty() {
             return Vec::new();
         }
-        let sent = if delta.get("content").is_some() { logprobs.send(0) } else { Vec::new() };
-        vec![self.chunk(options, &delta, &logprobs_json(&sent), "null")]
+        let sent = if delta.contains_key("content") { items.logprobs.send(0) } else { Vec::new() };
+        vec![self.chunk(items, &delta.into(), &logprobs_json(&sent), "null")]
     }
 
-    pub fn finish(&self, options: &AnswerOptions, items: &Items, finish: &Finish) -> Vec<Event> {
-        let reason = format!("\"{}\"", finish_reason(items, finish));
+    pub fn finish(&self, items: &Items, finish: &Finish) -> Vec<Event> {
+        let mut reason = format!("\"{}\"", finish_reason(items, finish));
         let incomplete = items.incomplete_calls();
-        let reason = match incomplete.is_empty() {
-            true => reason,
-            false => format!("{reason},\"incomplete_calls\":{}", json!(incomplete)),
-        };
-        let mut events = vec![self.chunk(options, &json!({}), &Value::Null, &reason)];
+        if !incomplete.is_empty() {
+            reason += &format!(",\"incomplete_calls\":{}", json!(incomplete));
+        }
+        let mut events = vec![self.chunk(items, &json!({}), &Value::Null, &reason)];
         // Clients that did not request it may not accept a chunk without choices.
-        let includes_usage = options.request.is_null() || options.request["stream_options"]["include_usage"] == true;
+        let request = &items.options.request;
+        let includes_usage = request.is_null() || request["stream_options"]["include_usage"] == true;
         if let Some(tokens) = finish.usage.as_ref().filter(|_| includes_usage) {
             let data = format!("{},\"choices\":[],\"usage\":{}}}", self.head, usage(tokens));
             events.push(Event { name: "", data });
@@ -59,84 +57,72 @@ impl Writer {
     }
 
     /// `reason` is JSON, which fields of the choice may follow.
-    fn chunk(&self, options: &AnswerOptions, delta: &Value, logprobs: &Value, reason: &str) -> Event {
-        let (head, index) = (&self.head, options.choice);
+    fn chunk(&self, items: &Items, delta: &Value, logprobs: &Value, reason: &str) -> Event {
+        let (head, index) = (&self.head, items.options.choice);
         let choice = format!("\"index\":{index},\"delta\":{delta},\"logprobs\":{logprobs},\"finish_reason\":{reason}");
         Event { name: "", data: format!("{head},\"choices\":[{{{choice}}}]}}") }
     }
 }
 
-/// The `delta` of a chunk for these steps.
-fn delta(items: &Items, steps: &[Step]) -> Value {
-    let delta = |kind, call, text| Delta { kind, call, text, span: 0..0 };
-    let deltas = steps.iter().flat_map(|step| match step {
-        Step::Begin(item) => match items.items[*item].part {
-            Part::Call(call) => {
-                let head = &items.calls[call];
-                // Some clients append to the arguments without checking that they exist.
-                let begin = delta(DeltaKind::ToolArguments, call, "");
-                vec![delta(DeltaKind::ToolName, call, &head.tool.name), delta(DeltaKind::ToolId, call, &head.id), begin]
+/// The `delta` of a chunk for these steps, which are in the order of their calls.
+fn delta(items: &Items, steps: &[Step]) -> Map<String, Value> {
+    let (mut delta, mut calls) = (Map::new(), Vec::<Value>::new());
+    for step in steps {
+        match *step {
+            Step::Begin(item) => {
+                if let Part::Call(call) = items.items[item].part {
+                    let head = &items.calls[call];
+                    // Some clients append to the arguments without checking that they exist.
+                    let (kind, called) = called_as(head, String::new());
+                    calls.push(json!({"index": call, "id": head.id, "type": kind, kind: called}));
+                }
             }
-            _ => Vec::new(),
-        },
-        Step::Text(item, text) => vec![match items.items[*item].part {
-            Part::Reasoning => delta(DeltaKind::Reasoning, 0, text),
-            Part::Content => delta(DeltaKind::Content, 0, text),
-            Part::Call(call) => delta(DeltaKind::ToolArguments, call, text),
-        }],
-        Step::End(_) => Vec::new(),
-    });
-    let mut delta = chunk_delta(deltas);
-    for call in delta.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
-        let index = call["index"].as_u64().and_then(|index| usize::try_from(index).ok());
-        let Some(head) = index.and_then(|index| items.calls.get(index)) else { continue };
-        if call["function"]["name"].is_string() {
-            set_namespace(&mut call["function"], &head.tool.namespace);
+            Step::Text(item, ref text) => {
+                let said = match items.items[item].part {
+                    Part::Reasoning => delta.entry("reasoning_content").or_insert_with(|| "".into()),
+                    Part::Content => delta.entry("content").or_insert_with(|| "".into()),
+                    Part::Call(call) => {
+                        if calls.last().is_none_or(|last| last["index"] != call) {
+                            calls.push(json!({"index": call}));
+                        }
+                        let (kind, field) = names(&items.calls[call]);
+                        let last = calls.len() - 1;
+                        &mut calls[last][kind][field]
+                    }
+                };
+                *said = [said.as_str().unwrap_or_default(), text].concat().into();
+            }
+            Step::End(_) => {}
         }
-        if head.tool.custom {
-            make_custom(call);
-        }
+    }
+    if !calls.is_empty() {
+        delta.insert("tool_calls".to_owned(), calls.into());
     }
     delta
 }
 
-fn set_namespace(function: &mut Value, namespace: &str) {
-    if !namespace.is_empty() {
-        function["namespace"] = namespace.into();
-    }
+/// The kind of a call, and its field for what the model has written.
+fn names(head: &CallHead) -> (&'static str, &'static str) {
+    if head.tool.custom { ("custom", "input") } else { ("function", "arguments") }
 }
 
-/// Converts the call in a chunk to one of a custom tool.
-fn make_custom(call: &mut Value) {
-    let Some(call) = call.as_object_mut() else { return };
-    if let Some(kind) = call.get_mut("type") {
-        *kind = "custom".into();
-    }
-    if let Some(Value::Object(mut function)) = call.remove("function") {
-        if let Some(text) = function.remove("arguments") {
-            function.insert("input".to_owned(), text);
-        }
-        call.insert("custom".to_owned(), function.into());
-    }
+/// The kind of a call, and the object of that name, with what the model has written.
+fn called_as(head: &CallHead, written: String) -> (&'static str, Value) {
+    let (kind, field) = names(head);
+    let mut called = json!({"name": head.tool.name, field: written});
+    head.tool.set_namespace(&mut called);
+    (kind, called)
 }
 
 pub(super) fn done() -> Event {
     Event { name: "", data: DONE.to_owned() }
 }
 
-pub(super) fn body(
-    options: &AnswerOptions,
-    items: &Items,
-    message: &Message,
-    logprobs: &Logprobs,
-    finish: &Finish,
-) -> Value {
+pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| {
-        let (kind, field) = if head.tool.custom { ("custom", "input") } else { ("function", "arguments") };
         let text = if head.tool.custom { called::input(&call.arguments) } else { call.arguments.clone() };
-        let mut function = json!({"name": head.tool.name, field: text});
-        set_namespace(&mut function, &head.tool.namespace);
-        json!({"id": head.id, "type": kind, kind: function})
+        let (kind, called) = called_as(head, text);
+        json!({"id": head.id, "type": kind, kind: called})
     });
     let calls: Vec<Value> = calls.collect();
     let (reasoning, content) = items.texts(message);
@@ -150,18 +136,16 @@ pub(super) fn body(
         said["tool_calls"] = calls.into();
     }
     let reason = finish_reason(items, finish);
-    let mut body = head(options, "chat.completion");
-    let logprobs = logprobs_json(&logprobs.of(0..1));
-    let mut choice = json!({"index": options.choice, "message": said, "logprobs": logprobs, "finish_reason": reason});
-    let incomplete = items.incomplete_calls();
-    if !incomplete.is_empty() {
-        choice["incomplete_calls"] = json!(incomplete);
-    }
-    body.insert("choices".to_owned(), json!([choice]));
+    let mut body = head(&items.options, "chat.completion");
+    let logprobs = logprobs_json(&items.logprobs.of(0..1));
+    let mut choice =
+        json!({"index": items.options.choice, "message": said, "logprobs": logprobs, "finish_reason": reason});
+    items.set_incomplete(&mut choice);
+    body["choices"] = json!([choice]);
     if let Some(tokens) = &finish.usage {
-        body.insert("usage".to_owned(), usage(tokens));
+        body["usage"] = usage(tokens);
     }
-    Value::Object(body)
+    body
 }
 
 fn logprobs_json(entries: &[Value]) -> Value {
@@ -176,13 +160,8 @@ fn finish_reason(items: &Items, finish: &Finish) -> &'static str {
     }
 }
 
-fn head(options: &AnswerOptions, object: &str) -> Map<String, Value> {
-    let mut head = Map::new();
-    head.insert("id".to_owned(), options.id.as_str().into());
-    head.insert("object".to_owned(), object.into());
-    head.insert("created".to_owned(), options.created.into());
-    head.insert("model".to_owned(), options.model.as_str().into());
-    head
+fn head(options: &AnswerOptions, object: &str) -> Value {
+    json!({"id": options.id, "object": object, "created": options.created, "model": options.model})
 }
 
 fn usage(usage: &Usage) -> Value {

@@ -6,9 +6,13 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::called::{self, Called, Special};
 use super::ids::Ids;
+use super::logprobs::Logprobs;
 use super::stops::Stops;
 use super::wire::AnswerOptions;
 use chatparse_base::{Error, Result};
@@ -72,8 +76,9 @@ struct Waiting {
 /// All items so far.
 #[derive(Clone, Debug)]
 pub(super) struct Items {
+    pub options: Arc<AnswerOptions>,
+    pub logprobs: Logprobs,
     ids: Ids,
-    call_id_prefix: String,
     pub items: Vec<Item>,
     pub calls: Vec<CallHead>,
     call_ids: HashSet<String>,
@@ -92,10 +97,10 @@ pub(super) struct Items {
 
 impl Items {
     /// No items. `prefill`: the beginning of the content that is not to be sent.
-    pub fn new(options: &AnswerOptions, special: Special, prefill: String) -> Items {
+    pub fn new(options: AnswerOptions, special: Special, prefill: String) -> Items {
         Items {
             ids: Ids::new(&options.id, options.seed, options.choice),
-            call_id_prefix: options.call_id_prefix.clone(),
+            logprobs: Logprobs::default(),
             items: Vec::new(),
             calls: Vec::new(),
             call_ids: HashSet::new(),
@@ -108,6 +113,7 @@ impl Items {
             prefill,
             skipped: 0,
             stops: Stops::of(&options.request),
+            options: Arc::new(options),
         }
     }
 
@@ -133,6 +139,7 @@ impl Items {
             if self.stops.found.is_some() {
                 break;
             }
+            self.logprobs.read(&delta);
             match delta.kind {
                 DeltaKind::Reasoning if delta.text.is_empty() => {}
                 DeltaKind::Reasoning => {
@@ -183,10 +190,7 @@ impl Items {
         let mut steps = Vec::new();
         self.flush(&mut steps);
         self.settle(&mut steps);
-        if let Some(open) = self.open {
-            let is_text = !matches!(self.items[open].part, Part::Call(_));
-            self.close(is_text && !cut, &mut steps);
-        }
+        self.interrupt(cut, &mut steps);
         steps
     }
 
@@ -225,11 +229,11 @@ impl Items {
         self.calls.iter().filter(|call| !self.items[call.item].whole).map(|call| &*call.id).collect()
     }
 
-    /// The item of Responses and its field for the arguments, if this is a call of a tool that the API knows.
-    pub fn client(&self, index: usize) -> Option<(&'static str, &'static str)> {
-        match self.items[index].part {
-            Part::Call(call) => self.calls[call].tool.client,
-            _ => None,
+    /// Names the calls without an end, if there are some.
+    pub fn set_incomplete(&self, of: &mut Value) {
+        let incomplete = self.incomplete_calls();
+        if !incomplete.is_empty() {
+            of["incomplete_calls"] = json!(incomplete);
         }
     }
 
@@ -312,7 +316,7 @@ impl Items {
         let (call, item) = (self.calls.len(), self.items.len());
         // Models may repeat an id, but clients match results by it.
         if id.is_empty() || self.call_ids.contains(&id) {
-            id = self.ids.id(&self.call_id_prefix, call);
+            id = self.ids.id(&self.options.call_id_prefix, call);
         }
         self.call_ids.insert(id.clone());
         let head = CallHead { tool: self.special.called(&name), id, item };
@@ -326,11 +330,15 @@ impl Items {
         }
     }
 
+    /// Ends the open item, which only a text may be then.
+    fn interrupt(&mut self, cut: bool, steps: &mut Vec<Step>) {
+        let is_text = |open: usize| !matches!(self.items[open].part, Part::Call(_));
+        let is_whole = !cut && self.open.is_some_and(is_text);
+        self.close(is_whole, steps);
+    }
+
     fn begin(&mut self, item: Item, steps: &mut Vec<Step>) {
-        if let Some(open) = self.open {
-            let is_text = !matches!(self.items[open].part, Part::Call(_));
-            self.close(is_text, steps);
-        }
+        self.interrupt(false, steps);
         self.open = Some(self.items.len());
         steps.push(Step::Begin(self.items.len()));
         self.items.push(item);

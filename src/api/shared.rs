@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use chatparse_base::Result;
-use chatparse_message::fields::Fields;
-use chatparse_message::{ClientTool, OPTIONS, Table, text_part};
+use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
+use chatparse_message::{ClientTool, OPTIONS, TOOL_REFERENCE, Table, text_part};
 
 /// Fields with the same meaning in chat completions, in addition to this library's options.
 const SAME: &[&str] = &[
@@ -22,14 +22,9 @@ const SAME: &[&str] = &[
     "service_tier",
 ];
 
-/// A chat-completions body with those fields of `body` that mean the same there; and the notes that its table has for it.
-pub(super) fn chat_body(body: &Fields, table: &Table) -> Result<(Map<String, Value>, Vec<String>)> {
-    let mut notes = Vec::new();
-    table.check_body(body, &[OPTIONS], &mut notes)?;
-    for (name, ..) in &table.0[0].fields {
-        table.check_at("request", name, body, &mut notes)?;
-    }
-    Ok(([SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect(), notes))
+/// The type of an object, which it must have.
+pub(super) fn kind_of<'a>(object: &Fields<'a>) -> Result<&'a str> {
+    object.required_text("type")
 }
 
 /// Whether the model may call a tool by itself, and now; if not, there is a note.
@@ -59,63 +54,181 @@ pub(super) fn name_of(tool: &Value) -> Option<&str> {
     }
 }
 
-/// Adds the tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
-pub(super) fn server_tools(list: &Fields, server: &str, found: &mut Vec<Value>) -> Result<()> {
-    let server = list.required_text(server)?;
-    for tool in &list.items("tools")? {
-        let mut function = taken(tool, &["name", "description"]);
-        tool.required_text("name")?;
-        function.insert("namespace".to_owned(), server.into());
-        function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
-        found.push(json!({"type": "function", "function": function}));
-    }
-    Ok(())
-}
-
-/// Adds parts to the last message, which is new to the model; or, where the model has spoken, a message of the user. Templates move
-/// those of the system, and forget thoughts before those of the user.
-pub(super) fn add_parts(messages: &mut Vec<Value>, parts: Vec<Value>) {
-    match messages.last_mut() {
-        _ if parts.is_empty() => {}
-        Some(last) if last["role"] == "tool" || last["role"] == "user" => {
-            let mut all = match last["content"].take() {
-                Value::Array(all) => all,
-                Value::String(text) => vec![text_part(&text)],
-                _ => Vec::new(),
-            };
-            all.extend(parts);
-            last["content"] = all.into();
-        }
-        _ => messages.push(json!({"role": "user", "content": parts})),
-    }
-}
-
 /// What introduces tools amid a conversation.
 pub(super) const FROM_HERE_ON: &str = "From here on, there are also these tools:";
-
-/// The tool, which the model does not see until a message reveals it.
-pub(super) fn deferred(mut tool: Value) -> Value {
-    tool["defer_loading"] = true.into();
-    tool
-}
 
 /// Copies the fields with these names, if present.
 pub(super) fn taken(from: &Fields, names: &[&str]) -> Map<String, Value> {
     names.iter().filter_map(|name| Some(((*name).to_owned(), from.get(name)?.clone()))).collect()
 }
 
-/// Sets how much the model should think.
-pub(super) fn set_effort(effort: &str, chat: &mut Map<String, Value>) {
-    if effort == "none" {
-        chat.entry("enable_thinking").or_insert(false.into());
-    } else {
-        chat.insert("reasoning_effort".to_owned(), effort.into());
-    }
-}
-
 /// Sets a field of a chat-completions body, if there is a value.
 pub(super) fn put(chat: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     chat.extend(value.map(|value| (name.to_owned(), value.into())));
+}
+
+/// A body of chat completions in the making.
+#[derive(Default)]
+pub(super) struct Chat {
+    body: Map<String, Value>,
+    pub messages: Vec<Value>,
+    /// The current turn of the model.
+    pub turn: Option<Turn>,
+    /// The tools that messages bring, each in a list of its own if it has a namespace.
+    found: Vec<Value>,
+    /// How much the model should think, and the form of its answer: the last that was said.
+    pub effort: Option<String>,
+    pub format: Option<Value>,
+    pub notes: Vec<String>,
+}
+
+impl Chat {
+    /// A body with those fields of `body` that mean the same there, and the notes that its table has for it. `most`: the field with
+    /// the limit of tokens.
+    pub fn of(body: &Fields, table: &Table, most: &str) -> Result<Chat> {
+        let mut chat = Chat::default();
+        table.check_body(body, &[OPTIONS], &mut chat.notes)?;
+        for (name, ..) in &table.0[0].fields {
+            table.check_at("request", name, body, &mut chat.notes)?;
+        }
+        chat.body = [SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect();
+        chat.put("max_completion_tokens", body.number(most)?);
+        Ok(chat)
+    }
+
+    /// Sets a field of the body, if there is a value.
+    pub fn put(&mut self, name: &str, value: Option<impl Into<Value>>) {
+        put(&mut self.body, name, value);
+    }
+
+    pub fn turn(&mut self) -> &mut Turn {
+        self.turn.get_or_insert_default()
+    }
+
+    /// Ends the model's turn.
+    pub fn close(&mut self) {
+        self.messages.extend(self.turn.take().map(Turn::message));
+    }
+
+    pub fn say(&mut self, role: &str, content: impl Into<Value>) {
+        self.close();
+        self.messages.push(json!({"role": role, "content": content.into()}));
+    }
+
+    /// Adds the result of the call with this id.
+    pub fn answer(&mut self, id: &str, content: Value) {
+        self.close();
+        self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+    }
+
+    /// Adds parts to the last message, which is new to the model; or, where the model has spoken, a message of the user. Templates
+    /// move those of the system, and forget thoughts before those of the user.
+    pub fn add_parts(&mut self, parts: Vec<Value>) {
+        self.close();
+        match self.messages.last_mut() {
+            _ if parts.is_empty() => {}
+            Some(last) if last["role"] == "tool" || last["role"] == "user" => {
+                let mut all = match last["content"].take() {
+                    Value::Array(all) => all,
+                    Value::String(text) => vec![text_part(&text)],
+                    _ => Vec::new(),
+                };
+                all.extend(parts);
+                last["content"] = all.into();
+            }
+            _ => self.say("user", parts),
+        }
+    }
+
+    /// Adds a tool that is not the request's, in its namespace. `defers`: the model does not see it until a message reveals it. Returns
+    /// its name; `None` if a server must run it.
+    pub fn bring(&mut self, mut tool: Value, namespace: Option<Map<String, Value>>, defers: bool) -> Option<String> {
+        let name = name_of(&tool).map(str::to_owned);
+        if defers && name.is_some() {
+            tool["defer_loading"] = true.into();
+        }
+        self.found.push(match namespace {
+            Some(mut alone) => {
+                alone.insert("tools".to_owned(), json!([tool]));
+                alone.into()
+            }
+            None => tool,
+        });
+        name
+    }
+
+    /// Adds the tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
+    pub fn server_tools(&mut self, list: &Fields, server: &str) -> Result<()> {
+        let server = list.required_text(server)?;
+        for tool in &list.items("tools")? {
+            let mut function = taken(tool, &["name", "description"]);
+            tool.required_text("name")?;
+            put(&mut function, "namespace", Some(server));
+            put(&mut function, "parameters", Some(tool.required("input_schema")?.clone()));
+            self.found.push(self::function(function));
+        }
+        Ok(())
+    }
+
+    /// Notes that the client asks for a compaction, with the field that asks.
+    pub fn compact(&mut self, asked: impl Into<Value>, field: &str) {
+        self.put("compaction", Some(asked));
+        self.notes.push(format!("{field}: the host makes the compaction"));
+    }
+
+    /// The tools of the request and those that messages bring, which it need not list.
+    pub fn all_tools(&mut self, mut tools: Vec<Value>, names: &mut ToolNames) -> Vec<Value> {
+        tools.extend(self.found.drain(..).filter(|tool| names.read_found(tool)));
+        tools
+    }
+
+    /// The body. `tools`: all of them.
+    pub fn finish(mut self, tools: Vec<Value>, parallel: bool, choice: Option<Value>) -> Value {
+        self.close();
+        let mut body = self.body;
+        match self.effort.as_deref() {
+            Some("none") => drop(body.entry("enable_thinking").or_insert(false.into())),
+            effort => put(&mut body, "reasoning_effort", effort),
+        }
+        if !tools.is_empty() {
+            put(&mut body, "tools", Some(tools));
+            put(&mut body, "parallel_tool_calls", Some(parallel));
+        }
+        put(&mut body, "tool_choice", choice);
+        put(&mut body, "response_format", self.format);
+        put(&mut body, "messages", Some(self.messages));
+        put(&mut body, "notes", Some(self.notes).filter(|notes| !notes.is_empty()));
+        body.into()
+    }
+}
+
+/// The name of a tool in a namespace, as references have it.
+pub(super) fn full_name(namespace: Option<&str>, name: &str) -> String {
+    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}.{name}"))
+}
+
+/// A function that may be called.
+pub(super) fn function(function: impl Into<Value>) -> Value {
+    json!({"type": "function", "function": function.into()})
+}
+
+/// What reveals the tool of this name.
+pub(super) fn reference(name: &str) -> Value {
+    json!({"type": TOOL_REFERENCE, "name": name})
+}
+
+/// A text, or the texts of parts of these kinds.
+pub(super) fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> Result<String> {
+    let parts = match item.text_or_items(name)? {
+        TextOrItems::Text(text) => return Ok(text.to_owned()),
+        TextOrItems::Items(parts) => parts,
+    };
+    let texts = parts.iter().map(|part| match kind_of(part)? {
+        kind if !kinds.contains(&kind) => Err(part.unknown("type", &format!("\"{}\"", kinds.join("\" or \"")))),
+        "refusal" => part.required_text("refusal"),
+        _ => part.required_text("text"),
+    });
+    Ok(texts.collect::<Result<Vec<_>>>()?.join(between))
 }
 
 /// What the model says between two results of tools.
@@ -129,12 +242,12 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub fn is_empty(&self) -> bool {
-        self.reasoning.is_empty() && self.content.as_deref().unwrap_or_default().is_empty() && self.calls.is_empty()
-    }
-
     /// Adds a call of this `kind`: `function` or `custom`.
-    pub fn call(&mut self, kind: &str, id: &str, called: Value) {
+    pub fn call(&mut self, kind: &str, id: &str, name: &str, (field, said): (&str, &str), namespace: Option<&str>) {
+        let mut called = json!({"name": name, field: said});
+        if let Some(namespace) = namespace {
+            called["namespace"] = namespace.into();
+        }
         self.calls.push(json!({"type": kind, "id": id, kind: called}));
     }
 

@@ -1,6 +1,6 @@
 //! The common types of the three APIs' answers: events, finish reasons, and the host's options.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use chatparse_base::{Result, number};
 use chatparse_message::fields::Fields;
@@ -18,6 +18,18 @@ pub struct Event {
 impl Event {
     pub(super) fn new(name: &'static str, data: &Value) -> Event {
         Event { name, data: number::write(data) }
+    }
+
+    /// An event whose data begin with its name, and have the fields of these objects.
+    pub(super) fn typed(name: &'static str, first: Value, data: Value) -> Event {
+        let mut all = Map::new();
+        all.insert("type".to_owned(), name.into());
+        for fields in [first, data] {
+            if let Value::Object(fields) = fields {
+                all.extend(fields);
+            }
+        }
+        Event::new(name, &all.into())
     }
 
     /// The event in the format of server-sent events: `event: ...`, if it has a name, `data: ...`, and an empty line.
@@ -99,16 +111,16 @@ impl Finish {
             (Some("length"), _) => Reason::Length,
             _ => return Err(fields.unknown("reason", "\"stop\" or \"length\"")),
         };
-        let usage = match fields.object("usage")? {
-            None => None,
-            Some(usage) => Some(Usage {
-                input: usage.number("input_tokens")?.unwrap_or(0),
-                output: usage.number("output_tokens")?.unwrap_or(0),
-                cached: usage.number("cached_tokens")?.unwrap_or(0),
-                reasoning: usage.number("reasoning_tokens")?.unwrap_or(0),
-            }),
-        };
-        Ok(Finish { reason, usage })
+        let usage = fields.object("usage")?.map(|usage| {
+            let number = |name| usage.number(name).map(Option::unwrap_or_default);
+            Ok(Usage {
+                input: number("input_tokens")?,
+                output: number("output_tokens")?,
+                cached: number("cached_tokens")?,
+                reasoning: number("reasoning_tokens")?,
+            })
+        });
+        Ok(Finish { reason, usage: usage.transpose()? })
     }
 
     pub(super) fn is_cut(&self) -> bool {
@@ -147,17 +159,16 @@ impl AnswerOptions {
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field.
     pub fn from_json(json: &Value) -> Result<AnswerOptions> {
         let fields = Fields::new(json, "options")?;
-        let text = |name| fields.text(name).map(|text| text.unwrap_or_default().to_owned());
         let number = |name| fields.number(name).map(Option::unwrap_or_default);
         Ok(AnswerOptions {
-            id: text("id")?,
-            model: text("model")?,
+            id: fields.text_or_empty("id")?,
+            model: fields.text_or_empty("model")?,
             created: number("created")?,
             seed: number("seed")?,
-            call_id_prefix: text("call_id_prefix")?,
+            call_id_prefix: fields.text_or_empty("call_id_prefix")?,
             choice: number("choice")?,
             omit_request: fields.flag("omit_request", false)?,
-            request: Value::Null,
+            ..AnswerOptions::default()
         })
     }
 }

@@ -4,24 +4,24 @@ use serde_json::Value;
 
 use super::partial::{Prefix, object};
 use crate::api::items::{Items, Part, Step};
-use crate::api::wire::{AnswerOptions, Event, Finish, Reason, Usage};
+use crate::api::wire::{Event, Finish, Reason, Usage};
 use chatparse_message::Message;
 
 /// The signature of all thinking blocks: clients drop blocks that have none.
 const SIGNATURE: &str = "chatparse";
 
-pub(in crate::api) fn begin(options: &AnswerOptions, input_tokens: u64) -> Vec<Event> {
+pub(crate) fn begin(items: &Items, input_tokens: u64) -> Vec<Event> {
     let usage = Usage { input: input_tokens, ..Usage::default() };
-    let message = message(options, Vec::new(), (Value::Null, Value::Null), &usage);
+    let message = message(items, Vec::new(), (Value::Null, Value::Null), &usage);
     vec![event("message_start", json!({"message": message}))]
 }
 
-pub(in crate::api) fn ping() -> Vec<Event> {
+pub(crate) fn ping() -> Vec<Event> {
     vec![event("ping", json!({}))]
 }
 
 /// Writes the events of steps. `sent`: what was sent of the open call's arguments.
-pub(in crate::api) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) -> Vec<Event> {
+pub(crate) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) -> Vec<Event> {
     let mut events = Vec::new();
     for step in steps {
         let (index, delta) = match step {
@@ -55,29 +55,22 @@ fn input(json: &str) -> Value {
     json!({"type": "input_json_delta", "partial_json": json})
 }
 
-pub(in crate::api) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
+pub(crate) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
     let (reason, sequence) = stop_reason(items, finish);
     let mut delta = json!({"stop_reason": reason, "stop_sequence": sequence});
-    set_incomplete(items, &mut delta);
+    items.set_incomplete(&mut delta);
     let usage = usage_json(&finish.usage.unwrap_or_default());
     vec![event("message_delta", json!({"delta": delta, "usage": usage})), event("message_stop", json!({}))]
 }
 
-pub(in crate::api) fn body(options: &AnswerOptions, items: &Items, said: &Message, finish: &Finish) -> Value {
+pub(crate) fn body(items: &Items, said: &Message, finish: &Finish) -> Value {
     let blocks = items.items.iter().enumerate();
     let blocks = blocks.map(|(index, item)| block(items, index, &items.text_of(item, said)));
     let usage = finish.usage.unwrap_or_default();
-    let mut message = message(options, blocks.collect(), stop_reason(items, finish), &usage);
-    set_incomplete(items, &mut message);
+    let mut message = message(items, blocks.collect(), stop_reason(items, finish), &usage);
+    // Their blocks are closed where they broke off.
+    items.set_incomplete(&mut message);
     message
-}
-
-/// Names the calls without an end, whose blocks are closed where they broke off.
-fn set_incomplete(items: &Items, of: &mut Value) {
-    let incomplete = items.incomplete_calls();
-    if !incomplete.is_empty() {
-        of["incomplete_calls"] = json!(incomplete);
-    }
 }
 
 fn block(items: &Items, index: usize, text: &str) -> Value {
@@ -90,20 +83,18 @@ fn block(items: &Items, index: usize, text: &str) -> Value {
             let head = &items.calls[call];
             let mut block = json!({"type": "tool_use", "id": head.id, "name": head.tool.name});
             block["input"] = object(text).into();
-            if !head.tool.namespace.is_empty() {
-                block["namespace"] = head.tool.namespace.as_str().into();
-            }
+            head.tool.set_namespace(&mut block);
             block
         }
     }
 }
 
-fn message(options: &AnswerOptions, content: Vec<Value>, (reason, sequence): (Value, Value), usage: &Usage) -> Value {
+fn message(items: &Items, content: Vec<Value>, (reason, sequence): (Value, Value), usage: &Usage) -> Value {
     json!({
-        "id": options.id,
+        "id": items.options.id,
         "type": "message",
         "role": "assistant",
-        "model": options.model,
+        "model": items.options.model,
         "content": content,
         "stop_reason": reason,
         "stop_sequence": sequence,
@@ -131,9 +122,5 @@ fn usage_json(usage: &Usage) -> Value {
 }
 
 fn event(name: &'static str, data: Value) -> Event {
-    let mut all = json!({"type": name});
-    if let (Value::Object(all), Value::Object(data)) = (&mut all, data) {
-        all.extend(data);
-    }
-    Event::new(name, &all)
+    Event::typed(name, Value::Null, data)
 }

@@ -11,7 +11,7 @@ const WORD: usize = 4000;
 
 /// The object in arguments, as a client has received it: up to the first byte that is not JSON, or up to the end. A text value
 /// that has no end is closed there; what else has none is left out.
-pub(in crate::api) fn object(text: &str) -> Map<String, Value> {
+pub(crate) fn object(text: &str) -> Map<String, Value> {
     let mut prefix = Prefix::default();
     let json = prefix.push(text) + &prefix.close();
     number::read(&json).unwrap_or_default()
@@ -20,7 +20,7 @@ pub(in crate::api) fn object(text: &str) -> Map<String, Value> {
 /// What was sent of one object. It is sent only as far as closing brackets make JSON of it, so names of members wait for their
 /// values, numbers and words for their ends. Control characters in texts are escaped.
 #[derive(Clone, Debug, Default)]
-pub(in crate::api) struct Prefix {
+pub(crate) struct Prefix {
     at: At,
     /// What closes the open objects and arrays.
     open: Vec<char>,
@@ -46,12 +46,9 @@ enum At {
     Value {
         first: bool,
     },
-    Text {
-        key: bool,
-    },
-    Escape {
-        key: bool,
-    },
+    /// More of a name, or of a text value.
+    Text,
+    Escape,
     Word,
     /// A comma, or the end of the object or array.
     After,
@@ -92,11 +89,10 @@ impl Prefix {
 
     /// What may follow the next character, and whether what was read can be sent with it; `None` if it is not JSON.
     fn next(&mut self, c: char) -> Option<(At, bool)> {
-        let is_in_text = matches!(self.at, At::Text { .. } | At::Escape { .. });
-        if !is_in_text && is_space(c) {
+        if !matches!(self.at, At::Text | At::Escape) && is_space(c) {
             return Some((self.at, false));
         }
-        if matches!(self.at, At::Text { .. }) && c < ' ' {
+        if self.at == At::Text && c < ' ' {
             push_quoted_char(c, &mut self.held);
         } else {
             self.held.push(c);
@@ -107,11 +103,11 @@ impl Prefix {
                 self.open.push(if c == '{' { '}' } else { ']' });
                 (if c == '{' { At::Key { first: true } } else { At::Value { first: true } }, true)
             }
-            (At::Key { .. }, '"') => (At::Text { key: true }, false),
+            (At::Key { .. }, '"') => (At::Text, false),
             (At::Colon, ':') => (At::Value { first: false }, false),
             (At::Value { .. }, '"') => {
                 self.in_text = true;
-                (At::Text { key: false }, true)
+                (At::Text, true)
             }
             (At::Value { .. }, '-' | '0'..='9' | 'a'..='z') => {
                 self.from = length - 1;
@@ -126,26 +122,23 @@ impl Prefix {
                 self.open.pop();
                 (if self.open.is_empty() { At::End } else { At::After }, true)
             }
-            (At::Text { key }, '\\') => {
+            (At::Text, '\\') => {
                 self.from = length - 1;
-                (At::Escape { key }, false)
+                (At::Escape, false)
             }
-            (At::Text { key: true }, '"') => (At::Colon, false),
-            (At::Text { key: false }, '"') => {
-                self.in_text = false;
-                (At::After, true)
-            }
-            (At::Text { key }, _) => (At::Text { key }, !key),
-            (At::Escape { key }, _) => {
+            (At::Text, '"') if std::mem::take(&mut self.in_text) => (At::After, true),
+            (At::Text, '"') => (At::Colon, false),
+            (At::Text, _) => (At::Text, self.in_text),
+            (At::Escape, _) => {
                 let escape = &self.held[self.from..];
                 // Half a pair of surrogates is no text.
                 let pair =
                     matches!(escape.as_bytes(), [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]);
                 match escape.starts_with("\\u") && escape.len() < if pair { 12 } else { 6 } {
-                    true => (At::Escape { key }, false),
+                    true => (At::Escape, false),
                     false => {
                         serde_json::from_str::<String>(&format!("\"{escape}\"")).ok()?;
-                        (At::Text { key }, !key)
+                        (At::Text, self.in_text)
                     }
                 }
             }

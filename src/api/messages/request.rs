@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::api::fields::MESSAGES;
 use crate::api::shared::{
-    FROM_HERE_ON, Turn, add_parts, chat_body, deferred, is_callable, name_of, put, server_tools, set_effort, taken,
+    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, name_of, put, reference, taken, text,
 };
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
@@ -14,61 +14,52 @@ use chatparse_message::{THINKING_TYPES, TOOL_REFERENCE, text_part};
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
-pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
+pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
-    let (mut chat, notes) = chat_body(&body, &MESSAGES)?;
-    let mut conversation = Conversation { notes, ..Conversation::default() };
-    conversation.configure(&body)?;
+    let mut said = Conversation { chat: Chat::of(&body, &MESSAGES, "max_tokens")?, removed: Vec::new() };
+    said.configure(&body)?;
     if body.get("system").is_some() {
-        conversation.messages.push(json!({"role": "system", "content": text(&body, "system")?}));
+        said.chat.say("system", texts(&body, "system")?);
     }
     body.required("messages")?;
-    let said = body.items("messages")?;
-    let last_user = said.iter().rposition(|message| message.map.get("role").is_some_and(|role| role == "user"));
-    for (index, message) in said.iter().enumerate() {
+    let messages = body.items("messages")?;
+    let last_user = messages.iter().rposition(|message| message.map.get("role").is_some_and(|role| role == "user"));
+    for (index, message) in messages.iter().enumerate() {
         // A later message of the user ends what counts until then.
         let is_over = message.text("clear_at")? == Some("next_user_message") && last_user > Some(index);
         if !is_over {
-            conversation.message(message)?;
+            said.message(message)?;
         }
     }
     // An assistant message at the end is continued.
-    if conversation.messages.last().is_some_and(|last| last["role"] == "assistant") {
-        chat.insert("continue_final_message".to_owned(), true.into());
+    if said.chat.messages.last().is_some_and(|last| last["role"] == "assistant") {
+        said.chat.put("continue_final_message", Some(true));
     }
-    put(&mut chat, "max_completion_tokens", body.number("max_tokens")?);
-    put(&mut chat, "stop", body.get("stop_sequences").cloned());
+    said.chat.put("stop", body.get("stop_sequences").cloned());
     if let Some(compaction) = body.get("compaction") {
-        put(&mut chat, "compaction", Some(compaction.clone()));
-        conversation.notes.push("compaction: the host makes the compaction".to_owned());
+        said.chat.compact(compaction.clone(), "compaction");
     }
-    output(&body, conversation.effort.take(), &mut chat)?;
-    tools(&body, &mut conversation, &mut chat)?;
-    put(&mut chat, "messages", Some(conversation.messages));
-    put(&mut chat, "notes", Some(conversation.notes).filter(|notes| !notes.is_empty()));
-    Ok(Value::Object(chat))
+    output(&body, &mut said.chat)?;
+    tools(&body, said)
 }
 
 /// The beginning of the answer that the client has written: the text of the last message, if it is the assistant's.
-pub(in crate::api) fn prefill(body: &Value) -> String {
+pub(crate) fn prefill(body: &Value) -> String {
     let last = body["messages"].as_array().and_then(|messages| messages.last());
     let last = last.filter(|last| last["role"] == "assistant");
-    let text = last.and_then(|last| text(&Fields::new(last, "").ok()?, "content").ok());
+    let text = last.and_then(|last| texts(&Fields::new(last, "").ok()?, "content").ok());
     text.unwrap_or_default()
 }
 
 /// Reads the options for thinking and for the format of the output.
-fn output(body: &Fields, effort: Option<String>, chat: &mut Map<String, Value>) -> Result<()> {
+fn output(body: &Fields, chat: &mut Chat) -> Result<()> {
     if let Some(thinking) = body.object("thinking")? {
-        let on = match thinking.required_text("type")? {
+        let on = match kind_of(&thinking)? {
             "enabled" | "adaptive" => true,
             "disabled" | "between_tools" => false,
             _ => return Err(thinking.unknown("type", THINKING_TYPES)),
         };
-        chat.insert("enable_thinking".to_owned(), on.into());
-    }
-    if let Some(effort) = effort {
-        set_effort(&effort, chat);
+        chat.put("enable_thinking", Some(on));
     }
     let config = body.object("output_config")?;
     let format = match &config {
@@ -78,56 +69,50 @@ fn output(body: &Fields, effort: Option<String>, chat: &mut Map<String, Value>) 
     // The older name of the field.
     let older = body.object("output_format")?;
     if let Some(format) = format.or(older) {
-        if format.required_text("type")? != "json_schema" {
+        if kind_of(&format)? != "json_schema" {
             return Err(format.unknown("type", "\"json_schema\""));
         }
         let schema = json!({"name": "answer", "schema": format.required("schema")?, "strict": true});
-        chat.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": schema}));
+        chat.format = Some(json!({"type": "json_schema", "json_schema": schema}));
     }
     Ok(())
 }
 
-fn tools(body: &Fields, said: &mut Conversation, chat: &mut Map<String, Value>) -> Result<()> {
+/// Reads the tools, and completes the body.
+fn tools(body: &Fields, Conversation { mut chat, removed }: Conversation) -> Result<Value> {
     let (mut names, mut tools) = (ToolNames::default(), Vec::new());
     for given in &body.items("tools")? {
-        if is_callable(given, &mut said.notes)? {
+        if is_callable(given, &mut chat.notes)? {
             tools.push(tool(given, &mut names)?);
         }
     }
-    // Messages may bring tools that the request does not list.
-    tools.extend(said.found.drain(..).filter(|tool| names.read_found(tool)));
-    let mut parallel = true;
-    if let Some(choice) = body.object("tool_choice")? {
-        parallel = !choice.flag("disable_parallel_tool_use", false)?;
-        let choice = match choice.required_text("type")? {
-            "auto" => "auto".into(),
+    let tools = chat.all_tools(tools, &mut names);
+    let (mut parallel, mut choice) = (true, None);
+    if let Some(given) = body.object("tool_choice")? {
+        parallel = !given.flag("disable_parallel_tool_use", false)?;
+        choice = Some(match kind_of(&given)? {
+            kind @ ("auto" | "none") => kind.into(),
             "any" => "required".into(),
-            "none" => "none".into(),
-            "tool" => json!({"type": "function", "function": {"name": choice.required_text("name")?}}),
-            _ => return Err(choice.unknown("type", "\"auto\", \"any\", \"tool\" or \"none\"")),
-        };
-        chat.insert("tool_choice".to_owned(), choice);
+            "tool" => function(json!({"name": given.required_text("name")?})),
+            _ => return Err(given.unknown("type", "\"auto\", \"any\", \"tool\" or \"none\"")),
+        });
     }
-    let choice = chat.get("tool_choice").cloned().unwrap_or_else(|| "auto".into());
-    if !said.removed.is_empty() && choice.is_string() && choice != "none" {
+    let mode = choice.clone().unwrap_or_else(|| "auto".into());
+    if !removed.is_empty() && mode.is_string() && mode != "none" {
         let mut left = Vec::new();
         for tool in &tools {
             let Some(name) = name_of(tool) else { continue };
             let namespace = tool["function"]["namespace"].as_str();
-            let full = namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}.{name}"));
-            if !said.removed.contains(&full) {
-                let function = json!({"name": name, "namespace": namespace});
-                left.push(json!({"type": "function", "function": function}));
+            if !removed.contains(&full_name(namespace, name)) {
+                left.push(function(json!({"name": name, "namespace": namespace})));
             }
         }
-        let allowed = json!({"type": "allowed_tools", "allowed_tools": {"mode": choice, "tools": left}});
-        chat.insert("tool_choice".to_owned(), if left.is_empty() { "none".into() } else { allowed });
+        choice = Some(match left.is_empty() {
+            true => "none".into(),
+            false => json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": left}}),
+        });
     }
-    if !tools.is_empty() {
-        chat.insert("tools".to_owned(), tools.into());
-        chat.insert("parallel_tool_calls".to_owned(), parallel.into());
-    }
-    Ok(())
+    Ok(chat.finish(tools, parallel, choice))
 }
 
 fn tool(tool: &Fields, names: &mut ToolNames) -> Result<Value> {
@@ -138,29 +123,24 @@ fn tool(tool: &Fields, names: &mut ToolNames) -> Result<Value> {
     }
     let kept = ["name", "description", "namespace", "defer_loading", "strict", "input_examples"];
     names.read(tool, tool.text("namespace")?.unwrap_or_default())?;
-    let mut function = taken(tool, &kept);
-    function.insert("parameters".to_owned(), tool.required("input_schema")?.clone());
-    Ok(json!({"type": "function", "function": function}))
+    let mut said = taken(tool, &kept);
+    put(&mut said, "parameters", Some(tool.required("input_schema")?.clone()));
+    Ok(function(said))
 }
 
 /// What the messages say.
-#[derive(Default)]
 struct Conversation {
-    messages: Vec<Value>,
-    /// The tools that they bring.
-    found: Vec<Value>,
+    chat: Chat,
     /// The names of tools that may not be called any more.
     removed: Vec<String>,
-    /// How much the model should think, from a message on.
-    effort: Option<String>,
-    notes: Vec<String>,
 }
 
 impl Conversation {
     /// Reads how much the model should think, in all, or from a message on; and whether anything is said of it.
     fn configure(&mut self, of: &Fields) -> Result<bool> {
         let Some(config) = of.object("output_config")? else { return Ok(false) };
-        self.effort = config.text("effort")?.map(str::to_owned).or(self.effort.take());
+        let effort = config.text("effort")?.map(str::to_owned);
+        self.chat.effort = effort.or(self.chat.effort.take());
         Ok(!config.map.is_empty())
     }
 
@@ -171,7 +151,7 @@ impl Conversation {
         }
         let blocks = match said.text_or_items("content")? {
             TextOrItems::Text(text) if ["user", "assistant", "system"].contains(&role) => {
-                self.messages.push(json!({"role": role, "content": text}));
+                self.chat.say(role, text);
                 return Ok(());
             }
             TextOrItems::Text(_) => Vec::new(),
@@ -188,65 +168,53 @@ impl Conversation {
     fn system(&mut self, blocks: &[Fields]) -> Result<()> {
         let mut texts = Vec::new();
         for block in blocks {
-            match block.required_text("type")? {
+            match kind_of(block)? {
                 "text" => texts.push(block.required_text("text")?),
-                "tool_addition" | "tool_removal" => self.changed(block)?,
+                "tool_addition" | "tool_removal" => self.change(block)?,
                 _ => return Err(block.unknown("type", "\"text\", \"tool_addition\" or \"tool_removal\"")),
             }
         }
         if !texts.is_empty() {
-            self.messages.push(json!({"role": "system", "content": texts.join("\n\n")}));
+            self.chat.say("system", texts.join("\n\n"));
         }
         Ok(())
     }
 
-    /// A change of the tools from here on, and what the model reads of it.
-    fn change(&mut self, block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
-        let adds = block.required_text("type")? == "tool_addition";
+    /// A change of the tools from here on, and what the model reads of it, after what was said before.
+    fn change(&mut self, block: &Fields) -> Result<()> {
+        let adds = kind_of(block)? == "tool_addition";
         let tool = block.required_object("tool")?;
-        let name = match tool.required_text("type")? {
+        let name = match kind_of(&tool)? {
             "tool_definition" if adds => {
                 let definition = tool.required_object("definition")?;
-                if !is_callable(&definition, &mut self.notes)? {
+                if !is_callable(&definition, &mut self.chat.notes)? {
                     return Ok(());
                 }
                 let converted = self::tool(&definition, &mut ToolNames::default())?;
-                let Some(name) = name_of(&converted).map(str::to_owned) else {
-                    // The host has the tools that a server runs.
-                    self.found.push(converted);
-                    return Ok(());
-                };
-                self.found.push(deferred(converted));
+                // The host has the tools that a server runs.
+                let Some(name) = self.chat.bring(converted, None, true) else { return Ok(()) };
                 name
             }
             "tool_reference" => tool.required_text("name")?.to_owned(),
-            "mcp_tool_reference" => format!("{}.{}", tool.required_text("server_name")?, tool.required_text("name")?),
+            "mcp_tool_reference" => full_name(Some(tool.required_text("server_name")?), tool.required_text("name")?),
             _ => return Err(tool.unknown("type", "\"tool_reference\", \"mcp_tool_reference\" or \"tool_definition\"")),
         };
         self.removed.retain(|removed| *removed != name);
         if adds {
-            parts.push(json!({"type": "text", "text": FROM_HERE_ON}));
-            parts.push(json!({"type": TOOL_REFERENCE, "name": name}));
+            self.chat.add_parts(vec![text_part(FROM_HERE_ON), reference(&name)]);
         } else {
             let why = "cannot be called any more; the prompt still shows it";
-            self.notes.push(format!("{}: the tool {name:?} {why}", block.path("tool")));
-            parts.push(json!({"type": "text", "text": format!("From here on, the tool {name} cannot be called.")}));
+            self.chat.notes.push(format!("{}: the tool {name:?} {why}", block.path("tool")));
+            let told = text_part(&format!("From here on, the tool {name} cannot be called."));
+            self.chat.add_parts(vec![told]);
             self.removed.push(name);
         }
         Ok(())
     }
 
-    /// The same, after what was said before.
-    fn changed(&mut self, block: &Fields) -> Result<()> {
-        let mut parts = Vec::new();
-        self.change(block, &mut parts)?;
-        add_parts(&mut self.messages, parts);
-        Ok(())
-    }
-
     fn flush(&mut self, parts: &mut Vec<Value>) {
         if !parts.is_empty() {
-            self.messages.push(json!({"role": "user", "content": std::mem::take(parts)}));
+            self.chat.say("user", std::mem::take(parts));
         }
     }
 
@@ -254,15 +222,14 @@ impl Conversation {
     fn user(&mut self, blocks: &[Fields]) -> Result<()> {
         let mut parts = Vec::new();
         for block in blocks {
-            match block.required_text("type")? {
+            match kind_of(block)? {
                 "tool_result" => {
                     self.flush(&mut parts);
-                    let id = block.required_call_id("tool_use_id")?;
-                    self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": result(block)?}));
+                    self.chat.answer(block.required_call_id("tool_use_id")?, result(block)?);
                 }
                 "tool_addition" | "tool_removal" => {
                     self.flush(&mut parts);
-                    self.changed(block)?;
+                    self.change(block)?;
                 }
                 // What was said before, in short; there is none where that failed.
                 "compaction" => parts.extend(block.text("content")?.map(text_part)),
@@ -274,39 +241,37 @@ impl Conversation {
     }
 
     fn assistant(&mut self, blocks: &[Fields]) -> Result<()> {
-        let mut turn = Turn::default();
         for block in blocks {
-            let kind = block.required_text("type")?;
+            let kind = kind_of(block)?;
+            let turn = &mut self.chat.turn;
             match kind {
-                "text" => turn.content.get_or_insert_default().push_str(block.required_text("text")?),
-                "thinking" => turn.reasoning.push_str(block.required_text("thinking")?),
+                "text" => {
+                    let text = block.required_text("text")?;
+                    turn.get_or_insert_default().content.get_or_insert_default().push_str(text);
+                }
+                "thinking" => turn.get_or_insert_default().reasoning.push_str(block.required_text("thinking")?),
                 // Only the server that wrote it can read it; a change of the model is no model's business.
                 "redacted_thinking" | "fallback" => {}
-                "tool_use" | "server_tool_use" => call(&mut turn, block, block.text("namespace")?)?,
-                "mcp_tool_use" => call(&mut turn, block, Some(block.required_text("server_name")?))?,
+                "tool_use" | "server_tool_use" => call(self.chat.turn(), block, block.text("namespace")?)?,
+                "mcp_tool_use" => call(self.chat.turn(), block, Some(block.required_text("server_name")?))?,
                 "mcp_tool_result" | "tool_search_tool_result" => {
-                    self.messages.push(std::mem::take(&mut turn).message());
                     let content = if kind == "mcp_tool_result" { result(block)? } else { search_result(block)? };
-                    let id = block.required_call_id("tool_use_id")?;
-                    self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+                    self.chat.answer(block.required_call_id("tool_use_id")?, content);
                 }
-                "tool_addition" | "tool_removal" | "compaction" => {
-                    if !turn.is_empty() {
-                        self.messages.push(std::mem::take(&mut turn).message());
-                    }
-                    if kind != "compaction" {
-                        self.changed(block)?;
-                    }
-                    let summary = block.text("content")?;
-                    self.messages.extend(summary.map(|summary| json!({"role": "user", "content": summary})));
+                "tool_addition" | "tool_removal" => self.change(block)?,
+                "compaction" => {
+                    self.chat.close();
+                    block.text("content")?.into_iter().for_each(|summary| self.chat.say("user", summary));
                 }
-                "mcp_tool_listing" => server_tools(block, "mcp_server_name", &mut self.found)?,
+                "mcp_tool_listing" => self.chat.server_tools(block, "mcp_server_name")?,
                 _ => return Err(block.unknown("type", OF_TURNS)),
             }
         }
-        if !turn.is_empty() || self.messages.last().is_none_or(|last| last["role"] != "tool") {
-            self.messages.push(turn.message());
+        // What has nothing for the model is a message all the same, except after a result.
+        if self.chat.messages.last().is_none_or(|last| last["role"] != "tool") {
+            self.chat.turn();
         }
+        self.chat.close();
         Ok(())
     }
 }
@@ -326,11 +291,7 @@ fn call(turn: &mut Turn, block: &Fields, namespace: Option<&str>) -> Result<()> 
         Some(input) => number::write(&input.map.clone().into()),
         None => "{}".to_owned(),
     };
-    let mut function = json!({"name": name, "arguments": input});
-    if let Some(namespace) = namespace {
-        function["namespace"] = namespace.into();
-    }
-    turn.call("function", id, function);
+    turn.call("function", id, name, ("arguments", &input), namespace);
     Ok(())
 }
 
@@ -359,7 +320,7 @@ fn result(block: &Fields) -> Result<Value> {
 /// What a search of the server's has found, or why it found nothing.
 fn search_result(block: &Fields) -> Result<Value> {
     let found = block.required_object("content")?;
-    match found.required_text("type")? {
+    match kind_of(&found)? {
         "tool_search_tool_search_result" => {
             let mut parts = Vec::new();
             for reference in &found.items("tool_references")? {
@@ -372,23 +333,14 @@ fn search_result(block: &Fields) -> Result<Value> {
     }
 }
 
-/// A text, or the concatenation of text blocks.
-fn text(said: &Fields, name: &str) -> Result<String> {
-    match said.text_or_items(name)? {
-        TextOrItems::Text(text) => Ok(text.to_owned()),
-        TextOrItems::Items(blocks) => {
-            let texts = blocks.iter().map(|block| match block.required_text("type")? {
-                "text" => block.required_text("text"),
-                _ => Err(block.unknown("type", "\"text\"")),
-            });
-            Ok(texts.collect::<Result<Vec<_>>>()?.join("\n\n"))
-        }
-    }
+/// A text, or the texts of text blocks.
+fn texts(said: &Fields, name: &str) -> Result<String> {
+    text(said, name, &["text"], "\n\n")
 }
 
 /// Adds a block of a user's message or a tool result.
 fn part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
-    match block.required_text("type")? {
+    match kind_of(block)? {
         "text" => parts.push(text_part(block.required_text("text")?)),
         "image" => {
             let url = location(&block.required_object("source")?)?;
@@ -397,7 +349,7 @@ fn part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
         "document" => document(block, parts)?,
         "search_result" => {
             let (title, source) = (block.required_text("title")?, block.required_text("source")?);
-            parts.push(text_part(&[title, source, &text(block, "content")?].join("\n")));
+            parts.push(text_part(&[title, source, &texts(block, "content")?].join("\n")));
         }
         _ => return Err(block.unknown("type", OF_USERS)),
     }
@@ -406,8 +358,8 @@ fn part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
 
 /// Adds a block of a tool result, which may reveal a tool.
 fn result_part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
-    match block.required_text("type")? {
-        TOOL_REFERENCE => parts.push(json!({"type": TOOL_REFERENCE, "name": block.required_text("tool_name")?})),
+    match kind_of(block)? {
+        TOOL_REFERENCE => parts.push(reference(block.required_text("tool_name")?)),
         _ => part(block, parts)?,
     }
     Ok(())
@@ -416,7 +368,7 @@ fn result_part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
 /// Adds a document: its title and what is said of it, and then itself.
 fn document(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
     let source = block.required_object("source")?;
-    let (title, context, kind) = (block.text("title")?, block.text("context")?, source.required_text("type")?);
+    let (title, context, kind) = (block.text("title")?, block.text("context")?, kind_of(&source)?);
     // A file has its title as its name.
     let heads = [title.filter(|_| kind != "base64"), context].into_iter().flatten();
     parts.extend(heads.map(text_part));
@@ -428,10 +380,8 @@ fn document(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
         },
         "base64" => {
             let mut file = Map::new();
-            if let Some(title) = title {
-                file.insert("filename".to_owned(), title.into());
-            }
-            file.insert("file_data".to_owned(), location(&source)?.into());
+            put(&mut file, "filename", title);
+            put(&mut file, "file_data", Some(location(&source)?));
             parts.push(json!({"type": "file", "file": file}));
         }
         _ => return Err(source.unknown("type", "\"base64\", \"text\" or \"content\"")),
@@ -441,7 +391,7 @@ fn document(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
 
 /// The URL or data URL of an image or a document.
 fn location(source: &Fields) -> Result<String> {
-    match source.required_text("type")? {
+    match kind_of(&source)? {
         "base64" => {
             let (kind, data) = (source.required_text("media_type")?, source.required_text("data")?);
             Ok(format!("data:{kind};base64,{data}"))

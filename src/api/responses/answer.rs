@@ -1,12 +1,12 @@
 //! Answers in the shape of the Responses API. An item of the answer is an item of its output. Events announce its beginning,
 //! its text and its end, in order; the last event holds the whole answer.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::api::called::Called;
 use crate::api::items::{Item, Items, Part, Step};
-use crate::api::logprobs::Logprobs;
 use crate::api::messages::object;
-use crate::api::wire::{AnswerOptions, Event, Finish, Usage};
+use crate::api::wire::{Event, Finish, Usage};
 use chatparse_message::Message;
 
 /// Fields of the request that an answer repeats, and their defaults.
@@ -34,134 +34,126 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(options: &AnswerOptions) -> Shape {
-        let include = options.request["include"].as_array();
+    fn of(items: &Items) -> Shape {
+        let request = &items.options.request;
+        let include = request["include"].as_array();
         Shape {
-            summary: options.request["reasoning"]["summary"].is_string(),
+            summary: request["reasoning"]["summary"].is_string(),
             seal: include.is_some_and(|names| names.contains(&"reasoning.encrypted_content".into())),
         }
     }
 
-    fn names(self, part: Part) -> Option<&'static TextEvents> {
-        match part {
-            Part::Content => Some(&CONTENT),
-            Part::Reasoning => Some(if self.summary { &SUMMARY } else { &REASONING }),
-            Part::Call(_) => None,
-        }
+    /// The names for the text of an item; `None` for a call of a tool that the API knows: all of it is in the item.
+    fn names(self, items: &Items, index: usize) -> Option<&'static TextEvents> {
+        Some(match items.items[index].part {
+            Part::Content => &CONTENT,
+            Part::Reasoning if self.summary => &SUMMARY,
+            Part::Reasoning => &REASONING,
+            Part::Call(call) => match &items.calls[call].tool {
+                Called { client: Some(_), .. } => return None,
+                Called { custom: true, .. } => &CUSTOM,
+                _ => &FUNCTION,
+            },
+        })
     }
 }
 
 /// The names that the API has for a text of an item.
 struct TextEvents {
+    /// Of the part with the text, or of the call.
     kind: &'static str,
+    field: &'static str,
+    delta: &'static str,
+    done: &'static str,
+    part: Option<PartEvents>,
+}
+
+/// The names for a part of an item.
+struct PartEvents {
     /// The field with its place in the item.
     index: &'static str,
     added: &'static str,
-    delta: &'static str,
     done: &'static str,
-    part_done: &'static str,
 }
 
 impl TextEvents {
     fn place(&self) -> Value {
         let mut data = json!({});
-        data[self.index] = 0.into();
+        if let Some(part) = &self.part {
+            data[part.index] = 0.into();
+        }
         data
     }
 }
 
-const CONTENT: TextEvents = TextEvents {
-    kind: "output_text",
-    index: "content_index",
-    added: "response.content_part.added",
-    delta: "response.output_text.delta",
-    done: "response.output_text.done",
-    part_done: "response.content_part.done",
-};
+/// The names for a text whose events are called `response.`, this, and `.delta` or `.done`.
+macro_rules! text_events {
+    ($kind:literal, $field:literal, $events:literal, $part:expr) => {
+        TextEvents {
+            kind: $kind,
+            field: $field,
+            delta: concat!("response.", $events, ".delta"),
+            done: concat!("response.", $events, ".done"),
+            part: $part,
+        }
+    };
+}
 
-const REASONING: TextEvents = TextEvents {
-    kind: "reasoning_text",
-    delta: "response.reasoning_text.delta",
-    done: "response.reasoning_text.done",
-    ..CONTENT
-};
-
-const SUMMARY: TextEvents = TextEvents {
-    kind: "summary_text",
+const CONTENT_PART: PartEvents =
+    PartEvents { index: "content_index", added: "response.content_part.added", done: "response.content_part.done" };
+const SUMMARY_PART: PartEvents = PartEvents {
     index: "summary_index",
     added: "response.reasoning_summary_part.added",
-    delta: "response.reasoning_summary_text.delta",
-    done: "response.reasoning_summary_text.done",
-    part_done: "response.reasoning_summary_part.done",
+    done: "response.reasoning_summary_part.done",
 };
+const CONTENT: TextEvents = text_events!("output_text", "text", "output_text", Some(CONTENT_PART));
+const REASONING: TextEvents = text_events!("reasoning_text", "text", "reasoning_text", Some(CONTENT_PART));
+const SUMMARY: TextEvents = text_events!("summary_text", "text", "reasoning_summary_text", Some(SUMMARY_PART));
+const FUNCTION: TextEvents = text_events!("function_call", "arguments", "function_call_arguments", None);
+const CUSTOM: TextEvents = text_events!("custom_tool_call", "input", "custom_tool_call_input", None);
 
 /// The state between the events of a stream.
 #[derive(Clone, Debug, Default)]
-pub(in crate::api) struct Writer {
+pub(crate) struct Writer {
     sequence: u64,
     /// The text of the open item, which the event of its end repeats.
     text: String,
 }
 
 impl Writer {
-    pub fn begin(&mut self, options: &AnswerOptions) -> Vec<Event> {
-        let response = response(options, "in_progress", Vec::new(), None);
-        vec![
-            self.event("response.created", json!({"response": response})),
-            self.event("response.in_progress", json!({"response": response})),
-        ]
+    pub fn begin(&mut self, items: &Items) -> Vec<Event> {
+        let response = json!({"response": response(items, "in_progress", Vec::new(), None)});
+        ["response.created", "response.in_progress"].map(|name| self.event(name, response.clone())).into()
     }
 
-    pub fn steps(
-        &mut self,
-        options: &AnswerOptions,
-        items: &Items,
-        steps: &[Step],
-        logprobs: &mut Logprobs,
-    ) -> Vec<Event> {
-        let shape = Shape::of(options);
+    pub fn steps(&mut self, items: &mut Items, steps: &[Step]) -> Vec<Event> {
+        let shape = Shape::of(items);
         let mut events = Vec::new();
         for step in steps {
             match step {
                 Step::Begin(item) => self.open(shape, items, *item, &mut events),
                 Step::Text(item, text) => {
                     self.text.push_str(text);
-                    if items.client(*item).is_some() {
-                        continue;
+                    let Some(names) = shape.names(items, *item) else { continue };
+                    let mut data = names.place();
+                    if items.items[*item].part == Part::Content {
+                        data["logprobs"] = items.logprobs.send(*item).into();
                     }
-                    let part = items.items[*item].part;
-                    let (name, mut data) = match (shape.names(part), part) {
-                        (Some(names), _) => (names.delta, names.place()),
-                        (None, Part::Call(call)) if items.calls[call].tool.custom => {
-                            ("response.custom_tool_call_input.delta", json!({}))
-                        }
-                        (None, _) => ("response.function_call_arguments.delta", json!({})),
-                    };
-                    if part == Part::Content {
-                        data["logprobs"] = logprobs.send(*item).into();
-                    }
-                    events.push(self.of_item(name, items, *item, data, ("delta", text.as_ref().into())));
+                    events.push(self.of_item(names.delta, items, *item, data, ("delta", text.as_ref().into())));
                 }
-                Step::End(item) => self.close(shape, items, *item, logprobs, &mut events),
+                Step::End(item) => self.close(shape, items, *item, &mut events),
             }
         }
         events
     }
 
-    pub fn finish(
-        &mut self,
-        options: &AnswerOptions,
-        items: &Items,
-        message: &Message,
-        logprobs: &Logprobs,
-        finish: &Finish,
-    ) -> Vec<Event> {
+    pub fn finish(&mut self, items: &Items, message: &Message, finish: &Finish) -> Vec<Event> {
         let name = if finish.is_cut() { "response.incomplete" } else { "response.completed" };
-        vec![self.event(name, json!({"response": body(options, items, message, logprobs, finish)}))]
+        vec![self.event(name, json!({"response": body(items, message, finish)}))]
     }
 
-    pub fn fail(&mut self, options: &AnswerOptions, code: &str, message: &str) -> Vec<Event> {
-        let mut response = response(options, "failed", Vec::new(), None);
+    pub fn fail(&mut self, items: &Items, code: &str, message: &str) -> Vec<Event> {
+        let mut response = response(items, "failed", Vec::new(), None);
         response["error"] = json!({"code": code, "message": message});
         vec![self.event("response.failed", json!({"response": response}))]
     }
@@ -170,40 +162,29 @@ impl Writer {
         self.text.clear();
         let item = item_json(shape, items, index, "in_progress", None);
         events.push(self.event("response.output_item.added", json!({"output_index": index, "item": item})));
-        if let Some(names) = shape.names(items.items[index].part) {
-            let part = ("part", part_json(names, "", &[]));
-            events.push(self.of_item(names.added, items, index, names.place(), part));
+        if let Some(names @ TextEvents { part: Some(part), .. }) = shape.names(items, index) {
+            let said = ("part", part_json(names, "", &[]));
+            events.push(self.of_item(part.added, items, index, names.place(), said));
         }
     }
 
-    fn close(&mut self, shape: Shape, items: &Items, index: usize, logprobs: &Logprobs, events: &mut Vec<Event>) {
+    fn close(&mut self, shape: Shape, items: &Items, index: usize, events: &mut Vec<Event>) {
         let text = std::mem::take(&mut self.text);
-        let item = &items.items[index];
-        let logprobs = logprobs.of(index..index + 1);
-        match (shape.names(item.part), item.part) {
-            (Some(names), part) => {
-                let mut data = names.place();
-                if part == Part::Content {
-                    data["logprobs"] = logprobs.as_slice().into();
-                }
-                events.push(self.of_item(names.done, items, index, data, ("text", text.as_str().into())));
-                let part = ("part", part_json(names, &text, &logprobs));
-                events.push(self.of_item(names.part_done, items, index, names.place(), part));
+        let logprobs = items.logprobs.of(index..index + 1);
+        if let Some(names) = shape.names(items, index) {
+            let mut data = names.place();
+            match items.items[index].part {
+                Part::Content => data["logprobs"] = logprobs.as_slice().into(),
+                Part::Call(call) if names.kind == FUNCTION.kind => data["name"] = json!(items.calls[call].tool.name),
+                _ => {}
             }
-            // All of it is in the item.
-            _ if items.client(index).is_some() => {}
-            (None, Part::Call(call)) if items.calls[call].tool.custom => {
-                let name = "response.custom_tool_call_input.done";
-                events.push(self.of_item(name, items, index, json!({}), ("input", text.as_str().into())));
+            events.push(self.of_item(names.done, items, index, data, (names.field, text.as_str().into())));
+            if let Some(part) = &names.part {
+                let said = ("part", part_json(names, &text, &logprobs));
+                events.push(self.of_item(part.done, items, index, names.place(), said));
             }
-            (None, Part::Call(call)) => {
-                let data = json!({"name": items.calls[call].tool.name});
-                let name = "response.function_call_arguments.done";
-                events.push(self.of_item(name, items, index, data, ("arguments", text.as_str().into())));
-            }
-            (None, _) => {}
         }
-        let item = item_json(shape, items, index, status(item), Some((&text, &logprobs)));
+        let item = item_json(shape, items, index, status(&items.items[index]), Some((&text, &logprobs)));
         events.push(self.event("response.output_item.done", json!({"output_index": index, "item": item})));
     }
 
@@ -223,38 +204,28 @@ impl Writer {
     }
 
     fn event(&mut self, name: &'static str, data: Value) -> Event {
-        let mut all = Map::new();
-        all.insert("type".to_owned(), name.into());
-        all.insert("sequence_number".to_owned(), self.sequence.into());
+        let event = Event::typed(name, json!({"sequence_number": self.sequence}), data);
         self.sequence += 1;
-        if let Value::Object(data) = data {
-            all.extend(data);
-        }
-        Event::new(name, &Value::Object(all))
+        event
     }
 }
 
-pub(in crate::api) fn body(
-    options: &AnswerOptions,
-    items: &Items,
-    message: &Message,
-    logprobs: &Logprobs,
-    finish: &Finish,
-) -> Value {
-    let shape = Shape::of(options);
+pub(crate) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
+    let shape = Shape::of(items);
     let output = items.items.iter().enumerate().map(|(index, item)| {
         let text = items.text_of(item, message);
-        item_json(shape, items, index, status(item), Some((&text, &logprobs.of(index..index + 1))))
+        item_json(shape, items, index, status(item), Some((&text, &items.logprobs.of(index..index + 1))))
     });
     let status = if finish.is_cut() { "incomplete" } else { "completed" };
-    let mut body = response(options, status, output.collect(), finish.usage.as_ref());
+    let mut body = response(items, status, output.collect(), finish.usage.as_ref());
     if finish.is_cut() {
         body["incomplete_details"] = json!({"reason": "max_output_tokens"});
     }
     body
 }
 
-fn response(options: &AnswerOptions, status: &str, output: Vec<Value>, usage: Option<&Usage>) -> Value {
+fn response(items: &Items, status: &str, output: Vec<Value>, usage: Option<&Usage>) -> Value {
+    let options = &items.options;
     let mut response = json!({
         "id": options.id,
         "object": "response",
@@ -285,10 +256,10 @@ fn tools(request: &Value) -> Vec<Value> {
     let tools = request["tools"].as_array().into_iter().flatten().filter_map(Value::as_object);
     let tools = tools.map(|tool| {
         let mut tool = tool.clone();
-        let defaults: &[&str] =
-            if tool.get("type") == Some(&"function".into()) { &["parameters", "strict"] } else { &[] };
-        for name in defaults {
-            tool.entry(*name).or_insert(Value::Null);
+        if tool.get("type").is_some_and(|kind| kind == "function") {
+            for name in ["parameters", "strict"] {
+                tool.entry(name).or_insert(Value::Null);
+            }
         }
         Value::Object(tool)
     });
@@ -302,45 +273,40 @@ fn status(item: &Item) -> &'static str {
 /// An item with its text and log probabilities, or at its beginning.
 fn item_json(shape: Shape, items: &Items, index: usize, status: &str, said: Option<(&str, &[Value])>) -> Value {
     let item = &items.items[index];
-    let names = shape.names(item.part);
+    let names = shape.names(items, index);
+    let mut json = json!({"id": items.item_id(index), "type": "message", "status": status});
+    if let Part::Call(call) = item.part {
+        let head = &items.calls[call];
+        let text = said.map_or("", |(text, _)| text);
+        json["call_id"] = head.id.as_str().into();
+        match (head.tool.client, names) {
+            (Some((kind, field)), _) => {
+                (json["type"], json[field]) = (kind.into(), object(text).into());
+                if kind == "tool_search_call" {
+                    json["execution"] = "client".into();
+                }
+            }
+            (None, names) => {
+                let names = names.unwrap_or(&FUNCTION);
+                (json["type"], json["name"]) = (names.kind.into(), head.tool.name.as_str().into());
+                json[names.field] = text.into();
+                head.tool.set_namespace(&mut json);
+            }
+        }
+        return json;
+    }
     let content: Vec<Value> =
         said.zip(names).map(|((text, logprobs), names)| part_json(names, text, logprobs)).into_iter().collect();
-    let id = items.item_id(index);
-    match item.part {
-        Part::Reasoning => {
-            let (summary, content) = if shape.summary { (content, Vec::new()) } else { (Vec::new(), content) };
-            let mut item =
-                json!({"id": id, "type": "reasoning", "status": status, "summary": summary, "content": content});
-            if let Some((text, _)) = said.filter(|_| shape.seal) {
-                item["encrypted_content"] = format!("{SEAL}{text}").into();
-            }
-            item
-        }
-        Part::Content => {
-            json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
-        }
-        Part::Call(call) => {
-            let head = &items.calls[call];
-            let text = said.map_or("", |(text, _)| text);
-            if let Some((kind, field)) = head.tool.client {
-                let mut item = json!({"id": id, "type": kind, "status": status, "call_id": head.id});
-                item[field] = object(text).into();
-                if kind == "tool_search_call" {
-                    item["execution"] = "client".into();
-                }
-                return item;
-            }
-            let (kind, field) =
-                if head.tool.custom { ("custom_tool_call", "input") } else { ("function_call", "arguments") };
-            let name = &head.tool.name;
-            let mut item =
-                json!({"id": id, "type": kind, "status": status, "call_id": head.id, "name": name, field: text});
-            if !head.tool.namespace.is_empty() {
-                item["namespace"] = head.tool.namespace.as_str().into();
-            }
-            item
-        }
+    if item.part == Part::Content {
+        (json["role"], json["content"]) = ("assistant".into(), content.into());
+        return json;
     }
+    let (summary, content) = if shape.summary { (content, Vec::new()) } else { (Vec::new(), content) };
+    (json["type"], json["summary"], json["content"]) = ("reasoning".into(), summary.into(), content.into());
+    if let Some((text, _)) = said.filter(|_| shape.seal) {
+        json["encrypted_content"] = format!("{SEAL}{text}").into();
+    }
+    json
 }
 
 /// The object with an item's text.

@@ -1,82 +1,42 @@
 //! Converts requests of the Responses API to chat-completions bodies.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::answer::SEAL;
 use crate::api::fields::RESPONSES;
 use crate::api::shared::{
-    FROM_HERE_ON, Turn, add_parts, chat_body, deferred, is_callable, name_of, put, server_tools, set_effort, taken,
+    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, put, reference, taken, text,
 };
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
-use chatparse_message::{ClientTool, TOOL_REFERENCE};
+use chatparse_message::{ClientTool, text_part};
 
 /// Converts a body to chat completions.
 ///
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
-pub(in crate::api) fn to_chat(body: &Value) -> Result<Value> {
+pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
-    let (mut chat, notes) = chat_body(&body, &RESPONSES)?;
-    let Conversation { messages, found, effort, format, compaction, mut notes, .. } = conversation(&body, notes)?;
-    put(&mut chat, "messages", Some(messages));
-    put(&mut chat, "max_completion_tokens", body.number("max_output_tokens")?);
-    put(&mut chat, "compaction", compaction);
-    if let Some(effort) = effort {
-        set_effort(&effort, &mut chat);
-    }
-    put(&mut chat, "response_format", format);
-    let mut names = ToolNames::default();
-    let mut tools = tools(&body, "", &mut names, &mut notes)?;
-    // Items may bring tools that the request does not list.
-    tools.extend(found.into_iter().filter(|tool| names.read_found(tool)));
-    if !tools.is_empty() {
-        chat.insert("tools".to_owned(), tools.into());
-        chat.insert("parallel_tool_calls".to_owned(), body.flag("parallel_tool_calls", true)?.into());
-    }
-    if let Some(choice) = body.get("tool_choice") {
-        chat.insert("tool_choice".to_owned(), tool_choice(&body, choice)?);
-    }
-    put(&mut chat, "notes", Some(notes).filter(|notes| !notes.is_empty()));
-    Ok(Value::Object(chat))
-}
-
-fn conversation(body: &Fields, notes: Vec<String>) -> Result<Conversation> {
+    let mut chat = Chat::of(&body, &RESPONSES, "max_output_tokens")?;
     body.required("input")?;
-    let mut conversation = Conversation { notes, ..Conversation::default() };
-    conversation.configure(body)?;
+    chat.configure(&body)?;
     if let Some(instructions) = body.text("instructions")? {
-        conversation.messages.push(json!({"role": "system", "content": instructions}));
+        chat.say("system", instructions);
     }
     match body.text_or_items("input")? {
-        TextOrItems::Text(text) => conversation.messages.push(json!({"role": "user", "content": text})),
-        TextOrItems::Items(items) => {
-            for item in &items {
-                conversation.item(item)?;
-            }
-        }
+        TextOrItems::Text(text) => chat.say("user", text),
+        TextOrItems::Items(items) => items.iter().try_for_each(|item| chat.item(item))?,
     }
-    conversation.close();
-    Ok(conversation)
+    let mut names = ToolNames::default();
+    let tools = tools(&body, "", &mut names, &mut chat.notes)?;
+    let tools = chat.all_tools(tools, &mut names);
+    let parallel = body.flag("parallel_tool_calls", true)?;
+    let choice = body.get("tool_choice").map(|choice| tool_choice(&body, choice)).transpose()?;
+    Ok(chat.finish(tools, parallel, choice))
 }
 
-/// The messages so far. The items of one turn of the model become one message.
-#[derive(Default)]
-struct Conversation {
-    messages: Vec<Value>,
-    /// The current turn of the model.
-    turn: Option<Turn>,
-    /// The tools that items bring, each in a list of its own if it has a namespace.
-    found: Vec<Value>,
-    /// How much the model should think, and the form of its answer: the last that was said.
-    effort: Option<String>,
-    format: Option<Value>,
-    /// The item that asks for a compaction.
-    compaction: Option<Value>,
-    notes: Vec<String>,
-}
-
-impl Conversation {
+/// The items of one turn of the model become one message.
+impl Chat {
     /// Reads the options of a body, or those from an item on.
     fn configure(&mut self, of: &Fields) -> Result<()> {
         if let Some(reasoning) = of.object("reasoning")?
@@ -100,26 +60,23 @@ impl Conversation {
                 let (kind, field) =
                     if kind == "function_call" { ("function", "arguments") } else { ("custom", "input") };
                 let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
-                let mut called = json!({"name": name, field: item.required_text(field)?});
-                set_namespace(item, &mut called)?;
-                self.turn().call(kind, id, called);
+                let (said, namespace) = (item.required_text(field)?, item.text("namespace")?);
+                self.turn().call(kind, id, name, (field, said), namespace);
                 Ok(())
             }
             "function_call_output" | "custom_tool_call_output" => {
                 let id = item.required_call_id("call_id")?;
                 item.required("output")?;
-                let content = content(item, "output")?;
-                self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+                self.answer(id, content(item, "output")?);
                 Ok(())
             }
             "additional_tools" => self.additional_tools(item),
             "configuration_update" => self.configure(item),
             "compaction_trigger" => {
-                self.compaction = Some(item.map.clone().into());
-                self.notes.push(format!("{}: the host makes the compaction", item.path("type")));
+                self.compact(item.map.clone(), &item.path("type"));
                 Ok(())
             }
-            "mcp_list_tools" => server_tools(item, "server_label", &mut self.found),
+            "mcp_list_tools" => self.server_tools(item, "server_label"),
             "mcp_approval_request" => self.server_call(item, item.required_call_id("id")?),
             "mcp_approval_response" => self.approval(item),
             "mcp_call" => self.server_answer(item),
@@ -136,10 +93,8 @@ impl Conversation {
 
     fn client_call(&mut self, tool: &ClientTool, item: &Fields) -> Result<()> {
         let (_, field) = tool.item.unwrap_or_default();
-        let arguments = tool.in_order(item.required_object(field)?.map);
-        let function = json!({"name": tool.name, "arguments": number::write(&arguments.into())});
-        let id = call_id(item)?;
-        self.turn().call("function", id, function);
+        let arguments = number::write(&tool.in_order(item.required_object(field)?.map).into());
+        self.turn().call("function", call_id(item)?, tool.name, ("arguments", &arguments), None);
         Ok(())
     }
 
@@ -159,7 +114,7 @@ impl Conversation {
                 None => item.required_text("status")?.into(),
             }
         };
-        self.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+        self.answer(id, content);
         Ok(())
     }
 
@@ -168,20 +123,19 @@ impl Conversation {
     fn additional_tools(&mut self, item: &Fields) -> Result<()> {
         let is_told = |message: &Value| message["role"] == "system" || message["role"] == "developer";
         let is_first = self.turn.is_none() && self.messages.iter().all(is_told);
-        let mut shown = vec![json!({"type": "text", "text": FROM_HERE_ON})];
+        let mut shown = vec![text_part(FROM_HERE_ON)];
         for tool in &item.items("tools")? {
             self.find(tool, !is_first, &mut shown)?;
         }
         if !is_first && shown.len() > 1 {
-            self.close();
-            add_parts(&mut self.messages, shown);
+            self.add_parts(shown);
         }
         Ok(())
     }
 
     /// A tool that an item brings, or several of a namespace. `defers`: a reference reveals it.
     fn find(&mut self, found: &Fields, defers: bool, references: &mut Vec<Value>) -> Result<()> {
-        let kind = found.required_text("type")?;
+        let kind = kind_of(found)?;
         let (namespace, inner) = match kind {
             "namespace" => (Some(found.required_text("name")?), found.items("tools")?),
             _ => (found.text("namespace")?, Vec::new()),
@@ -191,28 +145,17 @@ impl Conversation {
                 continue;
             }
             let converted = self::tool(tool, "", &mut ToolNames::default(), &mut self.notes)?;
-            let name = name_of(&converted).map(str::to_owned);
-            let converted = if defers && name.is_some() { deferred(converted) } else { converted };
-            if let Some(name) = name {
-                let full = namespace.map_or_else(|| name.clone(), |namespace| format!("{namespace}.{name}"));
-                references.push(json!({"type": TOOL_REFERENCE, "name": full}));
-            }
-            self.found.push(match kind {
-                "namespace" => {
-                    let mut alone = Value::Object(taken(found, &["type", "name", "description"]));
-                    alone["tools"] = json!([converted]);
-                    alone
-                }
-                _ => converted,
-            });
+            let alone = (kind == "namespace").then(|| taken(found, &["type", "name", "description"]));
+            let name = self.bring(converted, alone, defers);
+            references.extend(name.map(|name| reference(&full_name(namespace, &name))));
         }
         Ok(())
     }
 
     fn server_call(&mut self, item: &Fields, id: &str) -> Result<()> {
         let (label, name) = (item.required_text("server_label")?, item.required_text("name")?);
-        let function = json!({"namespace": label, "name": name, "arguments": item.required_text("arguments")?});
-        self.turn().call("function", id, function);
+        let arguments = item.required_text("arguments")?;
+        self.turn().call("function", id, name, ("arguments", arguments), Some(label));
         Ok(())
     }
 
@@ -222,9 +165,7 @@ impl Conversation {
         item.required("approve")?;
         if !item.flag("approve", false)? {
             let why = item.text("reason")?.map_or_else(String::new, |reason| format!(": {reason}"));
-            self.push(
-                json!({"role": "tool", "tool_call_id": id, "content": format!("The user refused this call{why}")}),
-            );
+            self.answer(id, format!("The user refused this call{why}").into());
         }
         Ok(())
     }
@@ -240,7 +181,7 @@ impl Conversation {
             Some(error) => number::write(error),
             None => return Ok(()),
         };
-        self.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
+        self.answer(id, output.into());
         Ok(())
     }
 
@@ -259,10 +200,7 @@ impl Conversation {
                 turn.content.get_or_insert_default().push_str(&text);
                 turn.phase = phase;
             }
-            "user" => {
-                let content = content(item, "content")?;
-                self.push(json!({"role": role, "content": content}));
-            }
+            "user" => self.say(role, content(item, "content")?),
             "system" | "developer" => {
                 let text = text(item, "content", &["input_text", "text"], "\n\n")?;
                 self.instruct(role, &text);
@@ -282,7 +220,7 @@ impl Conversation {
             instructions.push_str("\n\n");
             instructions.push_str(text);
         } else {
-            self.push(json!({"role": role, "content": text}));
+            self.say(role, text);
         }
     }
 
@@ -309,33 +247,6 @@ impl Conversation {
         self.turn().reasoning.push_str(&reasoning);
         Ok(())
     }
-
-    fn turn(&mut self) -> &mut Turn {
-        self.turn.get_or_insert_default()
-    }
-
-    fn push(&mut self, message: Value) {
-        self.close();
-        self.messages.push(message);
-    }
-
-    fn close(&mut self) {
-        self.messages.extend(self.turn.take().map(Turn::message));
-    }
-}
-
-/// A text, or the concatenation of text parts.
-fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> Result<String> {
-    let parts = match item.text_or_items(name)? {
-        TextOrItems::Text(text) => return Ok(text.to_owned()),
-        TextOrItems::Items(parts) => parts,
-    };
-    let texts = parts.iter().map(|part| match part.required_text("type")? {
-        "refusal" if kinds.contains(&"refusal") => part.required_text("refusal"),
-        kind if kinds.contains(&kind) => part.required_text("text"),
-        _ => Err(part.unknown("type", &format!("one of {}", kinds.join(", ")))),
-    });
-    Ok(texts.collect::<Result<Vec<_>>>()?.join(between))
 }
 
 /// The content of a user's message or a tool result.
@@ -347,13 +258,12 @@ fn content(item: &Fields, name: &str) -> Result<Value> {
 }
 
 fn part(part: &Fields) -> Result<Value> {
-    match part.required_text("type")? {
-        "input_text" | "output_text" | "text" => Ok(json!({"type": "text", "text": part.required_text("text")?})),
+    match kind_of(part)? {
+        "input_text" | "output_text" | "text" => Ok(text_part(part.required_text("text")?)),
         "input_image" => {
-            let mut image = json!({"url": part.required_text("image_url")?});
-            if let Some(detail) = part.text("detail")? {
-                image["detail"] = detail.into();
-            }
+            let mut image = Map::new();
+            put(&mut image, "url", Some(part.required_text("image_url")?));
+            put(&mut image, "detail", part.text("detail")?);
             Ok(json!({"type": "image_url", "image_url": image}))
         }
         "input_audio" => Ok(json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)})),
@@ -373,16 +283,6 @@ fn call_id<'a>(item: &Fields<'a>) -> Result<&'a str> {
     }
 }
 
-fn set_namespace(item: &Fields, function: &mut Value) -> Result<()> {
-    if let Some(namespace) = item.text("namespace")? {
-        function["namespace"] = namespace.into();
-    }
-    Ok(())
-}
-
-/// Fields of tools that stay as they are.
-const KEPT: &[&str] = &["name", "description", "namespace", "defer_loading", "input_examples"];
-
 /// The tools at a field `tools`, with a namespace that may be empty.
 fn tools(list: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<String>) -> Result<Vec<Value>> {
     let mut tools = Vec::new();
@@ -396,39 +296,33 @@ fn tools(list: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<Str
 
 /// A tool, listed in a namespace or, if that is empty, in none.
 fn tool(tool: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<String>) -> Result<Value> {
-    match tool.required_text("type")? {
-        "function" => {}
-        "custom" => return custom_tool(tool, inside, names),
+    let kind = kind_of(tool)?;
+    match kind {
+        "function" | "custom" => {}
         "namespace" => {
-            let mut list = Value::Object(taken(tool, &["type", "name", "description"]));
-            let inside = tool.required_text("name")?;
-            list["tools"] = tools(tool, inside, names, notes)?.into();
-            return Ok(list);
+            let mut list = taken(tool, &["type", "name", "description"]);
+            put(&mut list, "tools", Some(tools(tool, tool.required_text("name")?, names, notes)?));
+            return Ok(list.into());
         }
         // The request that is read of the body knows the tools of clients, and whether servers may run others.
-        kind => {
+        _ => {
             names.add(inside, tool.text("name")?.unwrap_or(kind));
             return Ok(Value::Object(tool.map.clone()));
         }
     }
     names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
-    let function = taken(tool, &[KEPT, &["parameters", "strict"]].concat());
-    Ok(json!({"type": "function", "function": function}))
-}
-
-/// In chat completions, its grammar is one object deeper.
-fn custom_tool(tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
-    names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
-    let mut custom = taken(tool, KEPT);
-    if let Some(format) = tool.object("format")? {
-        let kind = format.required_text("type")?;
-        let mut inner = json!({"type": kind});
-        if kind == "grammar" {
-            inner["grammar"] = taken(&format, &["syntax", "definition"]).into();
+    let mut inner = taken(tool, &["name", "description", "namespace", "defer_loading", "input_examples"]);
+    if kind == "function" {
+        inner.extend(taken(tool, &["parameters", "strict"]));
+    } else if let Some(format) = tool.object("format")? {
+        let mut taken_format = taken(&format, &["type"]);
+        // In chat completions, the grammar is one object deeper.
+        if kind_of(&format)? == "grammar" {
+            put(&mut taken_format, "grammar", Some(taken(&format, &["syntax", "definition"])));
         }
-        custom.insert("format".to_owned(), inner);
+        put(&mut inner, "format", Some(taken_format));
     }
-    Ok(json!({"type": "custom", "custom": custom}))
+    Ok(json!({"type": kind, kind: inner}))
 }
 
 fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
@@ -438,11 +332,11 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
         return ["auto", "required", "none"].contains(&name).then(|| choice.clone()).ok_or_else(unknown);
     }
     let choice = body.required_object("tool_choice")?;
-    match choice.required_text("type")? {
+    match kind_of(&choice)? {
         "function" | "custom" => named(&choice),
         "allowed_tools" => {
             let tools = choice.items("tools")?;
-            let tools = tools.iter().map(|tool| match tool.required_text("type")? {
+            let tools = tools.iter().map(|tool| match kind_of(tool)? {
                 "function" | "custom" => named(tool),
                 _ => Err(tool.unknown("type", "\"function\" or \"custom\"")),
             });
@@ -451,7 +345,7 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
             Ok(json!({"type": "allowed_tools", "allowed_tools": allowed}))
         }
         _ => match ClientTool::of(&choice)? {
-            Some(tool) => Ok(json!({"type": "function", "function": {"name": tool.name}})),
+            Some(tool) => Ok(function(json!({"name": tool.name}))),
             None => Err(choice.unknown("type", "\"function\", \"custom\", \"allowed_tools\" or a tool of the client")),
         },
     }
@@ -459,14 +353,14 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
 
 /// A tool, given its name.
 fn named(choice: &Fields) -> Result<Value> {
-    let kind = choice.required_text("type")?;
-    let mut inner = json!({"name": choice.required_text("name")?});
-    set_namespace(choice, &mut inner)?;
-    Ok(json!({"type": kind, kind: inner}))
+    let kind = kind_of(choice)?;
+    choice.required_text("name")?;
+    choice.text("namespace")?;
+    Ok(json!({"type": kind, kind: taken(choice, &["name", "namespace"])}))
 }
 
 fn response_format(format: &Fields) -> Result<Value> {
-    match format.required_text("type")? {
+    match kind_of(&format)? {
         kind @ ("text" | "json_object") => Ok(json!({"type": kind})),
         "json_schema" => {
             format.required("schema")?;
