@@ -1,6 +1,5 @@
 //! Caches the compiled formats of a template by all that they depend on, because agents send the same tools again and again.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock, Weak};
@@ -122,12 +121,15 @@ impl CompiledFormat {
 
     /// See [`crate::Params::grammar_as`]. Printed by the first call.
     pub fn grammar_as(&self, dialect: Dialect) -> &Result<Printed> {
-        self.printed[dialect as usize].get_or_init(|| match &self.format.constraint {
-            Constraint::Lazy(triggers) => self.grammar().print_output(dialect, Start::AtTrigger(triggers)),
-            Constraint::Free | Constraint::Strict(_) => {
-                self.grammar().print_output(dialect, Start::AfterPrefix(self.parser.prefill()))
-            }
-        })
+        self.printed[dialect as usize].get_or_init(|| self.grammar().print_output(dialect, self.start()))
+    }
+
+    /// Where the grammar begins in the output.
+    pub fn start(&self) -> Start<'_> {
+        match &self.format.constraint {
+            Constraint::Lazy(triggers) => Start::AtTrigger(triggers),
+            Constraint::Free | Constraint::Strict(_) => Start::AfterPrefix(self.parser.prefill()),
+        }
     }
 
     /// Approximate memory use in bytes of what was built on first use so far.
@@ -213,51 +215,38 @@ struct SharedParts {
 }
 
 impl SharedParts {
-    fn hash(&self, tool: &Tool, kind: &PartKind) -> u64 {
-        hash_of((&self.format.options, &self.format.opening, &tool.name, properties(tool), kind))
-    }
-
-    fn get(&self, tool: &Tool, kind: &PartKind) -> Option<Part> {
-        self.parts.upgrade()?.get(self.hash(tool, kind), |key| key.is(&self.format, tool, kind))
-    }
-
-    fn keep(&self, tool: &Tool, kind: PartKind, part: Part) {
-        let Some(parts) = self.parts.upgrade() else { return };
-        let hash = self.hash(tool, &kind);
-        let mut own = Tool::default();
-        (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
-        let size = size_of::<PartKey>() + tool_bytes(&own) + part.bytes();
-        parts.keep(hash, PartKey { format: Arc::clone(&self.format), tool: own, kind }, part, size);
+    /// What is kept of the tool, or what is made now.
+    fn get_or_make(&self, tool: &Tool, kind: PartKind, make: impl FnOnce() -> Part) -> Part {
+        let Some(parts) = self.parts.upgrade() else { return make() };
+        let hash = hash_of((&self.format.options, &self.format.opening, &tool.name, properties(tool), &kind));
+        let known = parts.get(hash, |key| key.is(&self.format, tool, &kind));
+        known.unwrap_or_else(|| {
+            let part = make();
+            let mut own = Tool::default();
+            (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
+            let size = size_of::<PartKey>() + tool_bytes(&own) + part.bytes();
+            parts.keep(hash, PartKey { format: Arc::clone(&self.format), tool: own, kind }, part.clone(), size);
+            part
+        })
     }
 }
 
 impl PartMaker for SharedParts {
     fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>> {
         let (tool, call) = source.part(part);
-        if let Some(Part::Program(known)) = self.get(tool, &PartKind::Program(call)) {
-            return known;
+        match self.get_or_make(tool, PartKind::Program(call), || Part::Program(source.program(part).map(Arc::new))) {
+            Part::Program(program) => program,
+            Part::Rules(_) => None,
         }
-        let made = source.program(part).map(Arc::new);
-        self.keep(tool, PartKind::Program(call), Part::Program(made.clone()));
-        made
     }
 
-    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>> {
-        let all = source.spec().tools();
-        let known = |(place, calls): (&usize, &Vec<u32>)| match self.get(&all[*place], &PartKind::Rules(calls.clone()))
-        {
-            Some(Part::Rules(known)) => Some(known),
-            _ => None,
-        };
-        let known: Vec<Option<Arc<Section>>> = tools.iter().map(known).collect();
-        let missing = tools.iter().zip(&known).filter(|(_, known)| known.is_none());
-        let missing: BTreeMap<usize, Vec<u32>> = missing.map(|((place, calls), _)| (*place, calls.clone())).collect();
-        let made = source.rules(&missing, &self.texts).into_iter().map(Arc::new).collect::<Vec<_>>();
-        for ((place, calls), made) in missing.into_iter().zip(&made) {
-            self.keep(&all[place], PartKind::Rules(calls), Part::Rules(Arc::clone(made)));
+    fn rules(&self, source: &Arc<Resolved>, place: usize, rules: &[u32]) -> Arc<Section> {
+        let make = || Arc::new(source.rules(place, rules, &self.texts));
+        let tool = &source.spec().tools()[place];
+        match self.get_or_make(tool, PartKind::Rules(rules.to_vec()), || Part::Rules(make())) {
+            Part::Rules(rules) => rules,
+            Part::Program(_) => make(),
         }
-        let mut made = made.into_iter();
-        known.into_iter().filter_map(|known| known.or_else(|| made.next())).collect()
     }
 
     fn texts(&self) -> &TextSections {

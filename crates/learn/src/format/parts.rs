@@ -18,8 +18,8 @@ pub trait PartMaker: Send + Sync {
     /// The program of a part.
     fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>>;
 
-    /// The rules of the tools at these places, each with which of them a grammar has.
-    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>>;
+    /// The rules of the tool at this place, as far as a grammar has them.
+    fn rules(&self, source: &Arc<Resolved>, place: usize, rules: &[u32]) -> Arc<Section>;
 
     /// The rules of texts that it has made.
     fn texts(&self) -> &TextSections;
@@ -34,8 +34,8 @@ impl PartMaker for Anew {
         source.program(part).map(Arc::new)
     }
 
-    fn rules(&self, source: &Arc<Resolved>, tools: &BTreeMap<usize, Vec<u32>>) -> Vec<Arc<Section>> {
-        source.rules(tools, &self.0).into_iter().map(Arc::new).collect()
+    fn rules(&self, source: &Arc<Resolved>, place: usize, rules: &[u32]) -> Arc<Section> {
+        Arc::new(source.rules(place, rules, &self.0))
     }
 
     fn texts(&self) -> &TextSections {
@@ -75,7 +75,7 @@ impl Parts {
             for (place, rule) in rules {
                 of_tools.entry(place).or_default().push(rule);
             }
-            self.maker.rules(&self.source, &of_tools)
+            of_tools.iter().map(|(place, rules)| self.maker.rules(&self.source, *place, rules)).collect()
         })
     }
 }
@@ -101,20 +101,14 @@ impl Resolved {
         peg::compile_part(&arena).ok()
     }
 
-    /// The rules of the tools at these places, each made of that tool alone.
-    pub fn rules(&self, tools: &BTreeMap<usize, Vec<u32>>, texts: &TextSections) -> Vec<Section> {
-        let all = self.spec().tools();
-        let of_tool = |(place, rules): (&usize, &Vec<u32>)| {
-            let tool = &all[*place];
-            let (arena, built) = self.alone(tool, Want::Grammar);
-            let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
-            let roots: Vec<SectionRoot> = rules
-                .iter()
-                .filter_map(|rule| Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? }))
-                .collect();
-            Section::of_roots(&arena, &roots, texts)
-        };
-        tools.iter().map(of_tool).collect()
+    /// The rules of the tool at this place, made of it alone.
+    pub fn rules(&self, place: usize, rules: &[u32], texts: &TextSections) -> Section {
+        let tool = &self.spec().tools()[place];
+        let (arena, built) = self.alone(tool, Want::Grammar);
+        let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
+        let root = |rule: &u32| Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? });
+        let roots: Vec<SectionRoot> = rules.iter().filter_map(root).collect();
+        Section::of_roots(&arena, &roots, texts)
     }
 
     /// The calls of this tool alone, and where their parts or rules are.
