@@ -19,7 +19,7 @@ use crate::segments::{self, Segments};
 use crate::variables::Variables;
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};
-use chatparse_grammar::{Dialect, Grammar, Matcher, Printed, Start};
+use chatparse_grammar::{Dialect, Grammar, Matcher, Printed};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
 use chatparse_jinja::{ReasoningIn, Template, laddered, offered};
@@ -29,8 +29,6 @@ use chatparse_learn::format::{FormatSpec, Writing, applied_rules};
 use chatparse_learn::response::{self, Engine, ExportedTemplate};
 use chatparse_message::{Compat, Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
-
-use config::Config;
 
 pub use chatparse_learn::format::{Constraint, Delimiter, Thinking};
 pub use config::special_tokens;
@@ -132,24 +130,17 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::new`].
     pub fn with_options(source: &str, options: &TemplateOptions) -> Result<Self> {
-        let TemplateOptions { name, bos, eos, ends, learn_only, prove, response_template, special_tokens } = options;
-        let config = Config::read(source, name)?;
-        let given = !response_template.is_null();
-        let (template, response) = match &config {
-            Some(config) => {
-                let bos = if bos.is_empty() { &config.bos } else { bos };
-                let eos = if eos.is_empty() { &config.eos } else { eos };
-                let response = if given { response_template } else { &config.response_template };
-                (Template::new(&config.source, bos, eos)?, response)
-            }
-            None if source.is_empty() && !given => return Err(Error::invalid("the template is empty")),
-            None => (Template::new(source, bos, eos)?, response_template),
-        };
-        let analyzed = AnalyzedTemplate::new(template, ends, *learn_only);
+        let given = !options.response_template.is_null();
+        let file = config::read(source, options)?;
+        if file.is_none() && source.is_empty() && !given {
+            return Err(Error::invalid("the template is empty"));
+        }
+        let (source, options) = file.as_ref().map_or((source, options), |(source, options)| (source, options));
+        let template = Template::new(source, &options.bos, &options.eos)?;
+        let analyzed = AnalyzedTemplate::new(template, &options.ends, options.learn_only);
+        let response = &options.response_template;
         let analyzed = if response.is_null() { analyzed } else { analyzed.with_response(response, given)? };
-        let of_file = config.map(|config| config.special_tokens).unwrap_or_default();
-        let special_tokens = if special_tokens.is_empty() { of_file } else { special_tokens.clone() };
-        Ok(ChatTemplate::analyzed(analyzed, *prove, special_tokens))
+        Ok(ChatTemplate::analyzed(analyzed, options.prove, options.special_tokens.clone()))
     }
 
     fn analyzed(analyzed: AnalyzedTemplate, prove: bool, special_tokens: Vec<String>) -> Self {
@@ -176,24 +167,17 @@ impl ChatTemplate {
 
     /// The template's text.
     pub fn source(&self) -> &str {
-        self.0.analyzed.template.source()
+        self.jinja().source()
     }
 
     /// The texts of the tokens that end the model's output, as far as they are told. None is empty.
     pub(crate) fn ends(&self) -> &[String] {
-        self.0.analyzed.ends()
+        &self.0.analyzed.ends
     }
 
-    /// The name that the model has for a tool.
-    #[cfg(feature = "next")]
-    pub(crate) fn joined_name(&self, namespace: &str, name: &str) -> String {
-        self.0.analyzed.template.joined_name(namespace, name)
-    }
-
-    /// The template's text as its author wrote it.
-    #[cfg(feature = "lint")]
-    pub(crate) fn written(&self) -> &str {
-        self.0.analyzed.template.written()
+    /// What renders.
+    pub(crate) fn jinja(&self) -> &Template {
+        &self.0.analyzed.template
     }
 
     /// The special tokens of the model's vocabulary; empty where unknown.
@@ -204,7 +188,7 @@ impl ChatTemplate {
 
     /// The template's capabilities. The first call takes a few renders.
     pub fn caps(&self) -> &Caps {
-        self.0.analyzed.template.caps()
+        self.jinja().caps()
     }
 
     /// How the template's model writes turns, by llama.cpp's names. The first call takes some thirty renders.
@@ -216,7 +200,7 @@ impl ChatTemplate {
     /// For each part of the learnt turn, two renders that show it. Each call renders them.
     #[doc(hidden)]
     pub fn evidence(&self) -> Vec<Evidence> {
-        evidence(&self.0.analyzed.template.probing(), self.0.analyzed.turn(true))
+        evidence(&self.jinja().probing(), self.0.analyzed.turn(true))
     }
 
     /// How the template's model writes an assistant's turn with thinking on or off: without the parts that could not be learnt.
@@ -264,8 +248,8 @@ impl ChatTemplate {
     }
 
     /// The messages that the template renders, and its reader.
-    pub(crate) fn probes(&self) -> (ProbeSet, RoundTrip) {
-        (ProbeSet::new(self.used()), RoundTrip::new(self.used()))
+    pub(crate) fn probes(&self) -> RoundTrip {
+        RoundTrip::new(self.used(), ProbeSet::new(self.used()))
     }
 
     /// Tests how well [`ChatTemplate::reader`] reads the messages that the template renders. The first call takes some sixty
@@ -413,7 +397,7 @@ impl ChatTemplate {
 
     /// The request with a level of effort that the template takes, and a note if that is another one.
     fn laddered<'r>(&self, request: &'r Request) -> (Cow<'r, Request>, Option<String>) {
-        laddered(&self.0.analyzed.template, request)
+        laddered(self.jinja(), request)
     }
 
     /// The prompt of the request, in parts.
@@ -439,7 +423,7 @@ impl ChatTemplate {
     /// `without`: the name of a rule that reads nothing; empty: all do.
     pub(crate) fn params_of(&self, request: &Request, prompts: Prompts, without: &'static str) -> Result<Params> {
         let (request, note) = self.laddered(request);
-        let request = &*offered(&self.0.analyzed.template, &request)?;
+        let request = &*offered(self.jinja(), &request)?;
         let Prompts { prompt, opening, media, mut notes } = prompts;
         let spec = FormatSpec::of(request, &opening);
         let reader = self.reader_for(request);
@@ -454,11 +438,10 @@ impl ChatTemplate {
         let free = compiled.constraint == Constraint::Free;
         notes.splice(..0, request.notes.iter().cloned());
         notes.extend(note);
-        notes.extend(notes::notes(&self.0.analyzed.template, request, &spec, &prompt, free));
+        notes.extend(notes::notes(self.jinja(), request, &spec, &prompt, free));
         let (mut preserved_tokens, mut thought) = (compiled.preserved_tokens.clone(), compiled.thinking.clone());
         // llama.cpp sees no reasoning in blocks.
-        if request.output.compat == Compat::LlamaCpp && *self.0.analyzed.template.reasoning_in() == ReasoningIn::Blocks
-        {
+        if request.output.compat == Compat::LlamaCpp && *self.jinja().reasoning_in() == ReasoningIn::Blocks {
             let marks = thought.take().into_iter().flat_map(|thought| thought.ends.into_iter().chain([thought.start]));
             let marks: Vec<String> = marks.collect();
             preserved_tokens.retain(|token| !marks.contains(token));
@@ -514,10 +497,7 @@ impl Params {
     /// # Errors
     /// [`crate::ErrorKind::Limit`]; [`crate::ErrorKind::InvalidArgument`] in a build without the feature `dialects`, for a lazy grammar.
     pub fn matcher(&self) -> Result<Matcher> {
-        self.grammar().matcher(match &self.constraint {
-            Constraint::Lazy(triggers) => Start::AtTrigger(triggers),
-            Constraint::Free | Constraint::Strict(_) => Start::AfterPrefix(self.parser.prefill()),
-        })
+        self.grammar().matcher(self.compiled.start())
     }
 
     /// All fields as JSON, for hosts that read one text: strings, arrays and objects with the fields' names, with `grammar`,

@@ -35,19 +35,23 @@ struct Opening {
     request: Request,
 }
 
-impl Opens for Opening {
-    fn open(&self, messages: &Value) -> Result<Arc<dyn Turns>> {
+impl Opening {
+    fn with(&self, messages: &Value) -> Result<Request> {
         let mut request = self.request.clone();
         Messages::read(&request, messages)?.put(&mut request);
+        Ok(request)
+    }
+}
+
+impl Opens for Opening {
+    fn open(&self, messages: &Value) -> Result<Arc<dyn Turns>> {
+        let request = self.with(messages)?;
         let session = self.template.session(request.clone())?;
-        let mut options = Request::clone(session.request());
-        Messages::take(&mut options);
-        Ok(Arc::new(Sent { session, request: Arc::new(request), options: Arc::new(options), answered: None }))
+        Ok(Arc::new(Sent::new(session, Arc::new(request), None)))
     }
 
     fn closed(&self, messages: &Value) -> Result<String> {
-        let mut request = self.request.clone();
-        Messages::read(&request, messages)?.put(&mut request);
+        let mut request = self.with(messages)?;
         request.add_generation_prompt = false;
         Ok(self.template.params(&request)?.prompt)
     }
@@ -58,26 +62,31 @@ struct Sent {
     session: Session,
     request: Arc<Request>,
     /// The session's request without its messages.
-    options: Arc<Request>,
+    options: Request,
     /// The index of the last output's message.
     answered: Option<usize>,
 }
 
 impl Sent {
+    fn new(session: Session, request: Arc<Request>, answered: Option<usize>) -> Sent {
+        let mut options = Request::clone(&session.request);
+        Messages::take(&mut options);
+        Sent { session, request, options, answered }
+    }
+
     /// A request with few messages that may end as the prompt does: those of the system, and from the last question before the
     /// output on. So a turn costs as much late in a conversation as early.
     fn window(&self) -> Option<Request> {
-        let (all, answered) = (&self.request, self.answered?);
-        let roles = Messages::roles(all);
-        let system = roles.iter().take_while(|role| matches!(**role, "system" | "developer")).count();
-        let question = (system..answered).rev().find(|index| roles[*index] == "user")?;
-        let mut request = Request::clone(&self.options);
-        Messages::only(all, |index| index < system || index == question || index >= answered).put(&mut request);
+        let (all, answered) = (Messages::of(&self.request), self.answered?);
+        let system = (0..all.len()).take_while(|index| matches!(all.role(*index), "system" | "developer")).count();
+        let question = (system..answered).rev().find(|index| all.role(*index) == "user")?;
+        let mut request = self.options.clone();
+        all.only(|index| index < system || index == question || index >= answered).put(&mut request);
         Some(request)
     }
 
     fn found(&self, request: &Request) -> Result<Segments> {
-        self.session.template().segments_with(request, false)
+        self.session.template.segments_with(request, false)
     }
 }
 
@@ -91,7 +100,7 @@ impl Turns for Sent {
     }
 
     fn ends(&self) -> Vec<String> {
-        let (params, template) = (&self.session.params, self.session.template());
+        let (params, template) = (&self.session.params, &self.session.template);
         let ends = template.ends().iter().chain(&params.additional_stops).cloned();
         ends.chain([params.end_of_turn().to_owned()]).filter(|end| !end.trim().is_empty()).collect()
     }
@@ -122,7 +131,7 @@ impl Turns for Sent {
     }
 
     fn next(&self, output: &[u8], tokens: &SpecialTokens, spans: &[Range<usize>], messages: &Value) -> Result<Step> {
-        let answered = Messages::count(self.session.request());
+        let answered = Messages::of(&self.session.request).len();
         let next = self.session.next_marked(output, tokens, spans, messages)?;
         let changed = next.rewrite.as_ref().map(|rewrite| Changed {
             at: rewrite.at,
@@ -130,11 +139,9 @@ impl Turns for Sent {
             reason: rewrite.reason.name(),
             words: rewrite.reason.words(),
         });
-        let request = Arc::clone(next.session.request());
-        let mut options = Request::clone(&request);
-        Messages::take(&mut options);
-        let (stays, options) = (options.append == Append::Always, Arc::new(options));
-        let turns = Arc::new(Sent { session: next.session, request, options, answered: Some(answered) });
+        let request = Arc::clone(&next.session.request);
+        let stays = request.append == Append::Always;
+        let turns = Arc::new(Sent::new(next.session, request, Some(answered)));
         Ok(Step { turns, kept: next.kept, stays, changed, message: next.message })
     }
 }

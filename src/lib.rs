@@ -123,6 +123,7 @@ pub mod response;
 #[cfg(feature = "segments")]
 pub mod segments;
 pub mod stream;
+mod texts;
 mod variables;
 
 pub use chat::{ChatTemplate, Params, TemplateOptions};

@@ -8,13 +8,16 @@
 mod finding;
 mod rules;
 
+use std::rc::Rc;
+
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::chat::ChatTemplate;
 use crate::next::{Kind, Preserving};
-use crate::proof::{ProbeSet, RoundTrip, Verdict, shown, with_ids};
+use crate::proof::{RoundTrip, Verdict, shown, with_ids};
 use crate::segments::Origin;
+use chatparse_base::find::{char_border_behind, shared};
 use chatparse_base::{Error, Result};
 use chatparse_message::{Message, Request};
 
@@ -140,13 +143,11 @@ impl Report {
     /// [`Preserving::to_json`]; `untraced`, an array of texts or null; and `response_template`, null or an object with the fields
     /// of [`Described`].
     pub fn to_json(&self) -> Value {
-        let cases: Vec<Value> = self.cases.iter().map(Case::to_json).collect();
-        let next: Vec<Value> = self.next.iter().map(Preserving::to_json).collect();
         json!({
             "faults": self.fault_count(),
-            "findings": self.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
-            "cases": cases,
-            "next": next,
+            "findings": self.findings.iter().map(Finding::to_json).collect::<Value>(),
+            "cases": self.cases.iter().map(Case::to_json).collect::<Value>(),
+            "next": self.next.iter().map(Preserving::to_json).collect::<Value>(),
             "untraced": self.untraced,
             "response_template": self.response_template,
         })
@@ -184,66 +185,62 @@ impl Described {
 impl Outcome {
     /// A stable lower-case name, e.g. `no_turn`.
     pub fn name(&self) -> &'static str {
-        match self {
-            Outcome::Survives => "survives",
-            Outcome::Omitted(_) => "omitted",
-            Outcome::NoTurn(_) => "no_turn",
-            Outcome::Lost(_) => "lost",
-            Outcome::Alike(_) => "alike",
-            Outcome::Spaced(_) => "spaced",
-            Outcome::Rewritten(_) => "rewritten",
-            Outcome::Refused(_) => "refused",
-        }
+        self.parts().0
     }
 
     /// What differs, where something does.
     pub fn difference(&self) -> Option<&Difference> {
+        self.parts().1
+    }
+
+    fn parts(&self) -> (&'static str, Option<&Difference>) {
         match self {
-            Outcome::Survives | Outcome::Omitted(_) | Outcome::Refused(_) => None,
-            Outcome::NoTurn(difference)
-            | Outcome::Lost(difference)
-            | Outcome::Alike(difference)
-            | Outcome::Spaced(difference)
-            | Outcome::Rewritten(difference) => Some(difference),
+            Outcome::Survives => ("survives", None),
+            Outcome::Omitted(_) => ("omitted", None),
+            Outcome::NoTurn(difference) => ("no_turn", Some(difference)),
+            Outcome::Lost(difference) => ("lost", Some(difference)),
+            Outcome::Alike(difference) => ("alike", Some(difference)),
+            Outcome::Spaced(difference) => ("spaced", Some(difference)),
+            Outcome::Rewritten(difference) => ("rewritten", Some(difference)),
+            Outcome::Refused(_) => ("refused", None),
         }
     }
 }
 
 /// Tests a template with a fixed set of messages, and with small conversations turn by turn.
 pub fn lint(template: &ChatTemplate) -> Report {
-    let (mut probes, mut reading) = template.probes();
+    let mut reading = template.probes();
+    let probes = Rc::clone(&reading.probes);
     let mut cases = Vec::new();
     for probe in 0..probes.probes().len() {
         for thinking in Thinking::ALL {
             let mut turn = String::new();
-            let outcome = outcome(&mut probes, &mut reading, probe, thinking, &mut turn);
+            let outcome = outcome(&mut reading, probe, thinking, &mut turn);
             let outcome = outcome.unwrap_or_else(Outcome::Refused);
             cases.push(Case { probe: probes.probes()[probe].name, thinking, turn, outcome });
         }
     }
-    let findings = rules::findings(template, &cases, &mut probes);
-    let ways = Kind::ALL.into_iter().flat_map(|kind| [Thinking::Off, Thinking::On].map(|thinking| (kind, thinking)));
-    let next = ways.map(|(kind, thinking)| {
-        let preserved = template.preserves(kind, thinking);
-        Preserving { kind, thinking, preserved }
-    });
-    let (next, untraced) = (next.collect(), untraced(template));
-    Report { cases, findings, next, untraced, response_template: described(template) }
+    let findings = rules::findings(template, &cases, &probes);
+    let mut next = Vec::new();
+    for kind in Kind::ALL {
+        for thinking in [Thinking::Off, Thinking::On] {
+            next.push(Preserving { kind, thinking, preserved: template.preserves(kind, thinking) });
+        }
+    }
+    Report { cases, findings, next, untraced: untraced(template), response_template: described(template) }
 }
 
 fn described(template: &ChatTemplate) -> Option<Described> {
-    let proof = template.response_proof()?;
-    let reader_reads_back = template.proof().read_back;
-    Some(match proof {
-        Ok(proof) => Described {
-            cases: proof.cases,
-            read_back: proof.read_back,
-            reader_reads_back,
-            why: proof.failures.first().map_or(String::new(), |first| format!("{}: {}", first.probe, first.why)),
-            error: String::new(),
-        },
-        Err(error) => Described { reader_reads_back, error: error.message().to_owned(), ..Described::default() },
-    })
+    let mut described = Described { reader_reads_back: template.proof().read_back, ..Described::default() };
+    match template.response_proof()? {
+        Ok(proof) => {
+            (described.cases, described.read_back) = (proof.cases, proof.read_back);
+            described.why =
+                proof.failures.first().map_or(String::new(), |first| format!("{}: {}", first.probe, first.why));
+        }
+        Err(error) => error.message().clone_into(&mut described.error),
+    }
+    Some(described)
 }
 
 /// A conversation with values of all kinds.
@@ -274,16 +271,9 @@ fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
     Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())
 }
 
-fn outcome(
-    probes: &mut ProbeSet,
-    reading: &mut RoundTrip,
-    probe: usize,
-    thinking: Thinking,
-    turn: &mut String,
-) -> Result<Outcome> {
-    let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
-    let asked = asked.as_ref().as_ref().map_err(Clone::clone)?;
-    let case = case.as_ref().as_ref().map_err(Clone::clone)?;
+fn outcome(reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &mut String) -> Result<Outcome> {
+    let probes = Rc::clone(&reading.probes);
+    let (asked, case) = (probes.asked(thinking)?, probes.case(probe, thinking)?);
     let (prompt, rendered) = (&asked.prompts.prompt, &case.rendered);
     if case.no_output {
         return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
@@ -291,7 +281,7 @@ fn outcome(
     let Some(whole_turn) = probes.turn(probe, thinking) else {
         return Ok(Outcome::NoTurn(difference(prompt, rendered).unwrap_or_default()));
     };
-    let read = reading.read(probes, probe, thinking, &whole_turn)?;
+    let read = reading.read(probe, thinking, &whole_turn)?;
     *turn = read.turn;
     let got = &read.got.message;
     let render = |got: &Message| probes.render(&asked.request, &with_ids(got, &case.whole));
@@ -329,14 +319,11 @@ fn trimmed(message: &Message) -> Message {
 
 /// The first difference between `got` and `expected`; additional text at the end of `got` is a difference.
 fn difference(expected: &str, got: &str) -> Option<Difference> {
-    let mut at = expected.bytes().zip(got.bytes()).take_while(|(a, b)| a == b).count();
+    let at = shared(expected, got);
     if at == expected.len() && at == got.len() {
         return None;
     }
-    while !expected.is_char_boundary(at) || !got.is_char_boundary(at) {
-        at -= 1;
-    }
-    let from = (at.saturating_sub(CONTEXT)..=at).find(|&from| expected.is_char_boundary(from)).unwrap_or(at);
+    let from = char_border_behind(expected, at.saturating_sub(CONTEXT));
     let around = |text: &str| text[from..].chars().take(2 * CONTEXT).collect();
     Some(Difference { at: Some(at), expected: around(expected), got: around(got) })
 }

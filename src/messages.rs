@@ -1,5 +1,6 @@
 //! The messages of a request, in the form that it has: read, or as the host's JSON, which a plain request passes on.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,21 +9,29 @@ use chatparse_base::{Error, Result, number};
 use chatparse_jinja::Caps;
 use chatparse_message::{Message, Request, messages_from_json};
 
-/// Messages in order.
+/// Messages in order: a request's, or others of the same form.
 #[derive(Clone, Debug)]
-pub(crate) enum Messages {
-    Read(Vec<Message>),
-    Plain(Vec<Value>),
+pub(crate) enum Messages<'m> {
+    Read(Cow<'m, [Message]>),
+    Plain(Cow<'m, [Value]>),
 }
 
-impl Messages {
+impl<'m> Messages<'m> {
+    /// Those of a request.
+    pub fn of(request: &'m Request) -> Self {
+        match &request.plain {
+            None => Messages::Read((&request.messages).into()),
+            Some(given) => Messages::Plain(given.messages.as_array().map(Cow::from).unwrap_or_default()),
+        }
+    }
+
     /// Takes the messages out of a request.
-    pub fn take(request: &mut Request) -> Messages {
+    pub fn take(request: &mut Request) -> Self {
         match &mut request.plain {
-            None => Messages::Read(std::mem::take(&mut request.messages)),
+            None => Messages::Read(std::mem::take(&mut request.messages).into()),
             Some(given) => Messages::Plain(match Arc::unwrap_or_clone(std::mem::take(&mut given.messages)) {
-                Value::Array(messages) => messages,
-                _ => Vec::new(),
+                Value::Array(messages) => messages.into(),
+                _ => Cow::default(),
             }),
         }
     }
@@ -30,17 +39,9 @@ impl Messages {
     /// Gives a request of the same form these messages.
     pub fn put(self, request: &mut Request) {
         match (self, &mut request.plain) {
-            (Messages::Plain(messages), Some(given)) => given.messages = Arc::new(messages.into()),
-            (Messages::Read(messages), _) => request.messages = messages,
+            (Messages::Plain(messages), Some(given)) => given.messages = Arc::new(messages.into_owned().into()),
+            (Messages::Read(messages), _) => request.messages = messages.into_owned(),
             (Messages::Plain(_), None) => {}
-        }
-    }
-
-    /// Those of a request.
-    pub fn of(request: &Request) -> Messages {
-        match &request.plain {
-            None => Messages::Read(request.messages.clone()),
-            Some(given) => Messages::Plain(given.messages.as_array().cloned().unwrap_or_default()),
         }
     }
 
@@ -48,35 +49,22 @@ impl Messages {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub fn read(request: &Request, messages: &Value) -> Result<Messages> {
+    pub fn read(request: &Request, messages: &'m Value) -> Result<Self> {
         match (&request.plain, messages) {
-            (Some(_), Value::Array(messages)) => Ok(Messages::Plain(messages.clone())),
+            (Some(_), Value::Array(messages)) => Ok(Messages::Plain(messages.into())),
             (Some(_), _) => Err(Error::invalid("messages: must be an array")),
-            (None, messages) => messages_from_json(messages).map(Messages::Read),
+            (None, messages) => messages_from_json(messages).map(|read| Messages::Read(read.into())),
         }
     }
 
-    /// The roles of a request's messages.
-    #[cfg(feature = "conversation")]
-    pub fn roles(request: &Request) -> Vec<&str> {
-        match &request.plain {
-            None => request.messages.iter().map(|message| message.role.as_str()).collect(),
-            Some(given) => {
-                let all = given.messages.as_array().into_iter().flatten();
-                all.map(|message| message["role"].as_str().unwrap_or_default()).collect()
-            }
-        }
-    }
-
-    /// Those of some indices of a request, in order.
-    #[cfg(feature = "conversation")]
-    pub fn only(request: &Request, wanted: impl Fn(usize) -> bool) -> Messages {
-        fn some<T: Clone>(all: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
+    /// Those of some indices, in order.
+    pub fn only(&self, wanted: impl Fn(usize) -> bool) -> Messages<'static> {
+        fn some<T: Clone>(all: &[T], wanted: impl Fn(usize) -> bool) -> Cow<'static, [T]> {
             (0..all.len()).filter(|index| wanted(*index)).map(|index| all[index].clone()).collect()
         }
-        match &request.plain {
-            None => Messages::Read(some(&request.messages, wanted)),
-            Some(given) => Messages::Plain(given.messages.as_array().map_or_else(Vec::new, |all| some(all, wanted))),
+        match self {
+            Messages::Read(messages) => Messages::Read(some(messages, wanted)),
+            Messages::Plain(messages) => Messages::Plain(some(messages, wanted)),
         }
     }
 
@@ -95,14 +83,6 @@ impl Messages {
         }
     }
 
-    /// How many messages a request has.
-    pub fn count(request: &Request) -> usize {
-        match &request.plain {
-            None => request.messages.len(),
-            Some(given) => given.messages.as_array().map_or(0, Vec::len),
-        }
-    }
-
     pub fn role(&self, index: usize) -> &str {
         match self {
             Messages::Read(messages) => &messages[index].role,
@@ -110,37 +90,23 @@ impl Messages {
         }
     }
 
-    /// The first of them.
-    pub fn first(&self, count: usize) -> Messages {
-        match self {
-            Messages::Read(messages) => Messages::Read(messages.iter().take(count).cloned().collect()),
-            Messages::Plain(messages) => Messages::Plain(messages.iter().take(count).cloned().collect()),
-        }
-    }
-
-    /// Those from this number on.
-    pub fn after(self, count: usize) -> Messages {
-        match self {
-            Messages::Read(messages) => Messages::Read(messages.into_iter().skip(count).collect()),
-            Messages::Plain(messages) => Messages::Plain(messages.into_iter().skip(count).collect()),
-        }
-    }
-
     /// Takes the last one away.
     pub fn pop(&mut self) -> Option<Message> {
         match self {
-            Messages::Read(messages) => messages.pop(),
-            Messages::Plain(messages) => messages.pop().and_then(|last| Message::from_json(&last).ok()),
+            Messages::Read(messages) => messages.to_mut().pop(),
+            Messages::Plain(messages) => messages.to_mut().pop().and_then(|last| Message::from_json(&last).ok()),
         }
     }
 
     /// Appends an assistant's message, as the template takes it, and others of the same form.
     pub fn extend(&mut self, message: &Message, others: &Messages, caps: &Caps) {
         match (self, others) {
-            (Messages::Read(all), Messages::Read(others)) => all.extend([message].into_iter().chain(others).cloned()),
+            (Messages::Read(all), Messages::Read(others)) => {
+                all.to_mut().extend([message].into_iter().chain(&**others).cloned());
+            }
             (Messages::Plain(all), Messages::Plain(others)) => {
-                all.push(plain(message, caps));
-                all.extend(others.iter().cloned());
+                all.to_mut().push(plain(message, caps));
+                all.to_mut().extend_from_slice(others);
             }
             _ => {}
         }

@@ -25,9 +25,9 @@ pub(crate) struct Prompts {
 }
 
 impl Prompts {
-    fn of(prompt: Prompt) -> Prompts {
+    fn of(prompt: Prompt, media: Vec<Media>) -> Prompts {
         let opening = Opening::of(&prompt.generation_prompt);
-        Prompts { prompt: prompt.prompt, opening, ..Prompts::default() }
+        Prompts { prompt: prompt.prompt, opening, media, ..Prompts::default() }
     }
 }
 
@@ -100,29 +100,26 @@ impl Reader {
             }
         }
         if request.plain.is_some() {
-            let (prompt, media) = self.render(template, request, opening)?;
-            return Ok(Prompts { media, ..self.begun(false, prompt, Continuation::None, None) });
+            return self.render(template, request, opening);
         }
-        let (prepared, prompt) = self.prepared(template, request, opening)?;
+        let (prepared, mut prompts) = self.prepared(template, request, opening)?;
+        let (part, message) = (prepared.continuation, prepared.continued.as_ref());
         if self.own_prompt().is_some() {
-            let prompts = self.begun(false, prompt, prepared.continuation, prepared.continued.as_ref());
-            return Ok(Prompts { media: prepared.media, ..prompts });
+            return Ok(self.begun(false, prompts, part, message));
         }
-        if request.force_pure_content {
-            return Ok(Prompts { media: prepared.media, ..Prompts::of(prompt) });
+        let text = prompts.opening.text.clone();
+        if let Some(message) = message.filter(|_| !request.force_pure_content) {
+            let content = (part == Continuation::Content).then(|| message.text());
+            let written = self.around().continued(&text, &message.reasoning_content, content.as_deref());
+            prompts.prompt.push_str(&written);
+            prompts.opening.prefill = written;
+            prompts = self.begun(false, prompts, part, Some(message));
         }
-        let opening = prompt.generation_prompt.clone();
-        let prompt = prompt.continued_with(&prepared, |message, in_content| {
-            let content = in_content.then(|| message.text());
-            self.around().continued(&opening, &message.reasoning_content, content.as_deref())
-        });
-        let mut prompts = self.begun(false, prompt, prepared.continuation, prepared.continued.as_ref());
-        (prompts.opening.text, prompts.media) = (opening, prepared.media);
         Ok(prompts)
     }
 
     /// A request as the template takes it, and its prompt. Where that has not all media, they are the host's marker.
-    fn prepared(&self, template: &Template, request: &Request, opening: bool) -> Result<(Prepared, Prompt)> {
+    fn prepared(&self, template: &Template, request: &Request, opening: bool) -> Result<(Prepared, Prompts)> {
         let mut native = true;
         loop {
             let mut prepared = prepare(template, request, native)?;
@@ -130,26 +127,24 @@ impl Reader {
             let opening = opening || prepared.continued.is_some();
             let input = PromptInput { template, prepared: &prepared, request, opening };
             let prompt = self.own_prompt().unwrap_or(prompt::plain)(&input)?;
-            if prepared.is_shown(&prompt.prompt) || request.output.compat != Compat::Off {
-                return Ok((prepared, prompt));
-            }
-            if !std::mem::take(&mut native) {
+            let is_shown = prepared.is_shown(&prompt.prompt) || request.output.compat != Compat::Off;
+            if is_shown || !std::mem::take(&mut native) {
+                let mut media = std::mem::take(&mut prepared.media);
                 // All of them are the marker by now.
-                if !prompt.prompt.contains(&request.media_marker) {
-                    prepared.media.clear();
+                if !is_shown && !prompt.prompt.contains(&request.media_marker) {
+                    media.clear();
                 }
-                return Ok((prepared, prompt));
+                return Ok((prepared, Prompts::of(prompt, media)));
             }
         }
     }
 
-    fn render(&self, template: &Template, request: &Request, opening: bool) -> Result<(Prompt, Vec<Media>)> {
+    fn render(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
         if let Some(given) = &request.plain {
             let (prompt, generation_prompt) = plain(template, request, given, opening)?;
-            return Ok((Prompt { prompt, generation_prompt }, Vec::new()));
+            return Ok(Prompts::of(Prompt { prompt, generation_prompt }, Vec::new()));
         }
-        let (prepared, prompt) = self.prepared(template, request, opening)?;
-        Ok((prompt, prepared.media))
+        Ok(self.prepared(template, request, opening)?.1)
     }
 
     /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn, and what that has of a
@@ -184,9 +179,9 @@ impl Reader {
 
     /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
     fn whole(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
-        let (prompt, media) = self.render(template, &whole(request)?, false)?;
+        let Prompts { prompt, media, .. } = self.render(template, &whole(request)?, false)?;
         let unseen = "continue_final_message: the template does not show the end of the last message";
-        let prompt = cut(prompt.prompt).ok_or_else(|| Error::invalid(unseen))?;
+        let prompt = cut(prompt).ok_or_else(|| Error::invalid(unseen))?;
         if !opening {
             return Ok(Prompts { prompt, media, ..Prompts::default() });
         }
@@ -196,20 +191,19 @@ impl Reader {
         let last = messages.pop().unwrap_or_default();
         messages.put(&mut earlier);
         // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
-        let begins = self.render(template, &earlier, true).map_or(prompt.len(), |(opened, _)| {
-            let earlier = opened.prompt.strip_suffix(&*opened.generation_prompt);
+        let begins = self.render(template, &earlier, true).map_or(prompt.len(), |opened| {
+            let earlier = opened.prompt.strip_suffix(&*opened.opening.prefill);
             shared(earlier.unwrap_or(&opened.prompt), &prompt)
         });
-        let generation_prompt = prompt[begins..].to_owned();
+        let opening = Opening::of(&prompt[begins..]);
         let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart())) == Continuation::Reasoning;
         let part = if in_thought && request.plain.is_none() { Continuation::Reasoning } else { request.continuation };
-        let prompt = Prompt { prompt, generation_prompt };
-        Ok(Prompts { media, ..self.begun(!request.force_pure_content, prompt, part, Some(&last)) })
+        let prompts = Prompts { prompt, opening, media, ..Prompts::default() };
+        Ok(self.begun(!request.force_pure_content, prompts, part, Some(&last)))
     }
 
     /// A prompt that may have begun a message. `splits`: its content may begin with reasoning.
-    fn begun(&self, splits: bool, prompt: Prompt, part: Continuation, message: Option<&Message>) -> Prompts {
-        let mut prompts = Prompts::of(prompt);
+    fn begun(&self, splits: bool, mut prompts: Prompts, part: Continuation, message: Option<&Message>) -> Prompts {
         if let Some(message) = message.filter(|_| part != Continuation::None) {
             let apart = if splits { self.thought_apart(message, part) } else { None };
             let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));

@@ -170,9 +170,9 @@ impl Reader {
 pub(crate) struct AnalyzedTemplate {
     pub template: Template,
     /// The texts of the tokens that end the model's output, as far as they are told. None is empty.
-    ends: Vec<String>,
+    pub ends: Vec<String>,
     /// Uses only what the template shows.
-    learn_only: bool,
+    pub learn_only: bool,
     /// The turn of a response template.
     pub response: Option<Response>,
     /// Why the response template of a file cannot be read.
@@ -231,15 +231,6 @@ impl AnalyzedTemplate {
         AnalyzedTemplate { ends: self.ends.clone(), ..AnalyzedTemplate::new(template, &[], self.learn_only) }
     }
 
-    pub fn ends(&self) -> &[String] {
-        &self.ends
-    }
-
-    /// Whether only what the template shows is used.
-    pub fn learn_only(&self) -> bool {
-        self.learn_only
-    }
-
     /// Whether the model thinks where the request says so, or not: a template without that switch has one way only.
     fn thinks(&self, thinking: bool) -> bool {
         thinking || !self.template.knows_thinking_switch()
@@ -262,14 +253,14 @@ impl AnalyzedTemplate {
         let family = family.filter(|Family { tolerances: Tolerances { calls_from, .. }, .. }| {
             calls_from.is_empty() || writes(calls_from)
         });
-        let known = family.map(Maker::Family).into_iter().chain([Maker::Learning]);
-        let makers: Vec<Maker> = match &self.response {
-            None => known.collect(),
+        let mut makers: Vec<Maker> = family.map(Maker::Family).into_iter().chain([Maker::Learning]).collect();
+        if let Some(response) = &self.response {
             // Without a template, nothing was learnt.
-            Some(_) if self.template.source().trim().is_empty() => vec![Maker::Response],
-            Some(Response { given: true, .. }) => [Maker::Response].into_iter().chain(known).collect(),
-            Some(_) => known.chain([Maker::Response]).collect(),
-        };
+            if self.template.source().trim().is_empty() {
+                makers.clear();
+            }
+            makers.insert(if response.given { 0 } else { makers.len() }, Maker::Response);
+        }
         makers.into_iter().map(|maker| Arc::new(Reader::new(self, maker))).collect()
     }
 

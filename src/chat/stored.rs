@@ -46,8 +46,8 @@ impl ChatTemplate {
             source: format!("{}\n", analyzed.template.written()),
             bos: analyzed.template.bos().to_owned(),
             eos: analyzed.template.eos().to_owned(),
-            ends: analyzed.ends().to_vec(),
-            learn_only: analyzed.learn_only(),
+            ends: analyzed.ends.clone(),
+            learn_only: analyzed.learn_only,
             prove: self.0.prove,
             special_tokens: self.0.special_tokens.clone(),
             response: analyzed.response.clone(),
@@ -58,7 +58,7 @@ impl ChatTemplate {
             tried: choice.tried.iter().map(|tried| (tried.reader.to_owned(), tried.cases, tried.read_back)).collect(),
         };
         let body = json!(stored).to_string();
-        format!("{HEAD}{:016x}\n{body}", checksum(body.as_bytes())).into_bytes()
+        format!("{HEAD}{:016x}\n{body}", checksum(&body)).into_bytes()
     }
 
     /// Reads [`ChatTemplate::to_bytes`] of this version of the library. Nothing is learnt or proved, and the template is compiled when it
@@ -82,11 +82,11 @@ impl ChatTemplate {
         let damaged = || wrong("the stored bytes are damaged");
         let (sum, body) = behind.split_at_checked(16).ok_or_else(damaged)?;
         let body = body.strip_prefix(b"\n").ok_or_else(damaged)?;
-        if sum != format!("{:016x}", checksum(body)).as_bytes() {
+        let body = String::from_utf8_lossy(body);
+        if sum != format!("{:016x}", checksum(&body)).as_bytes() {
             return Err(damaged());
         }
-        let stored: Stored =
-            serde_json::from_str(&String::from_utf8_lossy(body)).map_err(|error| wrong(&format!("stored: {error}")))?;
+        let stored: Stored = serde_json::from_str(&body).map_err(|error| wrong(&format!("stored: {error}")))?;
         let template = Template::stored(&stored.source, &stored.bos, &stored.eos, &stored.findings)?;
         let mut analyzed = AnalyzedTemplate::learnt(template, stored.ends, stored.learn_only, stored.turns);
         analyzed.response = stored.response;
@@ -105,6 +105,6 @@ impl ChatTemplate {
 }
 
 /// FNV-1a.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+fn checksum(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -102,7 +102,7 @@ pub unsafe extern "C" fn chat_params_follow(
             let texts = [utf8(request, request_len, "request")?, utf8(options, options_len, "options")?];
             (bytes(output, output_len, "output")?, texts)
         };
-        let request = params.session.template().request(request, options)?;
+        let request = params.session.template.request(request, options)?;
         let next = params.session.follow(output, request)?;
         first.map(|first| first.write(next.first.unwrap_or(usize::MAX)));
         Ok(of_next(next))

@@ -1,5 +1,6 @@
 //! What a template says that is not so: a finding, and the rule that it breaks.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use chatparse_base::Place;
@@ -61,7 +62,7 @@ impl Rule {
 }
 
 /// A part of a render that shows a finding.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Shown {
     /// Which render it is from, e.g. `history`.
@@ -96,15 +97,14 @@ impl Finding {
             .places
             .iter()
             .map(|place| json!({"line": place.line, "column": place.column, "excerpt": place.excerpt}));
-        let shown = self.shown.iter().map(|shown| json!({"from": shown.from, "text": shown.text}));
         json!({
             "rule": self.rule.id(),
             "fault": self.is_fault,
             "message": self.message,
             "subject": self.subject,
             "effect": self.rule.effect(),
-            "places": places.collect::<Vec<_>>(),
-            "shown": shown.collect::<Vec<_>>(),
+            "places": places.collect::<Value>(),
+            "shown": self.shown,
         })
     }
 }

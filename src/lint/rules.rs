@@ -13,8 +13,8 @@ use chatparse_jinja::{ROLES, SourceParts, place};
 use chatparse_message::Request;
 
 /// All findings, in the order of the rules.
-pub fn findings(template: &ChatTemplate, cases: &[Case], probes: &mut ProbeSet) -> Vec<Finding> {
-    let parts = SourceParts::of(template.written());
+pub fn findings(template: &ChatTemplate, cases: &[Case], probes: &ProbeSet) -> Vec<Finding> {
+    let parts = SourceParts::of(template.jinja().written());
     let mut all: Vec<Finding> = calls(template, &parts, cases, probes).into_iter().collect();
     unknown_tokens(template, &parts, &mut all);
     all.extend(printed_parts(template));
@@ -27,22 +27,21 @@ fn finding(rule: Rule, message: String, shown: [(&'static str, String); 2]) -> F
 }
 
 /// Calls that the history does not show, or not as they are, or that are not read back.
-fn calls(template: &ChatTemplate, parts: &SourceParts, cases: &[Case], probes: &mut ProbeSet) -> Option<Finding> {
+fn calls(template: &ChatTemplate, parts: &SourceParts, cases: &[Case], probes: &ProbeSet) -> Option<Finding> {
     let with_calls: Vec<usize> =
         (0..probes.probes().len()).filter(|&probe| probes.probes()[probe].calls() > 0).collect();
     let has_calls = |case: &&Case| with_calls.iter().any(|&probe| probes.probes()[probe].name == case.probe);
     let cases: Vec<&Case> = cases.iter().filter(has_calls).collect();
     let takes_tools = template.caps().tools;
-    let asks_for_calls = parts.tags.iter().any(|tag| template.written()[tag.clone()].contains("tool_calls"));
+    let asks_for_calls = parts.tags.iter().any(|tag| template.jinja().written()[tag.clone()].contains("tool_calls"));
     let all_refused = cases.iter().all(|case| matches!(case.outcome, Outcome::Refused(_)));
     if !takes_tools && !asks_for_calls || all_refused && !cases.is_empty() {
         return None;
     }
-    let asked = probes.asked(Thinking::On);
-    let prompt = &asked.as_ref().as_ref().ok()?.prompts.prompt;
+    let prompt = &probes.asked(Thinking::On).ok()?.prompts.prompt;
     if cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted("calls") | Outcome::Refused(_))) {
         let turn = probes.case(with_calls.first().copied().unwrap_or(0), Thinking::On);
-        let turn = turn.as_ref().as_ref().map_or("", |case| &case.rendered);
+        let turn = turn.map_or("", |case| &case.rendered);
         let takes = if takes_tools { "takes tools" } else { "asks for calls" };
         let message = format!("The template {takes}, and shows nothing of a call in the history.");
         let shown = [("prompt", end(prompt).to_owned()), ("history", end(turn).to_owned())];
@@ -55,9 +54,8 @@ fn calls(template: &ChatTemplate, parts: &SourceParts, cases: &[Case], probes: &
 }
 
 /// A call whose name is written in another case.
-fn changed_name(probes: &mut ProbeSet, probe: usize) -> Option<Finding> {
-    let cases = Thinking::ALL.map(|thinking| probes.case(probe, thinking));
-    let mut cases = cases.iter().filter_map(|case| case.as_ref().as_ref().ok());
+fn changed_name(probes: &ProbeSet, probe: usize) -> Option<Finding> {
+    let mut cases = Thinking::ALL.into_iter().filter_map(|thinking| probes.case(probe, thinking).ok());
     let (case, begin) = cases.find_map(|case| Some((case, case.begin?)))?;
     let turn = &case.rendered[begin..];
     let lower = turn.to_lowercase();
@@ -119,7 +117,7 @@ fn places(template: &ChatTemplate, parts: &SourceParts, subject: &str) -> Vec<Pl
     let mut places = Vec::new();
     for text in &parts.texts {
         let found = text.text.match_indices(subject).map(|(at, _)| text.place(at));
-        places.extend(found.map(|at| place(template.written(), at)));
+        places.extend(found.map(|at| place(template.jinja().written(), at)));
     }
     places
 }

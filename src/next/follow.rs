@@ -48,7 +48,7 @@ impl Session {
         let (field, message) = match place {
             Ok((ids, notes)) => {
                 let mut new = New::of(request);
-                new.messages = new.messages.after(Messages::count(&self.request) + 1);
+                new.messages = new.messages.only(|index| index > self.messages().len());
                 new.ids = ids;
                 let mut next = self.next_of(marked, &new)?;
                 next.session.params.notes.extend(notes);
@@ -91,7 +91,7 @@ impl Session {
         let is_answer = message.role == "assistant";
         let made = message.tool_calls.iter().enumerate().map(|(number, call)| {
             calls.insert(call.id.clone(), [index, number]);
-            json!([self.template.joined_name(&call.namespace, &call.name), arguments(&call.arguments)])
+            json!([self.template.jinja().joined_name(&call.namespace, &call.name), arguments(&call.arguments)])
         });
         let made: Value = made.collect();
         // Media has a place in the text.

@@ -55,9 +55,9 @@ pub use rewrite::{Reason, Rewrite};
 pub struct Session {
     /// The prompt to send, with outputs as they were written, and the parser of the next output.
     pub params: Params,
-    template: ChatTemplate,
+    pub(crate) template: ChatTemplate,
     /// The request with all messages so far, without one that the prompt has begun: the output completes it.
-    request: Arc<Request>,
+    pub(crate) request: Arc<Request>,
     /// The prompt as the template renders it, if it differs.
     rendered: Option<String>,
     /// The turns that were not written as the template writes them: the differences between the two prompts.
@@ -230,7 +230,7 @@ impl Session {
     /// Renders the conversation that ends with this message, with the options of a request.
     fn ending_with(&self, message: &Message, options: &Request) -> Result<String> {
         let mut new = New::of(options.clone());
-        new.messages = new.messages.first(0);
+        new.messages = new.messages.only(|_| false);
         let mut request = self.with_turn(message, &new);
         (request.add_generation_prompt, request.continuation) = (false, Continuation::None);
         Ok(self.template.prompts(&request)?.prompt)
@@ -257,34 +257,20 @@ impl Session {
         }
     }
 
-    fn messages(&self) -> Messages {
+    fn messages(&self) -> Messages<'_> {
         Messages::of(&self.request)
-    }
-
-    /// The request with all messages so far.
-    #[cfg(feature = "conversation")]
-    pub(crate) fn request(&self) -> &Arc<Request> {
-        &self.request
-    }
-
-    #[cfg(any(feature = "conversation", feature = "capi"))]
-    pub(crate) fn template(&self) -> &ChatTemplate {
-        &self.template
     }
 
     /// Keeps the output as it was written, and appends the render from `end` on.
     fn appended(&self, shown: Shown, output: &str, end: usize) -> Result<Next> {
         let sent = self.params.prompt.len();
         let kept = sent + output.len();
-        let written = &shown.render()[shown.base..end];
-        let behind = &shown.render()[end..];
         let mut turns = self.turns.clone();
-        if written != output {
+        if shown.render()[shown.base..end] != *output {
             turns.push(Turn { rendered: shown.base..end, sent: sent..kept });
         }
-        let prompt = [&self.params.prompt, output, behind].concat();
-        let (message, first) = (shown.message.clone(), Some(Messages::count(&self.request) + 1));
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: None, message, first })
+        let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
+        self.with(shown, prompt, turns, kept, None)
     }
 
     /// Where the template changes what was sent; the output is text up to `valid`.
@@ -300,7 +286,7 @@ impl Session {
         let (rewrite, from, kept) = rewrite::find(self, &shown, output);
         let stands = [self.params.prompt.as_str(), output].concat()[..kept].to_owned();
         let prompt = stands + &shown.render()[from..];
-        self.with_rewrite(shown, prompt, rewrite, kept, self.turns_before(from))
+        self.with(shown, prompt, self.turns_before(from), kept, Some(rewrite))
     }
 
     /// Keeps what was sent, and appends what the template writes behind the turn.
@@ -311,7 +297,7 @@ impl Session {
         let mut turns = self.turns_before(from);
         turns.push(Turn { rendered: from.min(end)..end, sent: at..sent + output.len() });
         let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
-        self.with_rewrite(shown, prompt, rewrite, sent + valid, turns)
+        self.with(shown, prompt, turns, sent + valid, Some(rewrite))
     }
 
     /// The turns that end before this byte of the render.
@@ -319,30 +305,27 @@ impl Session {
         self.turns.iter().filter(|turn| turn.rendered.end <= from).cloned().collect()
     }
 
-    fn with_rewrite(
+    /// The conversation that goes on with this prompt, whose first `kept` bytes were sent.
+    fn with(
         &self,
         shown: Shown,
         prompt: String,
-        rewrite: Rewrite,
-        kept: usize,
         turns: Vec<Turn>,
+        kept: usize,
+        rewrite: Option<Rewrite>,
     ) -> Result<Next> {
-        let (message, first) = (shown.message.clone(), Some(Messages::count(&self.request) + 1));
-        Ok(Next { session: self.with(shown, prompt, turns)?, kept, rewrite: Some(rewrite), message, first })
-    }
-
-    fn with(&self, shown: Shown, prompt: String, turns: Vec<Turn>) -> Result<Session> {
-        let Shown { request, prompts, .. } = shown;
+        let Shown { message, request, prompts, .. } = shown;
         let mut params = self.template.params_of(&request, prompts, "")?;
         let rendered = std::mem::replace(&mut params.prompt, prompt);
         let rendered = (rendered != params.prompt).then_some(rendered);
-        Ok(Session { rendered, turns, ..self.template.session_of(params, request) })
+        let session = Session { rendered, turns, ..self.template.session_of(params, request) };
+        Ok(Next { session, kept, rewrite, message, first: Some(self.messages().len() + 1) })
     }
 }
 
 /// What comes behind an output.
 struct New {
-    messages: Messages,
+    messages: Messages<'static>,
     /// The tools and options of the next turn, without messages.
     request: Request,
     /// The ids of the output's calls, as the client has them; empty if they are not known.
@@ -410,9 +393,5 @@ struct Shown {
 impl Shown {
     fn render(&self) -> &str {
         &self.prompts.prompt
-    }
-
-    fn behind(&self, at: usize) -> &str {
-        &self.render()[at..]
     }
 }

@@ -79,11 +79,10 @@ impl ChatTemplate {
     /// Whether each prompt begins with the previous one and the assistant's turn as the template writes it, in small
     /// conversations. Takes some twenty renders. For a given conversation use a [`Session`].
     pub fn preserves(&self, kind: Kind, thinking: Thinking) -> Preserved {
-        let part = if kind == Kind::ToolStep && !self.caps().tool_calls { Some("calls") } else { None };
-        match part {
-            Some(part) => Preserved::Omitted(part),
-            None => found(self, kind, thinking).unwrap_or_else(|error| Preserved::Refused(error.to_string())),
+        if kind == Kind::ToolStep && !self.caps().tool_calls {
+            return Preserved::Omitted("calls");
         }
+        found(self, kind, thinking).unwrap_or_else(|error| Preserved::Refused(error.to_string()))
     }
 }
 

@@ -13,15 +13,15 @@
 //! Where the template changes what was sent, none of them helps, and the end is found by a change: a render in which the
 //! message says more is the same behind the last of the message.
 
-use chatparse_base::brackets;
 use serde_json::{Map, Value};
 
 use super::{New, Session, Shown};
-use crate::proof::{is_border, is_marker, marker_at_end, shown as said};
+use crate::proof::{borders, is_marker, marker_at_end, shown as said};
+use crate::texts::{to_first_close, uncut};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
 use chatparse_message::Message;
-use chatparse_stream::Status;
+use chatparse_stream::{Json, Status};
 
 /// The maximum number of positions that are tried, from the end of the turn on.
 const ENDS: usize = 16;
@@ -49,14 +49,6 @@ fn spaced(text: &str, output: &str) -> Option<usize> {
     Some(text.len() - rest.len() + spaces_of(rest, output))
 }
 
-/// The text behind the white space that the output ends with, as far as the text has it.
-fn behind_space<'t>(text: &'t str, output: &str) -> &'t str {
-    let space = &output[output.trim_end().len()..];
-    let same = text.char_indices().zip(space.chars()).find(|((_, a), b)| a != b);
-    let end = same.map_or(space.len().min(text.len()), |((at, _), _)| at);
-    text.get(end..).unwrap_or(text)
-}
-
 /// The position up to which the turn is read as the same message, and ends like the output.
 fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     // Behind calls in another dialect, a marker must show where they end.
@@ -66,10 +58,10 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
         (_, marker) => marker.max(1),
     };
     let alone = session.ending_with(&shown.message, &shown.request).ok()?;
-    let turn = shown.behind(shown.base);
+    let turn = &shown.render()[shown.base..];
     let reach = shared(alone.get(shown.base..)?, turn);
-    let ends = (1..=reach).rev().filter(|&at| turn.is_char_boundary(at) && is_border(turn, at));
-    let mut ends: Vec<(usize, usize)> = ends.take(ENDS).map(|at| (alike(&turn[..at], output), at)).collect();
+    let mut ends: Vec<(usize, usize)> =
+        borders(turn, 1..=reach).rev().take(ENDS).map(|at| (alike(&turn[..at], output), at)).collect();
     ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(least));
     chatparse_base::sort::by_key(&mut ends, |(alike, at)| (std::cmp::Reverse(*alike), *at));
     let expected = said(&shown.message);
@@ -78,8 +70,7 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
         read.is_ok_and(|read| read.status == Status::Complete && said(&read.message) == expected)
     };
     let (_, end) = ends.into_iter().find(|(_, at)| is_same(*at))?;
-    let inked = turn[..end].trim_end().len();
-    Some(inked + spaces_of(&turn[inked..], output))
+    Some(spaced_as(turn, end, output))
 }
 
 /// The end of the turn in a render that may change what was sent. If the message is not in the render, that is where the new
@@ -111,31 +102,31 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
     }
     let closed = session.ending_with(&shown.message, &shown.request)?;
     let same = shared(&closed, render).max(shared(session.rendered(), render));
-    // No marker is cut in two.
-    let is_open = |open: &usize| !render[*open..same].contains(|c: char| c.is_whitespace() || brackets::closes(c));
-    Ok(render[..same].rfind(brackets::opens).filter(is_open).unwrap_or(same))
+    Ok(uncut(&render[..same]))
 }
 
 /// The message with more in one of its texts, the one that is last in a turn first.
 fn longer(message: &Message) -> impl Iterator<Item = Message> {
-    let with = |change: &dyn Fn(&mut Message)| {
+    let changes: [fn(&mut Message); 3] = [
+        |message| {
+            let Some(call) = message.tool_calls.last_mut() else { return };
+            match number::read::<Map<String, Value>>(&call.arguments) {
+                Ok(mut arguments) => {
+                    arguments.insert(format!("{}x", arguments.keys().max().map_or("", String::as_str)), "x".into());
+                    call.arguments = number::write(&arguments.into());
+                }
+                Err(_) => call.arguments.push_str(other(&call.arguments)),
+            }
+        },
+        |message| message.content.push_str(other(&message.content)),
+        |message| message.reasoning_content.push_str(other(&message.reasoning_content)),
+    ];
+    let changed = changes.into_iter().map(|change| {
         let mut longer = message.clone();
         change(&mut longer);
         longer
-    };
-    let in_call = |message: &mut Message| {
-        let Some(call) = message.tool_calls.last_mut() else { return };
-        match number::read::<Map<String, Value>>(&call.arguments) {
-            Ok(mut arguments) => {
-                arguments.insert(format!("{}x", arguments.keys().max().map_or("", String::as_str)), "x".into());
-                call.arguments = number::write(&arguments.into());
-            }
-            Err(_) => call.arguments.push_str(other(&call.arguments)),
-        }
-    };
-    let in_content = |message: &mut Message| message.content.push_str(other(&message.content));
-    let in_reasoning = |message: &mut Message| message.reasoning_content.push_str(other(&message.reasoning_content));
-    [with(&in_call), with(&in_content), with(&in_reasoning)].into_iter().filter(move |longer| longer != message)
+    });
+    changed.filter(move |longer| longer != message)
 }
 
 /// A character that the text does not end with.
@@ -145,16 +136,14 @@ fn other(text: &str) -> &'static str {
 
 /// How much of the text behind the last of a message, up to the next one, the output has written already.
 fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
-    let ends = (1..=next).filter(|&at| behind.is_char_boundary(at) && is_border(behind, at));
     let least = |text: &str| match last_marker(text) {
         0 => text.chars().filter(|c| !c.is_whitespace()).count().max(1),
         marker => marker,
     };
-    let ends = ends.take(ENDS).map(|at| (alike(&behind[..at], output), at));
+    let ends = borders(behind, 1..=next).take(ENDS).map(|at| (alike(&behind[..at], output), at));
     let ends = ends.filter(|&(alike, at)| alike >= least(&behind[..at]));
     let (_, end) = ends.max_by_key(|&(alike, at)| (alike, std::cmp::Reverse(at)))?;
-    let inked = behind[..end].trim_end().len();
-    Some(inked + spaces_of(&behind[inked..], output))
+    Some(spaced_as(behind, end, output))
 }
 
 /// The length of the marker that the template writes behind an earlier turn, where the output has another token that ended it. Such a
@@ -162,7 +151,7 @@ fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
 fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &str) -> Option<usize> {
     known_end(session, output)?;
     let text = behind.trim_start();
-    let marker = text.split_inclusive(brackets::closes).next().filter(|text| text.ends_with(brackets::closes))?;
+    let marker = to_first_close(text)?;
     let asked = shown.render().strip_suffix(&shown.prompts.opening.prefill)?.trim_end();
     let last = new.messages.get(new.messages.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
@@ -173,9 +162,15 @@ fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &
     })
 }
 
+/// An end in a text, with as much of the white space there as the output ends with.
+fn spaced_as(text: &str, end: usize, output: &str) -> usize {
+    let inked = text[..end].trim_end().len();
+    inked + spaces_of(&text[inked..], output)
+}
+
 /// The length of the white space at the start of a text that the output ends with.
 fn spaces_of(text: &str, output: &str) -> usize {
-    text.len() - behind_space(text, output).len()
+    shared(text, &output[output.trim_end().len()..])
 }
 
 /// The number of visible characters that two texts end with in common.
@@ -219,23 +214,9 @@ pub(super) fn closed(arguments: &str) -> Option<String> {
     if serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok() {
         return None;
     }
-    let mut open = Vec::new();
-    let mut escaped = false;
-    let mut in_text = false;
-    for c in arguments.chars() {
-        match c {
-            _ if std::mem::take(&mut escaped) => {}
-            '\\' if in_text => escaped = true,
-            '"' => in_text = !in_text,
-            _ if in_text => {}
-            '{' => open.push('}'),
-            '[' => open.push(']'),
-            '}' | ']' => drop(open.pop()),
-            _ => {}
-        }
-    }
-    let quote = if in_text { "\"" } else { "" };
-    let closed: String =
-        [arguments, quote].into_iter().map(str::to_owned).chain(open.iter().rev().map(char::to_string)).collect();
+    let mut json = Json::default();
+    json.read(arguments, &mut |_, _| {});
+    let closers = json.open.iter().rev().map(|(_, item)| if item.is_some() { ']' } else { '}' });
+    let closed: String = arguments.chars().chain(json.in_string.then_some('"')).chain(closers).collect();
     number::read::<Value>(&closed).is_ok().then_some(closed)
 }

@@ -7,6 +7,7 @@
 //! A family whose templates render histories otherwise than the model writes says so. Then their renders prove nothing, and it
 //! is chosen. So is one that describes turns as they were learnt, or adds to that: it reads what the template writes, and more.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -42,40 +43,24 @@ pub struct Tried {
 struct Candidate {
     reader: Arc<Reader>,
     reading: RoundTrip,
-    /// The index of the messages rendered with its prompts.
-    probes: usize,
     proof: Proof,
 }
 
-/// The sets of messages that are read, one after the other.
-const ROUNDS: [fn(&mut Candidate, &mut ProbeSet); 3] = [
-    |candidate, probes| {
-        for probe in rich(probes, true) {
-            candidate.ask(probes, probe, &[Thinking::On]);
-        }
-    },
-    |candidate, probes| {
-        for probe in rich(probes, true) {
-            candidate.ask(probes, probe, &[Thinking::Off, Thinking::Silent]);
-            candidate.proof.ask_behind_common(probes, &mut candidate.reading, probe);
-        }
-    },
-    |candidate, probes| {
-        for probe in rich(probes, false) {
-            candidate.ask(probes, probe, &Thinking::ALL);
-            candidate.proof.ask_behind_common(probes, &mut candidate.reading, probe);
-        }
-    },
-];
-
-fn rich(probes: &ProbeSet, rich: bool) -> Vec<usize> {
-    (0..probes.probes().len()).filter(|&probe| probes.probes()[probe].rich == rich).collect()
-}
-
 impl Candidate {
-    fn ask(&mut self, probes: &mut ProbeSet, probe: usize, ways: &[Thinking]) {
-        for &thinking in ways {
-            self.proof.ask(probes, &mut self.reading, probe, thinking);
+    /// Reads one of the sets of messages, of which each round is one.
+    fn read(&mut self, round: usize) {
+        let probes = Rc::clone(&self.reading.probes);
+        for (probe, message) in probes.probes().iter().enumerate() {
+            let ways: &[Thinking] = match (round, message.rich) {
+                (0, true) => &[Thinking::On],
+                (1, true) => &[Thinking::Off, Thinking::Silent],
+                (2, false) => &Thinking::ALL,
+                _ => continue,
+            };
+            ways.iter().for_each(|way| self.proof.ask(&mut self.reading, probe, *way));
+            if round > 0 {
+                self.proof.ask_behind_common(&mut self.reading, probe);
+            }
         }
     }
 
@@ -86,47 +71,45 @@ impl Candidate {
     }
 
     /// Whether it has read everything, including calls if there are any.
-    fn is_perfect(&self, probes: &ProbeSet) -> bool {
-        let calls = probes.probes().iter().any(|probe| probe.calls() > 0);
+    fn is_perfect(&self) -> bool {
+        let calls = self.reading.probes.probes().iter().any(|probe| probe.calls() > 0);
         self.score()[0] == self.proof.cases && self.proof.cases > 0 && (self.proof.with_calls > 0 || !calls)
     }
 }
 
 /// Chooses the candidate that reads best, with as few renders as possible.
 pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
-    if let [only] = readers {
-        return Choice { reader: Arc::clone(only), tried: Vec::new() };
-    }
-    if let Some(known) = readers.iter().find(|reader| reader.history_misleads()) {
+    let known = match readers {
+        [only] => Some(only),
+        [first, learnt, ..] => {
+            let misled = readers.iter().find(|reader| reader.history_misleads());
+            misled.or_else(|| Some(first).filter(|first| first.adds_to(learnt)))
+        }
+        [] => None,
+    };
+    if let Some(known) = known {
         return Choice { reader: Arc::clone(known), tried: Vec::new() };
     }
-    if let [first, learnt, ..] = readers
-        && first.adds_to(learnt)
-    {
-        return Choice { reader: Arc::clone(first), tried: Vec::new() };
-    }
     // Learnt readers share the template's own prompts.
-    let mut exams: Vec<ProbeSet> = Vec::new();
-    let mut shared = None;
+    let mut shared: Option<Rc<ProbeSet>> = None;
     let mut candidates: Vec<Candidate> = Vec::new();
     for reader in readers {
-        let probes = shared.filter(|_| reader.is_learnt()).unwrap_or_else(|| {
-            exams.push(ProbeSet::new(reader));
-            exams.len() - 1
-        });
-        shared = shared.or(reader.is_learnt().then_some(probes));
-        let (reader, reading) = (Arc::clone(reader), RoundTrip::new(reader));
-        candidates.push(Candidate { reader, reading, probes, proof: Proof::default() });
+        let own = shared.clone().filter(|_| reader.is_learnt());
+        let probes = own.unwrap_or_else(|| ProbeSet::new(reader));
+        if reader.is_learnt() {
+            shared = Some(Rc::clone(&probes));
+        }
+        let reading = RoundTrip::new(reader, probes);
+        candidates.push(Candidate { reader: Arc::clone(reader), reading, proof: Proof::default() });
     }
     let mut open: Vec<usize> = (0..candidates.len()).collect();
-    for round in ROUNDS {
+    for round in 0..3 {
         let mut most = [0; 3];
         let mut taken = None;
         for &index in &open {
             let candidate = &mut candidates[index];
-            let probes = &mut exams[candidate.probes];
-            round(candidate, probes);
-            if candidate.score() > most && candidate.is_perfect(probes) {
+            candidate.read(round);
+            if candidate.score() > most && candidate.is_perfect() {
                 taken = Some(index);
                 break;
             }

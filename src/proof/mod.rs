@@ -18,10 +18,11 @@ mod messages;
 mod reading;
 mod turns;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};
@@ -29,7 +30,7 @@ pub use messages::Thinking;
 #[cfg(feature = "next")]
 pub(crate) use messages::asked;
 pub(crate) use reading::{RoundTrip, Verdict, shown, with_ids};
-pub(crate) use turns::{ProbeSet, is_border, is_marker, marker_at_end};
+pub(crate) use turns::{ProbeSet, borders, is_marker, marker_at_end};
 
 use crate::reader::Reader;
 use chatparse_message::{Message, Request};
@@ -111,8 +112,8 @@ impl Proof {
     }
 
     /// Tests the message with this thinking, if its turn was found.
-    fn ask(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize, thinking: Thinking) {
-        match &*probes.case(probe, thinking) {
+    fn ask(&mut self, reading: &mut RoundTrip, probe: usize, thinking: Thinking) {
+        match reading.probes.case(probe, thinking) {
             Err(error) => {
                 if self.refused == 0 {
                     self.refusal = error.to_string();
@@ -120,8 +121,8 @@ impl Proof {
                 self.refused += 1;
             }
             Ok(Case { no_output: true, .. }) => self.omitted += 1,
-            Ok(_) => match probes.turn(probe, thinking) {
-                Some(turn) => self.count(probes, reading, probe, thinking, &turn),
+            Ok(_) => match reading.probes.turn(probe, thinking) {
+                Some(turn) => self.count(reading, probe, thinking, &turn),
                 None => self.no_turn += 1,
             },
         }
@@ -129,19 +130,19 @@ impl Proof {
 
     /// Tests the message behind the common beginning of its turn and the prompt's opening, if it needs that with any
     /// thinking.
-    fn ask_behind_common(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize) {
-        if let Some((thinking, turn)) = probes.turn_behind_common(probe) {
+    fn ask_behind_common(&mut self, reading: &mut RoundTrip, probe: usize) {
+        if let Some((thinking, turn)) = reading.probes.turn_behind_common(probe) {
             self.no_turn -= 1;
-            self.count(probes, reading, probe, thinking, &turn);
+            self.count(reading, probe, thinking, &turn);
         }
     }
 
-    fn count(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &Turn) {
-        let read = reading.read(probes, probe, thinking, turn);
+    fn count(&mut self, reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &Turn) {
+        let read = reading.read(probe, thinking, turn);
         let is_alike = matches!(&read, Ok(read) if read.verdict == Verdict::Alike);
         self.alike += usize::from(is_alike);
-        let case = probes.case(probe, thinking);
-        let (Ok(case), false) = (&*case, is_alike) else { return };
+        let probes = &reading.probes;
+        let (Ok(case), false) = (probes.case(probe, thinking), is_alike) else { return };
         self.cases += 1;
         self.with_calls += usize::from(probes.probes()[probe].calls() > 0);
         let mut misreads_calls = false;
@@ -171,9 +172,10 @@ impl Proof {
     }
 
     /// Asks the grammar of required calls about a message of calls alone.
-    fn ask_grammar(&mut self, probes: &mut ProbeSet, reading: &mut RoundTrip, probe: usize, thinking: Thinking) {
+    fn ask_grammar(&mut self, reading: &mut RoundTrip, probe: usize, thinking: Thinking) {
+        let probes = Rc::clone(&reading.probes);
         let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
-        let (Ok(asked), Ok(case), Some(turn)) = (&*asked, &*case, probes.turn(probe, thinking)) else { return };
+        let (Ok(asked), Ok(case), Some(turn)) = (asked, case, probes.turn(probe, thinking)) else { return };
         if case.expected.tool_calls.is_empty() || !case.expected.content.is_empty() || !in_order(&asked.request, case) {
             return;
         }
@@ -191,7 +193,7 @@ fn in_order(request: &Request, case: &Case) -> bool {
     case.expected.tool_calls.iter().all(|call| {
         let tool = request.tools.iter().find(|tool| tool.name == call.name);
         let properties = tool.and_then(|tool| tool.parameters.get("properties")).and_then(Value::as_object);
-        let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let arguments = turns::arguments(call);
         let places = arguments.keys().filter_map(|key| properties?.keys().position(|known| known == key));
         places.is_sorted()
     })
@@ -199,18 +201,17 @@ fn in_order(request: &Request, case: &Case) -> bool {
 
 /// Tests a reader with all messages.
 pub(crate) fn prove(reader: &Arc<Reader>) -> Proof {
-    let mut probes = ProbeSet::new(reader);
-    let mut reading = RoundTrip::new(reader);
+    let mut reading = RoundTrip::new(reader, ProbeSet::new(reader));
     let mut proof = Proof { reader: reader.name(), ..Proof::default() };
-    for probe in 0..probes.probes().len() {
+    for probe in 0..reading.probes.probes().len() {
         for thinking in Thinking::ALL {
             let before = proof.read_back - proof.recovered;
-            proof.ask(&mut probes, &mut reading, probe, thinking);
+            proof.ask(&mut reading, probe, thinking);
             if proof.read_back - proof.recovered > before {
-                proof.ask_grammar(&mut probes, &mut reading, probe, thinking);
+                proof.ask_grammar(&mut reading, probe, thinking);
             }
         }
-        proof.ask_behind_common(&mut probes, &mut reading, probe);
+        proof.ask_behind_common(&mut reading, probe);
     }
     proof
 }

@@ -1,11 +1,12 @@
 //! Parses rendered messages with one reader, and compares.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
-use super::turns::{Case, ProbeSet, RenderedProbe, Turn};
+use super::turns::{Case, ProbeSet, RenderedProbe, Turn, arguments};
 use crate::reader::Reader;
 use chatparse_base::{Error, Result};
 use chatparse_learn::format::late::Want;
@@ -16,6 +17,7 @@ use chatparse_stream::{CallRules, Ended, Parser, Status};
 /// A reader, and its parsers for the messages of one template.
 pub(crate) struct RoundTrip {
     reader: Arc<Reader>,
+    pub probes: Rc<ProbeSet>,
     /// By thinking, by the opening of the turn, and by whether a call is required.
     parsers: Vec<(Thinking, String, ToolChoice, Result<Parser>)>,
 }
@@ -51,15 +53,15 @@ impl Read {
 }
 
 impl RoundTrip {
-    pub fn new(reader: &Arc<Reader>) -> Self {
-        RoundTrip { reader: Arc::clone(reader), parsers: Vec::new() }
+    /// `probes`: those with the reader's prompts.
+    pub fn new(reader: &Arc<Reader>, probes: Rc<ProbeSet>) -> Self {
+        RoundTrip { reader: Arc::clone(reader), probes, parsers: Vec::new() }
     }
 
     /// Parses the message's turn up to each position where its end may begin, and returns the best result.
-    pub fn read(&mut self, probes: &mut ProbeSet, probe: usize, thinking: Thinking, turn: &Turn) -> Result<Read> {
-        let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
-        let (asked, case) =
-            (asked.as_ref().as_ref().map_err(Clone::clone)?, case.as_ref().as_ref().map_err(Clone::clone)?);
+    pub fn read(&mut self, probe: usize, thinking: Thinking, turn: &Turn) -> Result<Read> {
+        let probes = Rc::clone(&self.probes);
+        let (asked, case) = (probes.asked(thinking)?, probes.case(probe, thinking)?);
         let parser = self.parser(asked, thinking, &turn.opening, ToolChoice::Auto)?;
         let mut best: Option<Read> = None;
         for &end in &turn.ends {
@@ -76,7 +78,7 @@ impl RoundTrip {
             }
         }
         let mut read = best.expect("a turn may end where its text does");
-        if read.verdict == Verdict::Other && alike(probes, asked, case, &read.got) {
+        if read.verdict == Verdict::Other && alike(&probes, asked, case, &read.got) {
             read.verdict = Verdict::Alike;
         }
         Ok(read)
@@ -178,9 +180,8 @@ fn alike(probes: &ProbeSet, asked: &RenderedProbe, case: &Case, got: &Ended) -> 
 /// The names of its calls, and the keys of their arguments, except of those that are null: a template may leave them out.
 fn named(message: &Message) -> Vec<(String, Vec<String>)> {
     let keys = |call: &ToolCall| {
-        let arguments: Map<String, Value> = serde_json::from_str(&call.arguments).unwrap_or_default();
         let mut keys: Vec<String> =
-            arguments.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
+            arguments(call).into_iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
         chatparse_base::sort::sort(&mut keys);
         keys
     };

@@ -6,14 +6,17 @@
 //! message, so it is part of the common end of a message with content and one with calls, or it is the last marker.
 
 use chatparse_base::brackets;
+use std::cell::OnceCell;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::messages::{self, Probe, THOUGHT_WORD, Thinking, WORD};
 use crate::prompts::Prompts;
 use crate::reader::Reader;
+use crate::texts::whole_words;
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::PROBE_BYTES;
 use chatparse_base::{Error, ErrorKind, Result};
@@ -32,9 +35,9 @@ pub(crate) struct ProbeSet {
     /// The reader that makes the prompts.
     reader: Arc<Reader>,
     probes: Vec<Probe>,
-    asked: [Option<Rc<Result<RenderedProbe>>>; 3],
+    asked: [OnceCell<Result<RenderedProbe>>; 3],
     /// By probe, and by [`Thinking::ALL`].
-    cases: Vec<[Option<Rc<Result<Case>>>; 3]>,
+    cases: Vec<[OnceCell<Result<Case>>; 3]>,
 }
 
 /// A request that a message answers.
@@ -70,11 +73,11 @@ pub(crate) struct Turn {
 }
 
 impl ProbeSet {
-    pub fn new(reader: &Arc<Reader>) -> Self {
+    pub fn new(reader: &Arc<Reader>) -> Rc<Self> {
         let probes = messages::renderable(reader.template());
         let cases = probes.iter().map(|_| Default::default()).collect();
         let (template, reader) = (reader.template().probing(), Arc::clone(reader));
-        ProbeSet { template, reader, probes, asked: Default::default(), cases }
+        Rc::new(ProbeSet { template, reader, probes, asked: Default::default(), cases })
     }
 
     pub fn probes(&self) -> &[Probe] {
@@ -82,13 +85,13 @@ impl ProbeSet {
     }
 
     /// The request that the message answers, with this thinking.
-    pub fn asked(&mut self, thinking: Thinking) -> Rc<Result<RenderedProbe>> {
-        let (template, reader) = (&self.template, &self.reader);
-        let asked = self.asked[thinking as usize].get_or_insert_with(|| {
+    pub fn asked(&self, thinking: Thinking) -> Result<&RenderedProbe> {
+        let asked = self.asked[thinking as usize].get_or_init(|| {
             let request = messages::asked(thinking);
-            Rc::new(reader.prompts(template, &request, true).map(|prompts| RenderedProbe { request, prompts }))
+            let prompts = self.reader.prompts(&self.template, &request, true)?;
+            Ok(RenderedProbe { request, prompts })
         });
-        Rc::clone(asked)
+        asked.as_ref().map_err(Clone::clone)
     }
 
     /// Renders the conversation that ends with `message`, up to what follows it where the template needs that.
@@ -103,15 +106,10 @@ impl ProbeSet {
     }
 
     /// The message with this thinking, rendered.
-    pub fn case(&mut self, probe: usize, thinking: Thinking) -> Rc<Result<Case>> {
-        if let Some(case) = &self.cases[probe][thinking as usize] {
-            return Rc::clone(case);
-        }
-        let case = Rc::new(match &*self.asked(thinking) {
-            Ok(asked) => self.new_case(asked, self.probes[probe].message(self.reader.template(), thinking)),
-            Err(error) => Err(error.clone()),
-        });
-        self.cases[probe][thinking as usize].insert(case).clone()
+    pub fn case(&self, probe: usize, thinking: Thinking) -> Result<&Case> {
+        let message = || self.probes[probe].message(self.reader.template(), thinking);
+        let case = self.cases[probe][thinking as usize].get_or_init(|| self.new_case(self.asked(thinking)?, message()));
+        case.as_ref().map_err(Clone::clone)
     }
 
     fn new_case(&self, asked: &RenderedProbe, whole: Message) -> Result<Case> {
@@ -144,25 +142,21 @@ impl ProbeSet {
     }
 
     /// The turn with this thinking; `None` if it does not begin where the prompt ends.
-    pub fn turn(&mut self, probe: usize, thinking: Thinking) -> Option<Turn> {
-        let (asked, case) = (self.asked(thinking), self.case(probe, thinking));
-        let (Ok(asked), Ok(case)) = (&*asked, &*case) else { return None };
-        Some(self.turn_from(probe, thinking, case.begin?, asked.prompts.opening.text.clone()))
+    pub fn turn(&self, probe: usize, thinking: Thinking) -> Option<Turn> {
+        let begin = self.case(probe, thinking).ok()?.begin?;
+        self.turn_from(probe, thinking, begin, self.asked(thinking).ok()?.prompts.opening.text.clone())
     }
 
     /// If no turn begins where the prompt ends, with any thinking: the turn behind the common beginning of it and the
     /// prompt's opening, as if the prompt ended there.
-    pub fn turn_behind_common(&mut self, probe: usize) -> Option<(Thinking, Turn)> {
-        let cases = Thinking::ALL.map(|thinking| self.case(probe, thinking));
-        if cases.iter().any(|case| matches!(&**case, Ok(Case { begin: Some(_), .. }))) {
+    pub fn turn_behind_common(&self, probe: usize) -> Option<(Thinking, Turn)> {
+        let cases = Thinking::ALL.into_iter().filter_map(|thinking| Some((thinking, self.case(probe, thinking).ok()?)));
+        let cases: Vec<(Thinking, &Case)> = cases.collect();
+        let (thinking, case) = *cases.last()?;
+        if case.no_output || cases.iter().any(|(_, case)| case.begin.is_some()) {
             return None;
         }
-        let thinking = Thinking::ALL.into_iter().rev().find(|thinking| cases[*thinking as usize].is_ok())?;
-        let asked = self.asked(thinking);
-        let (Ok(asked), Ok(case)) = (&*asked, &*cases[thinking as usize]) else { return None };
-        if case.no_output {
-            return None;
-        }
+        let asked = self.asked(thinking).ok()?;
         let (prompt, opening) = (&asked.prompts.prompt, &asked.prompts.opening.text);
         let at = behind(&case.rendered, prompt.strip_suffix(opening.as_str())?)?;
         // A switch for this answer alone is in the prompt's opening, and in no turn.
@@ -172,49 +166,46 @@ impl ProbeSet {
         if common == 0 {
             return None;
         }
-        let turn = self.turn_from(probe, thinking, at + common, opening[..common].to_owned());
-        Some((thinking, turn))
+        Some((thinking, self.turn_from(probe, thinking, at + common, opening[..common].to_owned())?))
     }
 
-    fn turn_from(&mut self, probe: usize, thinking: Thinking, begin: usize, opening: String) -> Turn {
-        let case = self.case(probe, thinking);
-        let text = case.as_ref().as_ref().map_or("", |case| &case.rendered[begin..]).to_owned();
+    fn turn_from(&self, probe: usize, thinking: Thinking, begin: usize, opening: String) -> Option<Turn> {
+        let text = self.case(probe, thinking).ok()?.rendered[begin..].to_owned();
         // A message of the other kind, or with other content.
         let calls = self.probes[probe].calls();
         let other = |of_calls: bool| {
             let kind = |&other: &usize| (self.probes[other].calls() > 0) == of_calls && other != probe;
             (0..self.probes.len()).filter(kind).max_by_key(|&other| self.probes[other].rich)
         };
-        let beside = other(calls == 0).or_else(|| other(calls > 0)).map(|beside| self.case(beside, thinking));
-        let beside = beside.as_deref().and_then(|case| case.as_ref().ok()).map(|case| case.rendered.as_str());
-        let shared = beside.map(|beside| shared_end(&text, beside));
+        let beside = other(calls == 0).or_else(|| other(calls > 0));
+        let beside = beside.and_then(|beside| self.case(beside, thinking).ok());
+        let shared = beside.map(|beside| shared_end(&text, &beside.rendered));
         // A template may open the next turn, as each prompt does.
-        let asked = self.asked(thinking);
-        let opened = asked.as_ref().as_ref().map_or(0, |asked| shared_end(&text, &asked.prompts.prompt));
+        let opened = shared_end(&text, &self.asked(thinking).ok()?.prompts.prompt);
         let end = match shared {
             // The end of calls must be read with the calls.
             Some(shared) if calls > 0 => shared,
             shared => shared.unwrap_or(0).max(last_marker(&text)).max(opened),
         };
         let ends = ends(&text, end);
-        Turn { opening, text, ends }
+        Some(Turn { opening, text, ends })
     }
 }
 
 /// Whether anything of the call shows: its name, in any case, or a value.
 fn shows(turn: &str, call: &ToolCall) -> bool {
-    let is_word = |text: &str, at: usize, len: usize| {
-        let borders = [text[..at].chars().next_back(), text[at + len..].chars().next()];
-        borders.into_iter().flatten().all(|c| !c.is_alphanumeric())
-    };
-    let (lower, name) = (turn.to_lowercase(), call.name.to_lowercase());
-    if turn.contains(&call.name) || lower.match_indices(&name).any(|(at, _)| is_word(&lower, at, name.len())) {
+    let is_shown = |text: &str, word: &str| whole_words(text, word).next().is_some();
+    if turn.contains(&call.name) || is_shown(&turn.to_lowercase(), &call.name.to_lowercase()) {
         return true;
     }
-    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-    let values = arguments.as_object().into_iter().flat_map(|members| members.values());
-    let mut texts = values.filter_map(Value::as_str).filter(|text| !text.is_empty());
-    texts.any(|text| turn.match_indices(text).any(|(at, _)| is_word(turn, at, text.len())))
+    let arguments = arguments(call);
+    let mut texts = arguments.values().filter_map(Value::as_str).filter(|text| !text.is_empty());
+    texts.any(|text| is_shown(turn, text))
+}
+
+/// The arguments of a call; none if they are no object.
+pub(super) fn arguments(call: &ToolCall) -> Map<String, Value> {
+    serde_json::from_str(&call.arguments).unwrap_or_default()
 }
 
 /// Where the turn begins in a render, if the render begins with the prompt, but for white space that both end with.
@@ -236,15 +227,12 @@ fn behind(rendered: &str, before: &str) -> Option<usize> {
 
 /// The length of the common beginning of two texts, without splitting markers.
 fn shared_markup(a: &str, b: &str) -> usize {
-    let border = |at: &usize| a.is_char_boundary(*at) && is_border(a, *at) && is_border(b, *at);
-    (0..=shared(a, b)).rev().find(border).unwrap_or(0)
+    borders(a, 0..=shared(a, b)).rev().find(|at| is_border(b, *at)).unwrap_or(0)
 }
 
 /// The positions in the last `end` bytes of `text` where its end may begin, in order.
 fn ends(text: &str, end: usize) -> Vec<usize> {
-    let from = text.len() - end.min(END);
-    let borders = (from..=text.len()).filter(|&at| text.is_char_boundary(at) && is_border(text, at));
-    borders.take(ENDS).collect()
+    borders(text, text.len() - end.min(END)..=text.len()).take(ENDS).collect()
 }
 
 /// The length of the last marker, with the white space around it.
@@ -258,8 +246,13 @@ pub(crate) fn marker_at_end(text: &str) -> Option<usize> {
     text.rfind(brackets::opens).filter(|&open| is_marker(&text[open..]))
 }
 
+/// The positions in this range where a marker, white space or the text begins or ends.
+pub(crate) fn borders(text: &str, range: RangeInclusive<usize>) -> impl DoubleEndedIterator<Item = usize> {
+    range.filter(|&at| text.is_char_boundary(at) && is_border(text, at))
+}
+
 /// Whether a marker, white space or the text begins or ends at `at`.
-pub(crate) fn is_border(text: &str, at: usize) -> bool {
+fn is_border(text: &str, at: usize) -> bool {
     let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
     let (Some(before), Some(after)) = (before, after) else { return true };
     brackets::closes(before) || brackets::opens(after) || before.is_whitespace() != after.is_whitespace()

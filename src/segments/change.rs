@@ -21,7 +21,7 @@ pub(super) fn stays(c: char) -> bool {
 }
 
 /// Which values are changed, and what stays in them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Change<'c> {
     /// Which values, by their numbers.
     pub values: &'c [bool],

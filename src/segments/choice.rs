@@ -10,6 +10,7 @@ use super::marking::{Kind, Known, Marking, Way, With, is_container, stand_in};
 use super::words::is_word;
 use chatparse_base::find::{char_border_before, char_border_behind, shared, shared_end};
 use chatparse_base::limits::{SEGMENT_RENDERS, SEGMENT_WORDS};
+use chatparse_base::sort;
 use chatparse_jinja::{Edge, Label, Labels, VALUES};
 use chatparse_message::Request;
 
@@ -72,36 +73,30 @@ pub(super) fn choose(
     render: impl Fn(&Request) -> Option<String>,
 ) -> Found {
     let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0), is_over: Cell::new(false) };
-    let Chosen { values, ways, share, labels: taken, changed } = search.choose();
+    let (marked, changed, is_all) = search.choose();
+    let values = &marked.values;
     let is_padded = |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
-    let trim = || search.render(&ways, With { trim: true, share, change: None });
+    let trim = || search.render(&marked, true, Change::default());
     let trimmed = values.iter().any(is_padded).then(trim).flatten();
     let trimmed = trimmed.filter(|(_, labels)| {
         let same = |(a, b): (&Label, &Label)| (a.edge, a.value) == (b.edge, b.value);
-        labels.len() == taken.len() && labels.iter().zip(&taken).all(same)
+        labels.len() == changed.labels.len() && labels.iter().zip(&changed.labels).all(same)
     });
-    let mut found = Found { labels: taken, trimmed, ..Found::default() };
-    match changed {
-        Some(changed) => found.changed = changed,
-        None => {
-            search.renders.set(0);
-            let none = vec![false; values.len()];
-            found.changed =
-                Changed { values: none, labels: found.labels.clone(), text: prompt.to_owned(), ..Changed::default() };
-            found.kept = Kept::of(source, values.iter().flat_map(Known::texts));
-            let trial = Trial { search: &search, values: &values, ways: &ways, share };
-            let mut apart = Vec::new();
-            trial.change(0..values.len(), &mut found, &mut apart);
-            if !apart.is_empty() {
-                let unknown = trial.depends_on(&apart, &found);
-                found.unknown.extend(unknown);
-            }
+    let mut found = Found { labels: changed.labels.clone(), trimmed, changed, ..Found::default() };
+    if !is_all {
+        search.renders.set(0);
+        found.kept = Kept::of(source, values.iter().flat_map(Known::texts));
+        let mut apart = Vec::new();
+        search.change(&marked, 0..values.len(), &mut found, &mut apart);
+        if !apart.is_empty() {
+            let unknown = search.depends_on(&marked, &apart, &found);
+            found.unknown.extend(unknown);
         }
     }
     if found.changed.moves_outside() {
-        found.unknown.extend(search.spaces(&found.changed.values, share));
+        found.unknown.extend(search.spaces(&marked, &found.changed.values));
     }
-    for (_, known) in values.iter().enumerate().filter(|(index, _)| ways[*index] == Way::Leave) {
+    for (known, _) in values.iter().zip(&marked.ways).filter(|(_, way)| **way == Way::Leave) {
         if known.kind == Kind::Scalar {
             found.words.extend(known.texts().map(str::to_owned));
         }
@@ -113,17 +108,14 @@ pub(super) fn choose(
         is_over = true;
     }
     let limit = if values.len() > VALUES { Some(Limit::Values) } else { is_over.then_some(Limit::Renders) };
-    Found { values, limit, ..found }
+    Found { values: marked.values, limit, ..found }
 }
 
-/// The treatment of each value, and the resulting labels. `share`: equal texts have one label.
-struct Chosen {
+/// The treatment of each value. `share`: equal texts have one label.
+struct Marked {
     values: Vec<Known>,
     ways: Vec<Way>,
     share: bool,
-    labels: Vec<Label>,
-    /// If these labels are those of a render with all values changed.
-    changed: Option<Changed>,
 }
 
 struct Search<'s> {
@@ -144,40 +136,50 @@ impl Search<'_> {
     }
 
     /// The render without its labels, and the labels.
-    fn render(&self, ways: &[Way], with: With) -> Option<(String, Vec<Label>)> {
+    fn render(&self, marked: &Marked, trim: bool, change: Change) -> Option<(String, Vec<Label>)> {
         self.renders.set(self.renders.get() + 1);
-        let marked = Marking::new(self.labels, ways, with).request(self.request);
-        self.labels.take(&(self.render)(&marked)?)
+        let with = With { share: marked.share, trim, change };
+        let request = Marking::new(self.labels, &marked.ways, with).request(self.request);
+        let (text, labels) = self.labels.take(&(self.render)(&request)?)?;
+        Some(restored(text, labels, marked))
     }
 
-    /// The labels, if they do not change the prompt.
-    fn labels(&self, ways: &[Way], values: &[Known], share: bool) -> Option<Vec<Label>> {
-        let (text, labels) = self.render(ways, With { share, ..With::default() })?;
-        let (text, labels) = restored(&text, labels, ways, values);
-        (text == self.prompt).then_some(labels)
+    /// The render with some values changed, if it differs from the prompt in their characters only.
+    fn changed(&self, marked: &Marked, change: Change) -> Option<Changed> {
+        let (text, labels) = self.render(marked, false, change)?;
+        let moved = moved(self.prompt, &text)?;
+        Some(Changed { values: change.values.to_vec(), keeps: change.kept.is_some(), text, labels, moved })
     }
 
-    fn fits(&self, ways: &[Way], values: &[Known]) -> bool {
-        self.may_render() && self.labels(ways, values, false).is_some()
+    /// The labels alone, if they do not change the prompt.
+    fn labelled(&self, marked: &Marked) -> Option<Changed> {
+        let none = vec![false; marked.values.len()];
+        self.changed(marked, Change { values: &none, ..Change::default() }).filter(|same| same.moved.is_empty())
     }
 
-    /// If labels on all values change the prompt, groups are tried one by one, and the values of a group by halves.
-    fn choose(&self) -> Chosen {
+    /// If labels on all values change the prompt, groups are tried one by one, and the values of a group by halves. Also says whether
+    /// the labels are those of a render with all values changed.
+    fn choose(&self) -> (Marked, Changed, bool) {
         for share in [false, true] {
             let values = self.values(share);
-            let ways = vec![Way::Label; values.len()];
-            let all = Change { values: &vec![true; values.len()], kept: None, labels: 0, spaces: false, again: &[] };
-            if let Some(changed) = self.changed(&ways, &values, share, all) {
-                return Chosen { labels: changed.labels.clone(), values, ways, share, changed: Some(changed) };
+            let marked = Marked { ways: vec![Way::Label; values.len()], values, share };
+            let all = vec![true; marked.values.len()];
+            if let Some(changed) = self.changed(&marked, Change { values: &all, ..Change::default() }) {
+                return (marked, changed, true);
             }
-            if let Some(labels) = self.labels(&ways, &values, share) {
-                return Chosen { values, ways, share, labels, changed: None };
+            if let Some(labels) = self.labelled(&marked) {
+                return (marked, labels, false);
             }
         }
         let values = self.values(false);
-        let ways = self.group_by_group(&values);
-        let labels = self.labels(&ways, &values, false).unwrap_or_default();
-        Chosen { values, ways, share: false, labels, changed: None }
+        let mut marked = Marked { ways: vec![Way::Leave; values.len()], values, share: false };
+        self.group_by_group(&mut marked);
+        let none = || {
+            let values = vec![false; marked.values.len()];
+            Changed { values, text: self.prompt.to_owned(), ..Changed::default() }
+        };
+        let labels = self.labelled(&marked).unwrap_or_else(none);
+        (marked, labels, false)
     }
 
     fn values(&self, share: bool) -> Vec<Known> {
@@ -186,29 +188,27 @@ impl Search<'_> {
         all.values
     }
 
-    fn group_by_group(&self, values: &[Known]) -> Vec<Way> {
-        let mut ways = vec![Way::Leave; values.len()];
+    fn group_by_group(&self, marked: &mut Marked) {
         // In the order of the request.
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut groups: Vec<Vec<usize>> = Vec::new();
-        for (index, known) in values.iter().enumerate() {
+        for (index, known) in marked.values.iter().enumerate() {
             let number = *numbers.entry(known.group.as_str()).or_insert(groups.len());
             if number == groups.len() {
                 groups.push(Vec::new());
             }
             groups[number].push(index);
         }
-        let mut left = groups;
-        left.retain(|members| !self.take(&mut ways, values, members));
-        left.iter().for_each(|members| self.halve(&mut ways, values, members));
-        ways
+        groups.retain(|members| !self.take(marked, members));
+        groups.iter().for_each(|members| self.halve(marked, members));
     }
 
-    /// Labels all these values, in this way, if that does not change the prompt.
-    fn take(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) -> bool {
+    /// Labels all these values, in one way, if that does not change the prompt.
+    fn take(&self, marked: &mut Marked, members: &[usize]) -> bool {
         if !self.may_render() {
             return false;
         }
+        let values = &marked.values;
         // Each word is searched for separately.
         let words = members.iter().map(|index| values[*index].texts().count()).sum::<usize>();
         let other = match values[members[0]].kind {
@@ -217,63 +217,54 @@ impl Search<'_> {
             Kind::Word | Kind::Scalar => None,
         };
         for way in [Some(Way::Label), other].into_iter().flatten() {
-            let mut tried = ways.clone();
+            let before = marked.ways.clone();
             // A value that cannot be labelled in this way stays unchanged.
-            members.iter().filter(|index| has(way, &values[**index])).for_each(|index| tried[*index] = way);
-            if tried != *ways && self.fits(&tried, values) {
-                *ways = tried;
-                return members.iter().all(|index| ways[*index] != Way::Leave);
+            for index in members.iter().filter(|index| has(way, &marked.values[**index])) {
+                marked.ways[*index] = way;
             }
+            if marked.ways != before && self.may_render() && self.labelled(marked).is_some() {
+                return members.iter().all(|index| marked.ways[*index] != Way::Leave);
+            }
+            marked.ways = before;
         }
         false
     }
 
-    fn halve(&self, ways: &mut Vec<Way>, values: &[Known], members: &[usize]) {
-        let members: Vec<usize> = members.iter().copied().filter(|index| ways[*index] == Way::Leave).collect();
+    fn halve(&self, marked: &mut Marked, members: &[usize]) {
+        let members: Vec<usize> = members.iter().copied().filter(|index| marked.ways[*index] == Way::Leave).collect();
         if members.len() < 2 || !self.may_render() {
             return;
         }
         for half in [&members[..members.len() / 2], &members[members.len() / 2..]] {
-            if !self.take(ways, values, half) {
-                self.halve(ways, values, half);
+            if !self.take(marked, half) {
+                self.halve(marked, half);
             }
         }
     }
 
-    /// The render with these values changed, if it differs from the prompt in their characters only.
-    fn changed(&self, ways: &[Way], values: &[Known], share: bool, change: Change) -> Option<Changed> {
-        let (text, labels) = self.render(ways, With { share, trim: false, change: Some(change) })?;
-        let (text, labels) = restored(&text, labels, ways, values);
-        let moved = moved(self.prompt, &text)?;
-        Some(Changed { values: change.values.to_vec(), keeps: change.kept.is_some(), text, labels, moved })
-    }
-
     /// The spaces of these values in the prompt, as far as the template does not look at them: of a value in pieces they are
     /// not told from the template's by what stands around them.
-    fn spaces(&self, values: &[bool], share: bool) -> Vec<Range<usize>> {
-        let ways = vec![Way::Leave; values.len()];
-        let change = Some(Change { values, kept: None, labels: 0, spaces: true, again: &[] });
-        let Some((text, _)) = self.render(&ways, With { change, share, trim: false }) else { return Vec::new() };
+    fn spaces(&self, marked: &Marked, values: &[bool]) -> Vec<Range<usize>> {
+        let plain = self.left(marked, 0..marked.values.len());
+        let change = Change { values, spaces: true, ..Change::default() };
+        let Some((text, _)) = self.render(&plain, false, change) else { return Vec::new() };
         if text.len() != self.prompt.len() {
             return Vec::new();
         }
         let pairs = self.prompt.bytes().zip(text.bytes()).enumerate();
         pairs.filter(|(_, (a, b))| *a == b' ' && char::from(*b) == NO_SPACE).map(|(at, _)| at..at + 1).collect()
     }
-}
 
-/// Changes values that are labelled already.
-struct Trial<'t> {
-    search: &'t Search<'t>,
-    values: &'t [Known],
-    ways: &'t [Way],
-    share: bool,
-}
+    /// The same with these values left as they are.
+    fn left(&self, marked: &Marked, numbers: impl Iterator<Item = usize>) -> Marked {
+        let (values, mut ways) = (marked.values.clone(), marked.ways.clone());
+        numbers.for_each(|number| ways[number] = Way::Leave);
+        Marked { values, ways, share: marked.share }
+    }
 
-impl Trial<'_> {
     /// Changes these values, too: at once, or with what the template looks for kept, or by halves; `apart` gets those that
     /// cannot be changed. All changes are in one render, because values may be alike: then each could hide the other.
-    fn change(&self, numbers: Range<usize>, found: &mut Found, apart: &mut Vec<usize>) {
+    fn change(&self, marked: &Marked, numbers: Range<usize>, found: &mut Found, apart: &mut Vec<usize>) {
         if numbers.is_empty() {
             return;
         }
@@ -281,13 +272,13 @@ impl Trial<'_> {
         values[numbers.clone()].fill(true);
         for keeps in [false, true] {
             let is_new = if keeps { !found.kept.is_empty() } else { !found.changed.keeps };
-            if !is_new || !self.search.may_render() {
+            if !is_new || !self.may_render() {
                 continue;
             }
             let changed = |labels: usize| {
                 let change =
-                    Change { values: &values, kept: keeps.then_some(&found.kept), labels, spaces: false, again: &[] };
-                self.search.changed(self.ways, self.values, self.share, change)
+                    Change { values: &values, kept: keeps.then_some(&found.kept), labels, ..Change::default() };
+                self.changed(marked, change)
             };
             // With two labels a template that cuts at some length shows something else.
             if (!keeps || changed(2).is_some())
@@ -299,11 +290,11 @@ impl Trial<'_> {
         }
         if numbers.len() > 1 {
             let middle = numbers.start + numbers.len() / 2;
-            self.change(numbers.start..middle, found, apart);
-            self.change(middle..numbers.end, found, apart);
+            self.change(marked, numbers.start..middle, found, apart);
+            self.change(marked, middle..numbers.end, found, apart);
             return;
         }
-        let known = &self.values[numbers.start];
+        let known = &marked.values[numbers.start];
         match known.kind {
             Kind::Scalar => {}
             Kind::Word if known.texts().all(is_word) => found.words.extend(known.texts().map(str::to_owned)),
@@ -313,24 +304,18 @@ impl Trial<'_> {
 
     /// The range of the prompt that changes if the texts change that no render could change before. All of it if that is
     /// unknown.
-    fn depends_on(&self, apart: &[usize], found: &Found) -> Option<Range<usize>> {
-        let whole = 0..self.search.prompt.len();
+    fn depends_on(&self, marked: &Marked, apart: &[usize], found: &Found) -> Option<Range<usize>> {
+        let whole = 0..self.prompt.len();
         let mut values = found.changed.values.clone();
         // Without a label nothing of a value is kept. What is cut at another place may be the same by chance, but hardly twice.
-        let mut ways = self.ways.to_vec();
-        for index in apart {
-            (values[*index], ways[*index]) = (true, Way::Leave);
-        }
+        let plain = self.left(marked, apart.iter().copied());
+        apart.iter().for_each(|index| values[*index] = true);
         let kept = found.changed.keeps.then_some(&found.kept);
         let old = found.changed.text.as_str();
         let (mut same, mut behind, mut shortest, mut differs) = (old.len(), old.len(), old.len(), false);
         for again in [&[][..], apart] {
-            let change = Some(Change { values: &values, kept, labels: 1, spaces: false, again });
-            let Some((other, labels)) = self.search.render(&ways, With { change, share: self.share, trim: false })
-            else {
-                return Some(whole);
-            };
-            let (other, _) = restored(&other, labels, &ways, self.values);
+            let change = Change { values: &values, kept, labels: 1, again, ..Change::default() };
+            let Some((other, _)) = self.render(&plain, false, change) else { return Some(whole) };
             same = same.min(shared(old, &other));
             behind = behind.min(shared_end(old, &other));
             shortest = shortest.min(other.len());
@@ -338,8 +323,8 @@ impl Trial<'_> {
         }
         // Text around the range may begin or end as what is there does: then the range may be longer.
         let both = (same + behind).saturating_sub(shortest);
-        let text = self.search.prompt;
-        let texts = apart.iter().flat_map(|index| self.values[*index].texts());
+        let text = self.prompt;
+        let texts = apart.iter().flat_map(|index| marked.values[*index].texts());
         let own: HashSet<char> = texts.flat_map(str::chars).flat_map(char::to_lowercase).collect();
         let is_own = |c: &char| c.to_lowercase().all(|c| own.contains(&c));
         let length =
@@ -363,28 +348,23 @@ fn has(way: Way, known: &Known) -> bool {
 }
 
 /// Replaces stand-ins in the render by their words, and adds labels for them.
-fn restored(text: &str, labels: Vec<Label>, ways: &[Way], values: &[Known]) -> (String, Vec<Label>) {
+fn restored(mut text: String, mut labels: Vec<Label>, marked: &Marked) -> (String, Vec<Label>) {
     let mut words: Vec<(usize, usize, &str)> = Vec::new();
-    for (value, known) in values.iter().enumerate().filter(|(value, _)| ways.get(*value) == Some(&Way::StandIn)) {
+    for (value, known) in marked.values.iter().enumerate().filter(|(value, _)| marked.ways[*value] == Way::StandIn) {
         for shown in known.texts() {
             let Some(word) = stand_in(shown, value) else { continue };
             words.extend(text.match_indices(&word).map(|(at, _)| (at, value, shown)));
         }
     }
-    if words.is_empty() {
-        return (text.to_owned(), labels);
-    }
-    chatparse_base::sort::sort(&mut words);
-    let mut restored = text.to_owned();
-    let mut all = labels;
+    sort::sort(&mut words);
     for (at, value, shown) in words {
         // A stand-in is as long as its word.
         let end = at + shown.len();
-        restored.replace_range(at..end, shown);
-        all.push(Label { edge: Edge::Open, value, at });
-        all.push(Label { edge: Edge::Close, value, at: end });
+        text.replace_range(at..end, shown);
+        labels.push(Label { edge: Edge::Open, value, at });
+        labels.push(Label { edge: Edge::Close, value, at: end });
     }
     // A stable sort: an end precedes a beginning at the same position only if it did before.
-    chatparse_base::sort::by_key(&mut all, |label| label.at);
-    (restored, all)
+    sort::by_key(&mut labels, |label| label.at);
+    (text, labels)
 }

@@ -1,5 +1,9 @@
 //! Changes the texts and scalars of JSON text, and nothing else.
 
+use std::ops::Range;
+
+use chatparse_stream::Json;
+
 /// A token of JSON text: the inside of a string, or a scalar.
 #[derive(Clone, Copy)]
 pub(super) enum Token<'t> {
@@ -7,91 +11,32 @@ pub(super) enum Token<'t> {
     Scalar(&'t str),
 }
 
-/// Changes the keys, texts and scalars of valid JSON text. `change` gets a pointer to each; a key has the pointer of its
-/// value.
+/// Changes the keys, texts and scalars of the objects and arrays in valid JSON text. `change` gets a pointer to each; a key has the
+/// pointer of its value.
 pub(super) fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> String) -> String {
-    let mut out = String::with_capacity(json.len() * 2);
-    let rest = json_value(json, &mut String::new(), &mut out, change);
-    out.push_str(rest);
-    out
-}
-
-/// Reads a value from the start of `json`, and returns the rest. The recursion is bounded, because serde_json has read the
-/// text.
-fn json_value<'j>(
-    json: &'j str,
-    pointer: &mut String,
-    out: &mut String,
-    change: &mut dyn FnMut(Token, &str) -> String,
-) -> &'j str {
-    let rest = space(json, out);
-    let length = pointer.len();
-    match rest.as_bytes().first() {
-        Some(open @ (b'{' | b'[')) => {
-            let is_object = *open == b'{';
-            out.push(char::from(*open));
-            let mut rest = space(&rest[1..], out);
-            let mut index = 0;
-            while !rest.starts_with(['}', ']']) && !rest.is_empty() {
-                if let Some(behind) = rest.strip_prefix(',') {
-                    out.push(',');
-                    rest = space(behind, out);
-                }
-                if is_object {
-                    let (key, behind) = string(rest);
-                    let name = serde_json::from_str::<String>(&format!("\"{key}\"")).unwrap_or_default();
-                    pointer.push('/');
-                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                    push_text(out, &change(Token::Text(key), pointer));
-                    rest = space(behind, out);
-                    rest = rest.strip_prefix(':').unwrap_or(rest);
-                    out.push(':');
-                } else {
-                    pointer.push_str(&format!("/{index}"));
-                }
-                rest = space(json_value(rest, pointer, out, change), out);
-                pointer.truncate(length);
-                index += 1;
-            }
-            out.push_str(rest.get(..1).unwrap_or_default());
-            rest.get(1..).unwrap_or_default()
-        }
-        Some(b'"') => {
-            let (text, behind) = string(rest);
-            push_text(out, &change(Token::Text(text), pointer));
-            behind
-        }
-        _ => {
-            let end = rest.find([',', '}', ']', ' ', '\t', '\r', '\n']).unwrap_or(rest.len());
-            out.push_str(&change(Token::Scalar(&rest[..end]), pointer));
-            &rest[end..]
+    let (mut out, mut copied) = (String::with_capacity(json.len() * 2), 0);
+    let mut put = |range: Range<usize>, text: &str| {
+        out.extend([&json[copied..range.start], text]);
+        copied = range.end;
+    };
+    let (mut walk, mut from) = (Json::default(), 0);
+    for (at, c) in json.char_indices() {
+        let behind = at + c.len_utf8();
+        let (was_in_string, at_name) = (walk.in_string, walk.at_name);
+        walk.read(&json[at..behind], &mut |walk, token| match c {
+            '{' | '[' if token.len() == 1 => {}
+            '"' => put(from..at, &change(Token::Text(&json[from..at]), &walk.pointer)),
+            // A scalar ends before what follows it.
+            _ => put(at - token.len()..at, &change(Token::Scalar(token), &walk.pointer)),
+        });
+        if walk.in_string && !was_in_string {
+            from = behind;
+        } else if was_in_string && !walk.in_string && at_name {
+            put(from..at, &change(Token::Text(&json[from..at]), &walk.pointer));
         }
     }
-}
-
-fn push_text(out: &mut String, text: &str) {
-    out.push('"');
-    out.push_str(text);
-    out.push('"');
-}
-
-fn space<'j>(json: &'j str, out: &mut String) -> &'j str {
-    let rest = json.trim_start_matches([' ', '\t', '\r', '\n']);
-    out.push_str(&json[..json.len() - rest.len()]);
-    rest
-}
-
-/// The inside of the string at the start of `json`, with its escapes, and the rest.
-fn string(json: &str) -> (&str, &str) {
-    let text = json.strip_prefix('"').unwrap_or(json);
-    let mut escaped = false;
-    let end = text.bytes().position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    let end = end.unwrap_or(text.len());
-    (&text[..end], text.get(end + 1..).unwrap_or_default())
+    put(json.len()..json.len(), "");
+    out
 }
 
 /// A text without its outer white space, and the white space.

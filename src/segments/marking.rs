@@ -69,7 +69,7 @@ pub(super) struct With<'w> {
     /// Equal texts of messages have one label, because some templates compare messages.
     pub share: bool,
     /// Texts get other characters.
-    pub change: Option<Change<'w>>,
+    pub change: Change<'w>,
 }
 
 /// The meaning of the values of a list or map.
@@ -170,11 +170,8 @@ impl<'m> Marking<'m> {
     fn message(&mut self, index: usize, message: &Message) -> Message {
         let mut marked = message.clone();
         let mut field = |text: &mut String, path: &str, group: &str, kind: Kind| {
-            *text = self.text(
-                text,
-                ValuePlace::field(Owner::Message(index), path, &format!("{}{group}", message.role)),
-                kind,
-            );
+            let group = format!("{}{group}", message.role);
+            *text = self.text(text, ValuePlace::field(Owner::Message(index), path, &group), kind);
         };
         if !is_word(&message.role) {
             field(&mut marked.role, "/role", "/role", Kind::Text);
@@ -193,10 +190,9 @@ impl<'m> Marking<'m> {
             field(&mut call.name, &format!("/tool_calls/{at}/function/name"), "/call", Kind::Word);
         }
         for (at, part) in marked.parts.iter_mut().enumerate() {
-            if let Some(source) = &part.source {
+            if let Some(source) = &mut part.source {
                 let path = format!("/content/{at}");
-                part.source =
-                    Some(Arc::new(self.json(source, ValuePlace::field(Owner::Message(index), &path, "media"))));
+                *source = Arc::new(self.json(source, ValuePlace::field(Owner::Message(index), &path, "media")));
             }
         }
         for (at, call) in marked.tool_calls.iter_mut().enumerate() {
@@ -273,9 +269,11 @@ impl<'m> Marking<'m> {
     /// The text as this render is to show it. `labelled`: what is kept of a changed text gets a label; without labels nothing
     /// is kept.
     fn changed<'t>(&self, text: &'t str, number: usize, json: bool, labelled: bool) -> Cow<'t, str> {
-        let change = self.with.change.as_ref().filter(|change| change.values.get(number) == Some(&true));
-        let kept = change.and_then(|change| change.kept).filter(|_| labelled);
-        let Some(change) = change else { return text.into() };
+        let change = &self.with.change;
+        if change.values.get(number) != Some(&true) {
+            return text.into();
+        }
+        let kept = change.kept.filter(|_| labelled);
         if change.spaces {
             return text.replace(' ', NO_SPACE.encode_utf8(&mut [0])).into();
         }

@@ -123,6 +123,13 @@ impl Origin {
         !matches!(self, Origin::Template | Origin::Unknown)
     }
 
+    fn message(&self) -> Option<usize> {
+        match self {
+            Origin::Message { index, .. } => Some(*index),
+            _ => None,
+        }
+    }
+
     /// A stable lower-case name of its kind: `template`, `message`, `tool`, `kwarg` or `unknown`.
     pub fn name(&self) -> &'static str {
         match self {
@@ -208,51 +215,35 @@ impl Asked<'_> {
         let mut without = request.clone();
         let all = Messages::take(&mut without);
         without.continuation = Continuation::None;
-        let answers: Vec<usize> = (0..all.len()).filter(|index| all.role(*index) == "assistant").collect();
-        let (turns, is_whole) = self.turns(request, &prompt, &segments, &answers, |known| {
-            let up_to = |messages: usize, ask: bool| match messages == all.len() && !ask && !is_open {
-                true => Some(prompt.clone()),
-                false => {
-                    let mut before = without.clone();
-                    before.add_generation_prompt = ask;
-                    all.first(messages).put(&mut before);
-                    if self.fit.moves_systems() {
-                        let behind = request.messages.iter().skip(messages);
-                        before.messages.extend(behind.filter(|message| is_system(message)).cloned());
-                    }
-                    self.render(template, &before).ok()
+        let up_to = |messages: usize, ask: bool| match messages == all.len() && !ask && !is_open {
+            true => Some(prompt.clone()),
+            false => {
+                let mut before = without.clone();
+                before.add_generation_prompt = ask;
+                all.only(|index| index < messages).put(&mut before);
+                if self.fit.moves_systems() {
+                    let behind = request.messages.iter().skip(messages);
+                    before.messages.extend(behind.filter(|message| is_system(message)).cloned());
                 }
-            };
-            let (asked, closed) = (|message| up_to(message, true), |message| up_to(message + 1, false));
-            known.turns(asked, closed)
-        });
-        let limit = limit.or((!is_whole).then_some(Limit::Turns));
-        Segments { prompt, segments, generation, turns, limit }
-    }
-
-    /// Has `find` find the turns of a prompt. `messages`: the assistant's.
-    fn turns<T>(
-        &self,
-        request: &Request,
-        prompt: &str,
-        segments: &[Segment],
-        messages: &[usize],
-        find: impl FnOnce(turns::Known) -> T,
-    ) -> T {
+                self.render(template, &before).ok()
+            }
+        };
         let turn = &self.reader.writing(request.output.enable_thinking).turn;
         let prefills = [true, false].map(|thinking| prefill(&self.reader.writing(thinking).turn));
         let stops = turn.stops.iter().map(|stop| stop.trim());
-        let told = self.reader.analyzed.ends().iter().map(String::as_str);
-        let ends: Vec<&str> = [turn.end.head().trim()].into_iter().chain(told).chain(stops).collect();
-        find(turns::Known {
-            prompt,
-            segments,
-            messages,
+        let told = self.reader.analyzed.ends.iter().map(String::as_str);
+        let known = turns::Known {
+            prompt: &prompt,
+            segments: &segments,
+            messages: (0..all.len()).filter(|index| all.role(*index) == "assistant").collect(),
             opening: &turn.opening,
             prefills: &prefills,
-            ends: &ends,
-            closers: &turn.calls.iter().map(|form| form.close.head().trim()).collect::<Vec<_>>(),
-        })
+            ends: [turn.end.head().trim()].into_iter().chain(told).chain(stops).collect(),
+            closers: turn.calls.iter().map(|form| form.close.head().trim()).collect(),
+        };
+        let (turns, is_whole) = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
+        let limit = limit.or((!is_whole).then_some(Limit::Turns));
+        Segments { prompt, segments, generation, turns, limit }
     }
 }
 

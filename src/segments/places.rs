@@ -8,6 +8,8 @@ use super::choice::Found;
 use super::marking::{Kind, Known, is_container};
 use super::words::{is_keyword, is_type};
 use super::{Origin, Segment};
+use crate::texts::whole_words;
+use chatparse_base::sort;
 use chatparse_jinja::{Edge, Label};
 
 /// The characters between the values of JSON, and of Python's lists and dicts.
@@ -18,12 +20,12 @@ pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<u
     let blocks = blocks(&found.labels, prompt.len());
     let mut known = values(prompt, &found);
     known.extend(spelt_out(prompt, &found));
-    chatparse_base::sort::by_key(&mut known, |segment| segment.bytes.start);
+    sort::by_key(&mut known, |segment| segment.bytes.start);
     widen_space(prompt, &found, &mut known);
     known = with_punctuation(prompt, known);
     let unknown = unknown(prompt, &found, &known);
     known.extend(unknown.into_iter().map(|bytes| Segment { bytes, origin: Origin::Unknown }));
-    chatparse_base::sort::by_key(&mut known, |segment| segment.bytes.start);
+    sort::by_key(&mut known, |segment| segment.bytes.start);
     (covering(prompt, known), blocks)
 }
 
@@ -63,8 +65,8 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
         is_changed(value) || is_text_of(&found.values[value], &prompt[bytes.clone()])
     };
     if changed.values.contains(&false) {
-        let all = shown_between(prompt, &found.labels, &[], &is_whole);
-        shown.extend(all.filter(|(_, value)| !is_changed(*value)));
+        shown.extend(shown_between(prompt, &found.labels, &[], &is_whole));
+        shown.retain(|(_, value)| !is_changed(*value));
     }
     // A piece of a value moves, or is what was kept of it; else the template has split the value, and wrote this between.
     let is_piece = |bytes: &Range<usize>, value: usize| {
@@ -75,8 +77,8 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
         is_constant || moves || found.kept.is(text)
     };
     let all = shown_between(prompt, &changed.labels, &changed.moved, &is_piece);
-    shown.extend(all.filter(|(_, value)| is_changed(*value)));
-    chatparse_base::sort::by_key(&mut shown, |(bytes, _)| bytes.start);
+    shown.extend(all.into_iter().filter(|(_, value)| is_changed(*value)));
+    sort::by_key(&mut shown, |(bytes, _)| bytes.start);
     let segment = |(bytes, value): &(Range<usize>, usize)| Segment {
         bytes: bytes.clone(),
         origin: found.values[*value].origin().clone(),
@@ -101,42 +103,36 @@ fn is_text_of(known: &Known, shown: &str) -> bool {
 
 /// What stands between the two labels of a value. If the template renders a part of a value, one label is missing: then the
 /// value extends as far as the text moves with it.
-fn shown_between<'l>(
-    prompt: &'l str,
-    labels: &'l [Label],
-    moved: &'l [Range<usize>],
-    is_piece: &'l dyn Fn(&Range<usize>, usize) -> bool,
-) -> impl Iterator<Item = (Range<usize>, usize)> + 'l {
+fn shown_between(
+    prompt: &str,
+    labels: &[Label],
+    moved: &[Range<usize>],
+    is_piece: &dyn Fn(&Range<usize>, usize) -> bool,
+) -> Vec<(Range<usize>, usize)> {
     let labels: Vec<&Label> = labels.iter().filter(is_value).collect();
-    let (mut index, mut last) = (0, 0);
-    std::iter::from_fn(move || {
-        let label = *labels.get(index)?;
+    let (mut shown, mut index, mut last) = (Vec::new(), 0, 0);
+    while let Some(&label) = labels.get(index) {
         let next = labels.get(index + 1);
-        let bytes = match next {
-            Some(next)
-                if opens(label)
-                    && !opens(next)
-                    && next.value == label.value
-                    && is_piece(&(label.at..next.at), label.value) =>
-            {
+        let own = |other: Option<&&Label>| other.is_some_and(|other| other.value == label.value);
+        let end = next.map_or(prompt.len(), |next| next.at);
+        let bytes = match opens(label) {
+            true if own(next) && next.is_some_and(|next| !opens(next)) && is_piece(&(label.at..end), label.value) => {
                 index += 1;
-                label.at..next.at
+                label.at..end
             }
-            _ if opens(label) => {
-                let end = next.map_or(prompt.len(), |next| next.at);
-                let is_same = next.is_some_and(|next| next.value == label.value);
-                label.at..moves_until(prompt, moved, label.at..end, is_same)
-            }
-            _ => {
-                let is_same = index.checked_sub(1).is_some_and(|before| labels[before].value == label.value);
-                moves_from(prompt, moved, last..label.at, is_same)..label.at
+            true => label.at..moves_until(prompt, moved, label.at..end, own(next)),
+            false => {
+                let before = index.checked_sub(1).map(|before| &labels[before]);
+                moves_from(prompt, moved, last..label.at, own(before))..label.at
             }
         };
         index += 1;
         last = last.max(bytes.end);
-        Some((bytes, label.value))
-    })
-    .filter(|(bytes, _)| !bytes.is_empty())
+        if !bytes.is_empty() {
+            shown.push((bytes, label.value));
+        }
+    }
+    shown
 }
 
 /// How far the text at the start of a gap moves. `through`: also over what always stays at the end of the gap.
@@ -172,23 +168,17 @@ fn resolve_places(found: &Found, shown: &[usize], segments: &mut [Segment]) {
     for (at, value) in shown.iter().enumerate().filter(|(_, value)| found.values[**value].origins.len() > 1) {
         places.entry(*value).or_default().push(at);
     }
-    let message = |origin: &Origin| match origin {
-        Origin::Message { index, .. } => Some(*index),
-        _ => None,
-    };
     for (value, places) in places {
         let origins = &found.values[value].origins;
+        // They are in the order of the messages.
+        let from = |index: Option<usize>| &origins[origins.partition_point(|origin| origin.message() < index)..];
+        let of =
+            |index: Option<usize>| from(index).first().filter(|origin| index.is_some() && origin.message() == index);
         let beside = |at: usize| {
-            let before = at.checked_sub(1).and_then(|at| message(&segments[at].origin));
-            let after = segments.get(at + 1).and_then(|next| message(&next.origin));
-            // They are in the order of the messages.
-            let from = |index: Option<usize>| &origins[origins.partition_point(|origin| message(origin) < index)..];
-            let of =
-                |index: Option<usize>| from(index).first().filter(|origin| index.is_some() && message(origin) == index);
-            let between =
-                || from(before).iter().find(|origin| message(origin) > before).filter(|origin| message(origin) < after);
-            let beside = if before == after { of(before) } else { of(after).or(of(before)) };
-            beside.or_else(between)
+            let before = at.checked_sub(1).and_then(|at| segments[at].origin.message());
+            let after = segments.get(at + 1).and_then(|next| next.origin.message());
+            let between = || from(before).iter().find(|origin| origin.message() > before);
+            of(after).or(of(before)).or_else(|| between().filter(|origin| origin.message() < after))
         };
         let own: Vec<Origin> = match places.len() == origins.len() {
             true => origins.clone(),
@@ -228,96 +218,65 @@ fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
     all
 }
 
-/// The occurrences of a word that are not part of a longer one.
-fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let all = text.match_indices(word).map(|(at, word)| at..at + word.len());
-    all.filter(move |range| !text[..range.start].ends_with(is_part) && !text[range.end..].starts_with(is_part))
-}
-
 /// Extends values by their outer white space, which is missing between two labels if values are trimmed.
 fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
     let Some((trimmed, labels)) = &found.trimmed else { return };
     let places: Vec<(&Label, &Label)> = found.labels.iter().zip(labels).filter(|(label, _)| is_value(label)).collect();
     for index in 0..=places.len() {
         let before = index.checked_sub(1).map(|index| places[index]);
-        let after = places.get(index);
-        let gap = |text: &str, place: fn(&(&Label, &Label)) -> usize| {
-            let start = before.as_ref().map_or(0, place);
-            text.get(start..after.map_or(text.len(), place)).unwrap_or_default().to_owned()
-        };
-        let (shown, without) = (gap(prompt, |place| place.0.at), gap(trimmed, |place| place.1.at));
+        let after = places.get(index).copied();
+        let (from, to) = (before.map_or((0, 0), ends_of), after.map_or((prompt.len(), trimmed.len()), ends_of));
+        let shown = prompt.get(from.0..to.0).unwrap_or_default();
+        let without = trimmed.get(from.1..to.1).unwrap_or_default();
         if shown.len() <= without.len() {
             continue;
         }
-        let behind = before
-            .filter(|(label, _)| !opens(label))
-            .map(|(label, _)| (label.at, end_space(&found.values[label.value])));
-        let ahead = after
-            .filter(|(label, _)| opens(label))
-            .map(|(label, _)| (label.at, start_space(&found.values[label.value])));
-        for (trailing, leading) in
-            spaces(behind.as_ref().map(|(_, space)| space), ahead.as_ref().map(|(_, space)| space))
-        {
-            if shown.len() == trailing.len() + without.len() + leading.len()
-                && shown.strip_prefix(trailing).and_then(|rest| rest.strip_suffix(leading)) == Some(&*without)
-            {
-                if let Some((at, _)) = behind {
-                    let index = segments.partition_point(|segment| segment.bytes.end < at);
-                    if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.end == at) {
-                        segment.bytes.end += trailing.len();
-                    }
-                }
-                if let Some((at, _)) = ahead {
-                    let index = segments.partition_point(|segment| segment.bytes.start < at);
-                    if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.start == at) {
-                        segment.bytes.start -= leading.len();
-                    }
-                }
-                break;
+        let behind = before.map(|(label, _)| label).filter(|label| !opens(label));
+        let ahead = after.map(|(label, _)| label).filter(|label| opens(label));
+        let text = |label: Option<&Label>| label.map_or("", |label| &found.values[label.value].text);
+        let trailing = as_written(&text(behind)[text(behind).trim_end().len()..]);
+        let leading = text(ahead);
+        let leading = as_written(&leading[..leading.len() - leading.trim_start().len()]);
+        let all = trailing.iter().flat_map(|trailing| leading.iter().map(move |leading| (trailing, leading)));
+        let is_shown = |(trailing, leading): &(&String, &String)| {
+            shown.len() == trailing.len() + without.len() + leading.len()
+                && shown.strip_prefix(&***trailing).and_then(|rest| rest.strip_suffix(&***leading)) == Some(without)
+        };
+        let Some((trailing, leading)) = all.into_iter().find(is_shown) else { continue };
+        if let Some(at) = behind.map(|label| label.at) {
+            let index = segments.partition_point(|segment| segment.bytes.end < at);
+            if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.end == at) {
+                segment.bytes.end += trailing.len();
+            }
+        }
+        if let Some(at) = ahead.map(|label| label.at) {
+            let index = segments.partition_point(|segment| segment.bytes.start < at);
+            if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.start == at) {
+                segment.bytes.start -= leading.len();
             }
         }
     }
 }
 
-/// The combinations of white space of the values before and behind a gap.
-fn spaces<'s>(behind: Option<&'s [String; 2]>, ahead: Option<&'s [String; 2]>) -> Vec<(&'s str, &'s str)> {
-    let written = |space: Option<&'s [String; 2]>| -> Vec<&'s str> {
-        space.into_iter().flatten().map(String::as_str).chain([""]).collect()
-    };
-    let ahead = written(ahead);
-    written(behind).into_iter().flat_map(|behind| ahead.iter().map(move |ahead| (behind, *ahead))).collect()
+/// Where two labels are.
+fn ends_of((label, trimmed): (&Label, &Label)) -> (usize, usize) {
+    (label.at, trimmed.at)
 }
 
-/// The white space at the end of a value, as it is and in JSON.
-fn end_space(known: &Known) -> [String; 2] {
-    as_written(&known.text[known.text.trim_end().len()..])
-}
-
-fn start_space(known: &Known) -> [String; 2] {
-    as_written(&known.text[..known.text.len() - known.text.trim_start().len()])
-}
-
-fn as_written(space: &str) -> [String; 2] {
+/// White space as it is, in JSON, and left out.
+fn as_written(space: &str) -> [String; 3] {
     let mut escaped = String::new();
     chatparse_base::json_string::push_quoted(space, &mut escaped);
-    [space.to_owned(), escaped]
+    [space.to_owned(), escaped, String::new()]
 }
 
-/// The larger value that a segment belongs to: arguments or a tool.
-fn whole(origin: &Origin) -> Option<Origin> {
+/// The larger value that a segment belongs to, arguments or a tool, and how deep it is in arguments.
+fn whole(origin: &Origin) -> (Origin, usize) {
     const ARGUMENTS: &str = "/arguments";
-    match origin {
-        Origin::Message { index, path } => {
-            let path = match path.find(ARGUMENTS) {
-                Some(at) => &path[..at + ARGUMENTS.len()],
-                None => path,
-            };
-            Some(Origin::Message { index: *index, path: path.to_owned() })
-        }
-        Origin::Tool(_) | Origin::Kwarg(_) => Some(origin.clone()),
-        _ => None,
-    }
+    let Origin::Message { index, path } = origin else { return (origin.clone(), 0) };
+    let length = path.find(ARGUMENTS).map_or(path.len(), |at| at + ARGUMENTS.len());
+    let (path, inside) = path.split_at(length);
+    (Origin::Message { index: *index, path: path.to_owned() }, inside.matches('/').count())
 }
 
 /// Adds the punctuation of JSON values: between the parts of a larger value, and around those of arguments.
@@ -325,45 +284,28 @@ fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(segments.len() * 2);
     // What closes the open brackets in the current value.
     let mut open: Vec<char> = Vec::new();
-    for (index, segment) in segments.iter().enumerate() {
-        let own = whole(&segment.origin);
-        let before = index.checked_sub(1).map(|index| &segments[index]);
-        let from = before.map_or(0, |before| before.bytes.end);
-        let gap = &prompt[from..segment.bytes.start];
-        let is_same = own.is_some() && before.is_some_and(|before| whole(&before.origin) == own);
-        if let (true, Some(origin)) = (is_same && is_punctuation(gap), &own) {
-            brackets(gap, &mut open);
-            all.push(Segment { bytes: from..segment.bytes.start, origin: origin.clone() });
-        } else if let Some(origin) = &own
-            && is_part(&segment.origin, origin)
-        {
-            let depth = |origin: &Origin| match origin {
-                Origin::Message { path, .. } => path.matches('/').count(),
-                _ => 0,
-            };
-            let start = segment.bytes.start - opening(gap, depth(&segment.origin) - depth(origin));
+    let (mut from, mut is_same) = (0, false);
+    let mut following = segments.iter().skip(1);
+    for segment in &segments {
+        let (own, depth) = whole(&segment.origin);
+        let Range { start, end } = segment.bytes;
+        if !is_same {
             open.clear();
-            brackets(&prompt[start..segment.bytes.start], &mut open);
-            all.push(Segment { bytes: start..segment.bytes.start, origin: origin.clone() });
+            from = if depth > 0 { start - opening(&prompt[from..start], depth) } else { start };
         }
+        brackets(&prompt[from..start], &mut open);
+        all.push(Segment { bytes: from..start, origin: own.clone() });
         all.push(segment.clone());
-        let until = segments.get(index + 1).map_or(prompt.len(), |next| next.bytes.start);
-        let gap = &prompt[segment.bytes.end..until];
-        let goes_on = segments.get(index + 1).is_some_and(|next| whole(&next.origin) == own) && is_punctuation(gap);
-        if let (false, Some(origin)) = (goes_on, &own)
-            && is_part(&segment.origin, origin)
-        {
-            let end = segment.bytes.end + closing(gap, &open);
-            all.push(Segment { bytes: segment.bytes.end..end, origin: origin.clone() });
+        let next = following.next();
+        let gap = &prompt[end..next.map_or(prompt.len(), |next| next.bytes.start)];
+        is_same = next.is_some_and(|next| whole(&next.origin).0 == own) && is_punctuation(gap);
+        if !is_same && depth > 0 {
+            all.push(Segment { bytes: end..end + closing(gap, &open), origin: own });
         }
+        from = end;
     }
     all.retain(|segment| !segment.bytes.is_empty());
     all
-}
-
-/// Whether the value is a proper part of the larger one.
-fn is_part(origin: &Origin, whole: &Origin) -> bool {
-    matches!(origin, Origin::Message { .. }) && origin != whole
 }
 
 /// Whether a text is punctuation of JSON, with only keywords of schemas.
@@ -417,7 +359,7 @@ fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> 
     let words = found.words.iter().flat_map(|word| whole_words(prompt, word));
     let moved = found.changed.moved.iter().cloned();
     let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).chain(moved).collect();
-    chatparse_base::sort::by_key(&mut unknown, |range| range.start);
+    sort::by_key(&mut unknown, |range| range.start);
     // Labelled ranges are known.
     let mut left: Vec<Range<usize>> = Vec::new();
     let (mut from, mut first) = (0, 0);

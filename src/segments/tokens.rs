@@ -78,9 +78,8 @@ impl Segments {
             is_own.then_some(turn.message)
         };
         let message = match origin {
-            Origin::Message { index, .. } => Some(*index),
             Origin::Template | Origin::Unknown => of_turn(),
-            Origin::Tool(_) | Origin::Kwarg(_) => None,
+            value => value.message(),
         };
         let sampled = mask.get(mask.partition_point(|range| range.end <= bytes.start)).is_some_and(meets);
         TokenLabel { origin, message, sampled }

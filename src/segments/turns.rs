@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::{Origin, Segment};
+use crate::texts::{to_first_close, uncut};
 use chatparse_base::find::{char_border_behind, shared};
 use chatparse_base::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
 use chatparse_message::{REASONING, THINKING};
@@ -142,15 +143,15 @@ pub(super) struct Known<'k> {
     pub prompt: &'k str,
     pub segments: &'k [Segment],
     /// The assistant's messages.
-    pub messages: &'k [usize],
+    pub messages: Vec<usize>,
     /// What prompts end with where the model begins.
     pub opening: &'k str,
     /// What prompts may have written of a turn there.
     pub prefills: &'k [&'k str],
     /// Texts that end turns, the most likely first.
-    pub ends: &'k [&'k str],
+    pub ends: Vec<&'k str>,
     /// Texts that end calls.
-    pub closers: &'k [&'k str],
+    pub closers: Vec<&'k str>,
 }
 
 /// Where the turns that were found begin in the text in front of their first value, and end in that behind their last, in the
@@ -189,14 +190,14 @@ impl Known<'_> {
         let closed = |message: usize| may_render().then(|| closed(message)).flatten();
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
         for (at, segment) in self.segments.iter().enumerate() {
-            if let Origin::Message { index, .. } = segment.origin {
+            if let Some(index) = segment.origin.message() {
                 shown.entry(index).or_insert(at..at).end = at + 1;
             }
         }
         let (mut last_asked, mut same) = (String::new(), 0);
         let mut from = 0;
         let mut turns = Vec::new();
-        for &message in self.messages {
+        for &message in &self.messages {
             let own = shown.get(&message).cloned();
             // The text around the values of a turn determines where it begins and ends, if that is known from another turn.
             let glue = own.as_ref().map(|own| self.glue(own.start.checked_sub(1)));
@@ -325,13 +326,7 @@ impl Known<'_> {
         if text.len() == range.end || self.prompt.len() == range.end {
             return range.end;
         }
-        let is_border = |c: char| c.is_whitespace() || brackets::closes(c) || matches!(c, '}' | ')');
-        let marker = self.prompt[range.clone()].rfind(brackets::opens).map(|at| range.start + at);
-        let closed = self.prompt[range.clone()].rfind(is_border).map(|at| range.start + at);
-        match marker {
-            Some(marker) if closed.is_none_or(|closed| closed < marker) => marker,
-            _ => range.end,
-        }
+        range.start + uncut(&self.prompt[range])
     }
 
     /// What the prompt has written of a turn that begins here.
@@ -352,12 +347,10 @@ impl Known<'_> {
         let begin = self.asked(asked, same, glue);
         // Behind a result some prompts have no opening, and conversations have one.
         let rest = &self.prompt[begin..glue.end];
-        let opening =
-            [self.opening, self.opening.trim()].into_iter().find(|opening| rest.trim_start().starts_with(*opening));
-        begin
-            + opening.map_or(0, |opening| {
-                if opening.is_empty() { 0 } else { rest.len() - rest.trim_start().len() + opening.len() }
-            })
+        let inked = rest.trim_start();
+        let mut openings = [self.opening, self.opening.trim()].into_iter();
+        let opening = openings.find(|opening| !opening.is_empty() && inked.starts_with(opening));
+        begin + opening.map_or(0, |opening| rest.len() - inked.len() + opening.len())
     }
 
     /// Where the prompt that the turn answers ends in the glue.
@@ -406,10 +399,8 @@ impl Known<'_> {
         // Where another marker follows in each case, the first is the end.
         let opens = !self.opening.trim().is_empty() && text.trim_start().starts_with(self.opening.trim());
         let is_marker = |text: &str| text.trim_start().starts_with(brackets::opens);
-        let marker = !opens && is_marker(text) && is_marker(rest);
-        let ends = |first: &&str| marker && first.ends_with(brackets::closes);
-        let marker = || text.split_inclusive(brackets::closes).next().filter(ends).map(str::len);
-        self.known_end(text).map(|end| end.end).or_else(marker).unwrap_or(0)
+        let first = if !opens && is_marker(text) && is_marker(rest) { to_first_close(text) } else { None };
+        self.known_end(text).map(|end| end.end).or(first.map(str::len)).unwrap_or(0)
     }
 
     /// The first of the known ends in a text.

@@ -16,6 +16,7 @@ mod stream;
 pub use chatparse_base::{Error, ErrorKind, Result};
 pub use delta::{Delta, DeltaKind, chunk_delta};
 pub use fallback::CallRules;
+pub use output::Json;
 pub use parser::Parser;
 pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
 pub use stream::{Begun, Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState, TextSearch};

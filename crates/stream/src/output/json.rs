@@ -2,7 +2,7 @@
 
 /// Where the beginning of a JSON text ends. It may come in pieces.
 #[derive(Default)]
-pub(crate) struct Json {
+pub struct Json {
     /// Where the value at hand stands, as a pointer.
     pub pointer: String,
     /// The open containers: the length of the pointer to each, and the number of an array's item.
@@ -37,8 +37,7 @@ impl Json {
                 '{' | '[' => {
                     see(self, c.encode_utf8(&mut [0; 4]));
                     self.open.push((self.pointer.len(), (c == '[').then_some(0)));
-                    // An array's first item may be there or not.
-                    self.begin_item();
+                    self.begin_item(); // An array's first item may be there or not.
                     self.in_value = false;
                 }
                 '}' | ']' => {

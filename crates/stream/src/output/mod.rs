@@ -31,7 +31,7 @@ mod sources;
 pub(crate) use builder::{BuilderMark, MessageBuilder};
 pub(crate) use event::{CallFlags, Channel, Event, Sink, Text};
 pub(crate) use incomplete::settle;
-pub(crate) use json::Json;
+pub use json::Json;
 pub(crate) use parsed::{Parsed, is_of_name};
 pub(crate) use reader::{CaptureReader, ReaderMark};
 pub(crate) use report::{CallRecord, first_unusual, report};
