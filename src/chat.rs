@@ -25,7 +25,7 @@ pub use chatparse_jinja::Caps;
 use chatparse_jinja::{ReasoningIn, Template, laddered, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
-use chatparse_learn::format::{FormatSpec, Writing, applied_rules};
+use chatparse_learn::format::{Format, FormatSpec, Writing, applied_rules};
 use chatparse_learn::response::{self, Engine, ExportedTemplate};
 use chatparse_message::{Compat, Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_stream::{Ended, Parser};
@@ -427,37 +427,37 @@ impl ChatTemplate {
         let Prompts { prompt, opening, media, mut notes } = prompts;
         let spec = FormatSpec::of(request, &opening);
         let reader = self.reader_for(request);
-        let thinking = request.output.enable_thinking;
-        let writing = reader.writing_after(&opening.text, thinking);
+        let thinks = request.output.enable_thinking;
+        let writing = reader.writing_after(&opening.text, thinks);
         let writing = if without.is_empty() { Arc::clone(writing) } else { Arc::new(writing.without(without)) };
-        let ends = || reader.all_ends(thinking);
+        let ends = || reader.all_ends(thinks);
         let compiled = match request.force_pure_content {
             true => Arc::new(CompiledFormat::pure_content(&spec, ends())?),
             false => self.0.formats.get_or_make(&writing, &spec, ends)?,
         };
-        let free = compiled.constraint == Constraint::Free;
+        let Format { constraint, mut preserved_tokens, mut thinking, .. } = compiled.format.clone();
+        let free = constraint == Constraint::Free;
         notes.splice(..0, request.notes.iter().cloned());
         notes.extend(note);
         notes.extend(notes::notes(self.jinja(), request, &spec, &prompt, free));
-        let (mut preserved_tokens, mut thought) = (compiled.preserved_tokens.clone(), compiled.thinking.clone());
         // llama.cpp sees no reasoning in blocks.
         if request.output.compat == Compat::LlamaCpp && *self.jinja().reasoning_in() == ReasoningIn::Blocks {
-            let marks = thought.take().into_iter().flat_map(|thought| thought.ends.into_iter().chain([thought.start]));
+            let marks = thinking.take().into_iter().flat_map(|thought| thought.ends.into_iter().chain([thought.start]));
             let marks: Vec<String> = marks.collect();
             preserved_tokens.retain(|token| !marks.contains(token));
         }
         Ok(Params {
-            format: compiled.name(),
+            format: compiled.format.name(),
             prompt,
             media,
             notes,
-            constraint: compiled.constraint.clone(),
+            constraint,
             preserved_tokens,
-            additional_stops: compiled.additional_stops.clone(),
-            thinking: thought,
-            delimiters: compiled.delimiters.clone(),
+            additional_stops: compiled.format.additional_stops.clone(),
+            thinking,
+            delimiters: compiled.format.delimiters.clone(),
             parser: compiled.parser.clone(),
-            writing: Arc::clone(reader.writing(thinking)),
+            writing: Arc::clone(reader.writing(thinks)),
             generation_prompt: opening.prefill,
             compiled,
         })

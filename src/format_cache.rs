@@ -1,7 +1,5 @@
 //! Caches the compiled formats of a template by all that they depend on, because agents send the same tools again and again.
 
-use std::fmt;
-use std::ops::Deref;
 use std::sync::{Arc, OnceLock, Weak};
 
 use chatparse_base::json::{self, bytes};
@@ -21,7 +19,7 @@ use serde_json::Map;
 #[derive(Debug)]
 pub(crate) struct CompiledFormat {
     /// The format without its expressions, which the parser holds.
-    format: Format,
+    pub format: Format,
     pub parser: Parser,
     /// Why no grammar holds the calls of the tools that are offered.
     unheld: Option<&'static str>,
@@ -34,14 +32,6 @@ pub(crate) struct CompiledFormat {
 const NO_CALLS: &str = "the template writes no calls, or none with arguments, so no grammar can ask for one";
 const NO_SCHEMA: &str = "llama.cpp has no grammar for the schema of a response with this template; \"grammar_style\": \"faithful\" asks for one";
 const NO_MARKER: &str = "no text marks where a call begins, so no grammar holds the calls; \"tool_choice\": \"required\" asks for one that does";
-
-impl Deref for CompiledFormat {
-    type Target = Format;
-
-    fn deref(&self) -> &Format {
-        &self.format
-    }
-}
 
 impl CompiledFormat {
     /// Compiles `format`. `tools`: the tools whose calls may also be read outside of the format.
@@ -147,6 +137,7 @@ fn check_response(spec: &FormatSpec) -> Result<()> {
 }
 
 /// A template's last formats, and what is made of single tools, which formats share.
+#[derive(Debug)]
 pub(crate) struct FormatCache {
     /// Formats, each with the bytes of what does not grow.
     formats: Store<Arc<Resolved>, (Arc<CompiledFormat>, usize)>,
@@ -304,12 +295,6 @@ impl FormatCache {
     /// How much is kept of single tools.
     pub fn parts(&self) -> usize {
         self.parts.size().0
-    }
-}
-
-impl fmt::Debug for FormatCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "formats: {:?}, parts: {:?}", self.formats, self.parts)
     }
 }
 

@@ -7,9 +7,6 @@ use super::items::{CallHead, Items, Part, Step};
 use super::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
 
-/// The data of the last event of every stream.
-const DONE: &str = "[DONE]";
-
 /// The common part of an answer's chunks, serialised once, because there are many and most hold a word.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer {
@@ -114,8 +111,9 @@ fn called_as(head: &CallHead, written: String) -> (&'static str, Value) {
     (kind, called)
 }
 
+/// The last event of every stream.
 pub(super) fn done() -> Event {
-    Event { name: "", data: DONE.to_owned() }
+    Event { name: "", data: "[DONE]".to_owned() }
 }
 
 pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {

@@ -34,16 +34,8 @@ impl Event {
 
     /// The event in the format of server-sent events: `event: ...`, if it has a name, `data: ...`, and an empty line.
     pub fn sse(&self) -> String {
-        let mut text = String::with_capacity(self.name.len() + self.data.len() + 18);
-        if !self.name.is_empty() {
-            text.push_str("event: ");
-            text.push_str(self.name);
-            text.push('\n');
-        }
-        text.push_str("data: ");
-        text.push_str(&self.data);
-        text.push_str("\n\n");
-        text
+        let Event { name, data } = self;
+        if name.is_empty() { format!("data: {data}\n\n") } else { format!("event: {name}\ndata: {data}\n\n") }
     }
 }
 

@@ -13,7 +13,7 @@ use chatparse_base::limits::SEGMENT_KEPT;
 use chatparse_jinja::SourceParts;
 
 /// The ASCII punctuation that changes, each into the next one.
-const PUNCTUATION: &[u8] = b"<(>[|{#)!]$}%+&-*=,^./:~;@?`";
+const PUNCTUATION: &str = "<(>[|{#)!]$}%+&-*=,^./:~;@?`";
 
 /// Whether a character stays.
 pub(super) fn stays(c: char) -> bool {
@@ -130,32 +130,19 @@ pub(super) fn changed(text: &str, kept: Option<&Kept>, json: bool, label: &dyn F
     out
 }
 
-/// What each ASCII character becomes.
-const ASCII: [u8; 128] = {
-    let mut table = [0; 128];
-    let mut c = 0;
-    while c < table.len() {
-        let byte = c as u8;
-        table[c] = match byte {
-            b'z' | b'Z' => byte - 25,
-            b'9' => b'0',
-            _ if byte.is_ascii_alphanumeric() => byte + 1,
-            _ => byte,
-        };
-        c += 1;
-    }
-    let mut at = 0;
-    while at < PUNCTUATION.len() {
-        table[PUNCTUATION[at] as usize] = PUNCTUATION[(at + 1) % PUNCTUATION.len()];
-        at += 1;
-    }
-    table
-};
-
 /// Another character of the same kind, case and length.
 #[inline]
 fn other(c: char) -> char {
-    if c.is_ascii() { char::from(ASCII[c as usize]) } else { other_beyond(c) }
+    match c {
+        'z' | 'Z' => char::from(c as u8 - 25),
+        '9' => '0',
+        _ if c.is_ascii_alphanumeric() => char::from(c as u8 + 1),
+        _ if !c.is_ascii() => other_beyond(c),
+        _ => {
+            let at = PUNCTUATION.find(c).map(|at| (at + 1) % PUNCTUATION.len());
+            at.map_or(c, |at| char::from(PUNCTUATION.as_bytes()[at]))
+        }
+    }
 }
 
 /// The same for characters beyond ASCII.

@@ -391,7 +391,7 @@ fn document(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
 
 /// The URL or data URL of an image or a document.
 fn location(source: &Fields) -> Result<String> {
-    match kind_of(&source)? {
+    match kind_of(source)? {
         "base64" => {
             let (kind, data) = (source.required_text("media_type")?, source.required_text("data")?);
             Ok(format!("data:{kind};base64,{data}"))

@@ -360,7 +360,7 @@ fn named(choice: &Fields) -> Result<Value> {
 }
 
 fn response_format(format: &Fields) -> Result<Value> {
-    match kind_of(&format)? {
+    match kind_of(format)? {
         kind @ ("text" | "json_object") => Ok(json!({"type": kind})),
         "json_schema" => {
             format.required("schema")?;
