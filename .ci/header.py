@@ -17,13 +17,12 @@ SECTIONS = [
     ("Texts", "views of text, positions in text", ["chat_str", "chat_span"]),
     ("Errors", "statuses and error objects", ["chat_status", "chat_error", "chat_version_check"]),
     ("Templates", "compiled once for each model", ["chat_template", "chat_report"]),
-    ("Params", "one request: its prompt, and what parses and constrains the output", ["chat_params", "chat_media", "chat_trigger"]),
+    ("Params", "one request: its prompt, and what parses and constrains the output", ["chat_params", "chat_delimiter", "chat_media", "chat_trigger"]),
     ("Messages", "what a model wrote: content, reasoning, tool calls, diagnostics",
-     ["CHAT_PARSE", "chat_parse_partial", "chat_message", "chat_outcome", "chat_origin", "chat_diagnostic", "chat_part", "CHAT_SPANS"]),
+     ["CHAT_PARSE", "chat_parse_partial", "chat_message", "chat_tool_call", "chat_outcome", "chat_call_report", "chat_report_fields", "chat_origin", "chat_diagnostic", "chat_part", "CHAT_SPANS"]),
     ("Streaming", "a message while the model writes it", ["chat_stream", "chat_delta"]),
     ("The next turn", "the prompt of the next request, with the model's cache kept",
-     ["chat_params_continue", "chat_params_kept", "chat_params_append", "chat_params_rendered",
-      "chat_params_rewrite", "chat_reason", "chat_rewrite"]),
+     ["chat_params_continue", "chat_params_follow", "chat_params_turn", "chat_turn", "chat_reason"]),
     ("Segments", "which bytes of a prompt come from the template, and training masks",
      ["CHAT_MASK", "chat_segment", "chat_segments", "chat_text_origin"]),
     ("Grammars", "from JSON schemas; printed, checked and converted",
@@ -36,7 +35,7 @@ SECTIONS = [
     ("Formats of your own", "syntax trees and grammars, for formats that no template shows",
      ["chat_parser_tagged", "chat_message_tree", "chat_parser_grammar", "chat_schema"]),
     ("Conversations in token ids", "ids in, ids out: what was sent and sampled stays; only in a library with the part `conversation`",
-     ["chat_conversation", "chat_token_sink", "chat_special_token", "chat_tokenizer", "chat_extended", "chat_ids", "chat_id_token", "chat_field"]),
+     ["chat_conversation", "chat_token_sink", "chat_special_token", "chat_tokenizer", "chat_extended", "chat_id", "chat_field"]),
     ("Servers' APIs", "requests and answers of OpenAI's and Anthropic's APIs",
      ["chat_answer", "chat_api", "chat_event", "chat_error_body", "chat_error_http_status"]),
 ]
@@ -63,6 +62,9 @@ INDEX = " * @index@\n"
 # An enumeration: cbindgen writes C's and C++'s form of each.
 ENUM = re.compile(r"enum (\w+)\n#ifdef __cplusplus\n  : uint32_t\n#endif // __cplusplus\n \{\n(.*?)\n\};\n"
                   r"#ifndef __cplusplus\ntypedef uint32_t \1;\n#endif // __cplusplus", re.S)
+# cbindgen's names of `chat_list<T>`, and one of these lists.
+LISTS = re.compile(r"\bchat_list_(?:chat_)?(\w+)")
+LIST = re.compile(r"typedef struct \{\n.*?  const (\w+) \*data;\n.*?  size_t len;\n\} (\w+_list);", re.S)
 STRUCT = re.compile(r"typedef struct \{\n(.*?)\n\} (\w+);", re.S)
 HANDLE = re.compile(r"typedef struct chat_(\w+) (chat_\1);")
 FUNCTION = re.compile(r"([^()]*?\b(\w+))\((.*)\);", re.S)
@@ -142,6 +144,9 @@ def arrange(blocks):
             continue
         if match := ENUM.fullmatch(code):
             name, code = match[1], f"CHAT_ENUM({match[1]}) {{\n{members(match[2])}\n}};"
+        elif match := LIST.fullmatch(code):
+            name, doc = match[2], ["Several of them: an array of the object that they were asked of."]
+            code = f"typedef struct {{ const {match[1]} *data; size_t len; }} {name};"
         elif match := STRUCT.fullmatch(code):
             name, code = match[2], f"typedef struct {{\n{members(match[1])}\n}} {match[2]};"
         elif match := FUNCTION.fullmatch(code):
@@ -165,7 +170,8 @@ def paragraphs(declarations):
 
 
 def main():
-    head, start, rest = sys.stdin.read().partition("#include <stdbool.h>")
+    written = LISTS.sub(lambda name: f"chat_{name[1].replace('u32', 'id')}_list", sys.stdin.read())
+    head, start, rest = written.partition("#include <stdbool.h>")
     includes, *blocks = (start + rest).strip("\n").split("\n\n")
     opening = [block for block in blocks if block.startswith("#ifdef __cplusplus\nextern")]
     closing = blocks[-2:]

@@ -14,8 +14,8 @@ use chatparse::internals::ffi::message::chat_outcome;
 use chatparse::internals::ffi::params::{chat_params, chat_params_free, chat_params_from_template};
 use chatparse::internals::ffi::status::chat_status;
 use chatparse::internals::ffi::stream::{
-    chat_stream, chat_stream_delta, chat_stream_delta_count, chat_stream_feed, chat_stream_finish, chat_stream_free,
-    chat_stream_new, chat_stream_outcome,
+    chat_stream, chat_stream_feed, chat_stream_fields, chat_stream_finish, chat_stream_free, chat_stream_new,
+    chat_stream_view,
 };
 use chatparse::internals::ffi::template::{chat_template_builtin, chat_template_free};
 use chatparse::{ChatTemplate, Request, Status, Stream};
@@ -60,12 +60,18 @@ fn made<T>(call: impl FnOnce(&mut MaybeUninit<T>) -> chat_status) -> T {
     unsafe { out.assume_init() }
 }
 
+fn fields(stream: &chat_stream) -> &chat_stream_fields {
+    // SAFETY: they are valid until the stream changes.
+    unsafe { &*chat_stream_view(Some(stream)) }
+}
+
+fn read(fields: &chat_stream_fields) -> usize {
+    // SAFETY: the deltas of these fields.
+    let deltas = (0..fields.deltas.len).map(|index| unsafe { &*fields.deltas.data.add(index) });
+    deltas.map(|delta| black_box(delta).text.len).sum()
+}
+
 fn from_c(params: &chat_params, output: &[u8]) -> usize {
-    let read = |stream: &chat_stream| {
-        let deltas = 0..chat_stream_delta_count(Some(stream));
-        let texts = deltas.map(|index| made(|out| chat_stream_delta(Some(stream), index, Some(out), None)));
-        texts.map(|delta| black_box(&delta).text.len).sum::<usize>()
-    };
     let mut sum = 0;
     let stream = made(|out| chat_stream_new(Some(params), Some(out), None));
     // SAFETY: the stream is ours alone until it is freed below.
@@ -74,11 +80,11 @@ fn from_c(params: &chat_params, output: &[u8]) -> usize {
         // SAFETY: a pointer and its length.
         let fed = unsafe { chat_stream_feed(Some(&mut stream), chunk.as_ptr().cast(), chunk.len(), None) };
         assert_eq!(fed, chat_status::Ok);
-        sum += read(&stream);
+        sum += read(fields(&stream));
     }
     assert_eq!(chat_stream_finish(Some(&mut stream), 0, None), chat_status::Ok);
-    assert_eq!(chat_stream_outcome(Some(&stream)), chat_outcome::Complete);
-    sum += read(&stream);
+    assert_eq!(fields(&stream).outcome, chat_outcome::Complete);
+    sum += read(fields(&stream));
     chat_stream_free(Some(stream));
     sum
 }

@@ -21,7 +21,7 @@ def source(include):
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     functions = re.findall(r"^(?:CHAT_MUST_USE )?((?:const )?\w+ \*?chat_\w+\([^;{]*\));", text, re.M)
     enums = re.findall(r"^CHAT_ENUM\((chat_\w+)\)", text, re.M)
-    assert len(functions) > 100 and len(enums) > 10, "the headers cannot be read"
+    assert len(functions) > 80 and len(enums) > 10, "the headers cannot be read"
     lines = [f"{head} {{ __builtin_unreachable(); }}" for head in functions] + [f"enum {name} any_{name};" for name in enums]
     return "\n".join(["#include <chatparse.h>", *lines, ""])
 

@@ -137,10 +137,9 @@ static void add_delta(yyjson_mut_doc *doc, yyjson_mut_val *change, const chat_de
 // What the deltas of the last feed or finish change. `sum` has those of all the output.
 static yyjson_mut_val *take(yyjson_mut_doc *doc, const chat_stream *stream, parts *sum) {
   yyjson_mut_val *change = yyjson_mut_obj(doc);
-  const size_t count = chat_stream_delta_count(stream);
+  const size_t count = chat_stream_view(stream)->deltas.len;
   for (size_t i = 0; i < count; i++) {
-    chat_delta delta;
-    OK(chat_stream_delta(stream, i, &delta, &error));
+    const chat_delta delta = chat_stream_view(stream)->deltas.data[i];
     if (delta.kind == CHAT_DELTA_KIND_TOOL_END) continue; // says nothing that the recorded rows could hold
     parts_add(sum, delta.kind, delta.call, delta.text);
     add_delta(doc, change, &delta);
@@ -171,13 +170,13 @@ static void check_part(const buffer *part, chat_str text) { CHECK(same_texts(tex
 
 // The deltas put together are the message, and the one-call parse gives it too.
 static void check_message(const chat_params *params, chat_str text, bool partial, const parts *sum, const chat_message *message) {
-  check_part(&sum->reasoning, chat_message_reasoning(message));
-  check_part(&sum->content, chat_message_content(message));
-  CHECK(chat_message_tool_call_count(message) == sum->count);
+  check_part(&sum->reasoning, chat_message_view(message)->reasoning);
+  check_part(&sum->content, chat_message_view(message)->content);
+  CHECK(chat_message_view(message)->calls.len == sum->count);
   for (size_t i = 0; i < sum->count; i++) {
-    check_part(&sum->calls[i].name, chat_message_tool_call_name(message, i));
-    check_part(&sum->calls[i].id, chat_message_tool_call_id(message, i));
-    check_part(&sum->calls[i].arguments, chat_message_tool_call_arguments(message, i));
+    check_part(&sum->calls[i].name, chat_message_view(message)->calls.data[i].name);
+    check_part(&sum->calls[i].id, chat_message_view(message)->calls.data[i].id);
+    check_part(&sum->calls[i].arguments, chat_message_view(message)->calls.data[i].arguments);
   }
 
   chat_message *parsed = NULL;
@@ -185,7 +184,7 @@ static void check_message(const chat_params *params, chat_str text, bool partial
   OK(chat_parse_partial(params, text.data, text.len, partial ? CHAT_PARSE_PARTIAL : 0, &parsed, &error));
   OK(chat_message_json(message, &streamed, &error));
   OK(chat_message_json(parsed, &at_once, &error));
-  CHECK(same_texts(at_once, streamed) && chat_message_outcome(parsed) == chat_message_outcome(message));
+  CHECK(same_texts(at_once, streamed) && chat_message_view(parsed)->outcome == chat_message_view(message)->outcome);
   chat_message_free(parsed);
 }
 
@@ -200,14 +199,14 @@ static const char *outcome_name(chat_outcome outcome) {
 
 static yyjson_mut_val *message_of(yyjson_mut_doc *doc, const chat_message *message) {
   yyjson_mut_val *object = yyjson_mut_obj(doc), *calls = yyjson_mut_arr(doc);
-  put(doc, object, "content", string(doc, chat_message_content(message)));
-  put(doc, object, "reasoning_content", string(doc, chat_message_reasoning(message)));
+  put(doc, object, "content", string(doc, chat_message_view(message)->content));
+  put(doc, object, "reasoning_content", string(doc, chat_message_view(message)->reasoning));
   put(doc, object, "tool_calls", calls);
-  for (size_t i = 0; i < chat_message_tool_call_count(message); i++) {
+  for (size_t i = 0; i < chat_message_view(message)->calls.len; i++) {
     yyjson_mut_val *call = yyjson_mut_arr_add_obj(doc, calls);
-    put(doc, call, "name", string(doc, chat_message_tool_call_name(message, i)));
-    put(doc, call, "arguments", string(doc, chat_message_tool_call_arguments(message, i)));
-    put(doc, call, "id", string(doc, chat_message_tool_call_id(message, i)));
+    put(doc, call, "name", string(doc, chat_message_view(message)->calls.data[i].name));
+    put(doc, call, "arguments", string(doc, chat_message_view(message)->calls.data[i].arguments));
+    put(doc, call, "id", string(doc, chat_message_view(message)->calls.data[i].id));
   }
   return object;
 }
@@ -232,11 +231,11 @@ static yyjson_mut_val *parse_of(yyjson_mut_doc *doc, const chat_params *params, 
 
   chat_message *message = NULL;
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(chat_message_outcome(message) == chat_stream_outcome(stream));
+  CHECK(chat_message_view(message)->outcome == chat_stream_view(stream)->outcome);
   check_message(params, text, partial, &sum, message);
   if (done(status, &error, &why)) {
     put(doc, object, "message", message_of(doc, message));
-    put(doc, object, "status", yyjson_mut_str(doc, outcome_name(chat_message_outcome(message))));
+    put(doc, object, "status", yyjson_mut_str(doc, outcome_name(chat_message_view(message)->outcome)));
     if (with_timeline) put(doc, object, "timeline", timeline);
   } else {
     put(doc, object, "error", string(doc, text_in(&why)));
@@ -257,19 +256,18 @@ static void check_text(yyjson_val *all, const char *name, chat_str text) {
 // Params have some fields on their own, too.
 static void check_params(const chat_params *params, yyjson_val *all) {
   chat_grammar *grammar = NULL;
-  OK(chat_params_grammar(params, &grammar, &error));
-  check_text(all, "grammar", chat_grammar_text(grammar));
+  OK(chat_params_grammar(params, CHAT_DIALECT_GBNF, &grammar, &error));
+  check_text(all, "grammar", chat_grammar_view(grammar)->text);
   chat_grammar_free(grammar);
-  check_text(all, "prompt", chat_params_prompt(params));
-  check_text(all, "generation_prompt", chat_params_generation_prompt(params));
+  check_text(all, "prompt", chat_params_view(params)->prompt);
+  check_text(all, "generation_prompt", chat_params_view(params)->generation_prompt);
   yyjson_val *lazy = yyjson_obj_get(all, "grammar_lazy"), *triggers = yyjson_obj_get(all, "grammar_triggers"), *item;
-  CHECK(yyjson_is_bool(lazy) && yyjson_get_bool(lazy) == chat_params_grammar_lazy(params));
+  CHECK(yyjson_is_bool(lazy) && yyjson_get_bool(lazy) == chat_params_view(params)->grammar_lazy);
 
-  CHECK(yyjson_is_arr(triggers) && yyjson_arr_size(triggers) == chat_params_grammar_trigger_count(params));
+  CHECK(yyjson_is_arr(triggers) && yyjson_arr_size(triggers) == chat_params_view(params)->grammar_triggers.len);
   size_t i, count;
   yyjson_arr_foreach(triggers, i, count, item) {
-    chat_trigger trigger;
-    OK(chat_params_grammar_trigger(params, i, &trigger, &error));
+    const chat_trigger trigger = chat_params_view(params)->grammar_triggers.data[i];
     check_text(item, "type", text_at(trigger.kind == CHAT_TRIGGER_KIND_WORD ? "word" : "pattern"));
     check_text(item, "value", trigger.value);
   }
@@ -362,7 +360,7 @@ static bool add_grammar(yyjson_mut_doc *doc, yyjson_mut_val *object, yyjson_val 
   const chat_status status = chat_grammar_from_json_schema(text, len, style, &grammar, &error);
   free(text);
   if (!done(status, &error, why)) return false;
-  put(doc, object, "grammar", string(doc, chat_grammar_text(grammar)));
+  put(doc, object, "grammar", string(doc, chat_grammar_view(grammar)->text));
   chat_grammar_free(grammar);
   return true;
 }

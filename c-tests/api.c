@@ -17,7 +17,7 @@ static chat_answer *answer_to(const char *request) {
 }
 
 static chat_params *params_of(const chat_answer *answer) {
-  const chat_str request = chat_answer_request(answer);
+  const chat_str request = chat_answer_view(answer)->request;
   chat_template *template = NULL;
   chat_params *params = NULL;
   OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
@@ -31,11 +31,11 @@ static void expect_events(chat_answer *answer, const char *const *names, size_t 
   chat_str sse;
   size_t at = 0;
   OK(chat_answer_sse(answer, &sse, &error));
-  CHECK(chat_answer_event_count(answer) == count);
+  CHECK(chat_answer_view(answer)->events.len == count);
   for (size_t i = 0; i < count; i++) {
     chat_event event;
     char head[64];
-    OK(chat_answer_event(answer, i, &event, &error));
+    event = chat_answer_view(answer)->events.data[i];
     CHECK(is(event.name, names[i]));
     const int len = snprintf(head, sizeof head, "event: %s\ndata: ", names[i]);
     CHECK(sse.len - at >= (size_t)len + event.data.len + 2 && memcmp(sse.data + at, head, (size_t)len) == 0);
@@ -56,8 +56,8 @@ static void expect_events(chat_answer *answer, const char *const *names, size_t 
 
 static void streamed(void) {
   chat_answer *answer = answer_to(REQUEST);
-  CHECK(contains(chat_answer_request(answer), "\"max_completion_tokens\":9"));
-  CHECK(contains(chat_answer_request(answer), "\"parameters\":{\"type\":\"object\""));
+  CHECK(contains(chat_answer_view(answer)->request, "\"max_completion_tokens\":9"));
+  CHECK(contains(chat_answer_view(answer)->request, "\"parameters\":{\"type\":\"object\""));
   chat_params *params = params_of(answer);
   chat_stream *stream = NULL;
   chat_message *message = NULL;
@@ -75,16 +75,15 @@ static void streamed(void) {
   EVENTS(answer, "content_block_start", "content_block_delta");
   OK(chat_stream_feed(stream, output + 4, sizeof output - 5, &error));
   OK(chat_answer_deltas(answer, stream, &error));
-  CHECK(chat_answer_event_count(answer) > 4);
+  CHECK(chat_answer_view(answer)->events.len > 4);
   OK(chat_stream_finish(stream, 0, &error));
   OK(chat_answer_deltas(answer, stream, &error));
   OK(chat_stream_message(stream, &message, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "reason: must be", chat_answer_finish(answer, message, TEXT("{\"reason\": \"?\"}"), &error));
   OK(chat_answer_finish(answer, message, TEXT("{\"usage\": {\"output_tokens\": 5}}"), &error));
   EVENTS(answer, "message_delta", "message_stop");
-  OK(chat_answer_event(answer, 0, &event, &error));
+  event = chat_answer_view(answer)->events.data[0];
   CHECK(contains(event.data, "\"stop_reason\":\"tool_use\"") && contains(event.data, "\"output_tokens\":5"));
-  BAD(chat_answer_event(answer, 2, &event, &error));
   BAD(chat_answer_finish(answer, message, NULL, 0, &error));
 
   OK(chat_answer_body(answer, message, NULL, 0, &body, &error));

@@ -32,9 +32,8 @@ static void cut(char *part, chat_str text) {
 // `back`: the deltas are those of a rollback, of these bytes of the output.
 static void take(client *client, const chat_stream *stream, bool back, size_t begin, size_t end) {
   size_t last_call = SIZE_MAX;
-  for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
-    chat_delta delta;
-    OK(chat_stream_delta(stream, i, &delta, &error));
+  for (size_t i = 0; i < chat_stream_view(stream)->deltas.len; i++) {
+    const chat_delta delta = chat_stream_view(stream)->deltas.data[i];
     CHECK(delta.call < CALLS && back == (delta.kind > 100));
     if (back) CHECK(delta.span_begin == begin && delta.span_end == end);
     const size_t call = delta.call;
@@ -82,14 +81,14 @@ static void take(client *client, const chat_stream *stream, bool back, size_t be
 static void agree(const client *client, const chat_stream *stream) {
   chat_message *message = NULL;
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(is(chat_message_reasoning(message), client->reasoning));
-  CHECK(is(chat_message_content(message), client->content));
-  CHECK(chat_message_tool_call_count(message) == client->calls);
+  CHECK(is(chat_message_view(message)->reasoning, client->reasoning));
+  CHECK(is(chat_message_view(message)->content, client->content));
+  CHECK(chat_message_view(message)->calls.len == client->calls);
   for (size_t i = 0; i < client->calls; i++) {
-    CHECK(is(chat_message_tool_call_name(message, i), client->name[i]));
-    CHECK(is(chat_message_tool_call_id(message, i), client->id[i]));
-    CHECK(is(chat_message_tool_call_arguments(message, i), client->arguments[i]));
-    CHECK(chat_message_tool_call_complete(message, i) == client->ended[i]);
+    CHECK(is(chat_message_view(message)->calls.data[i].name, client->name[i]));
+    CHECK(is(chat_message_view(message)->calls.data[i].id, client->id[i]));
+    CHECK(is(chat_message_view(message)->calls.data[i].arguments, client->arguments[i]));
+    CHECK(chat_message_report(message)->calls.data[i].complete == client->ended[i]);
   }
   chat_message_free(message);
 }
@@ -120,7 +119,7 @@ static void speculate(const chat_params *params, size_t draft, size_t good, cons
     const size_t fed = verified + accepted + draft - good;
     verified += accepted;
     OK(chat_stream_rollback(stream, verified, &error));
-    CHECK(chat_stream_outcome(stream) == CHAT_OUTCOME_PARTIAL);
+    CHECK(chat_stream_view(stream)->outcome == CHAT_OUTCOME_PARTIAL);
     take(&client, stream, true, verified, fed);
     agree(&client, stream);
     // The large model says one byte itself.
@@ -193,13 +192,13 @@ static void budgets(const chat_params *params) {
   OK(chat_stream_new(params, &stream, &error));
   for (size_t i = 0; i < LENGTH; i++) {
     OK(chat_stream_feed(stream, OUTPUT + i, 1, &error));
-    CHECK(chat_stream_work(stream) >= work);
-    work = chat_stream_work(stream);
+    CHECK(chat_stream_view(stream)->work >= work);
+    work = chat_stream_view(stream)->work;
   }
   CHECK(work > LENGTH && work < 100 * LENGTH);
   OK(chat_stream_new(params, &other, &error));
   OK(chat_stream_feed(other, TEXT(OUTPUT), &error));
-  CHECK(chat_stream_work(other) == work);
+  CHECK(chat_stream_view(other)->work == work);
 
   // It stays when the stream begins again.
   for (int round = 0; round < 2; round++) {
@@ -210,11 +209,11 @@ static void budgets(const chat_params *params) {
     OK(chat_stream_finish(other, 0, &error));
     take(&client, other, false, 0, 0);
     agree(&client, other);
-    CHECK(chat_stream_outcome(other) == CHAT_OUTCOME_RECOVERED && client.calls == 0);
+    CHECK(chat_stream_view(other)->outcome == CHAT_OUTCOME_RECOVERED && client.calls == 0);
     CHECK(strstr(client.content, "{\"name\": \"f\", \"arguments\": {\"a\": 22}}\n</tool_call>") != NULL);
     OK(chat_stream_message(other, &message, &error));
-    CHECK(chat_message_diagnostic_count(message) == 1);
-    OK(chat_message_diagnostic(message, 0, &diagnostic, &error));
+    CHECK(chat_message_report(message)->diagnostics.len == 1);
+    diagnostic = chat_message_report(message)->diagnostics.data[0];
     CHECK(diagnostic.kind == CHAT_DIAGNOSTIC_KIND_LIMIT && diagnostic.call == SIZE_MAX && diagnostic.span_end == LENGTH);
     CHECK(contains(diagnostic.message, "budget"));
     chat_message_free(message);

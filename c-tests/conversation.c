@@ -25,7 +25,7 @@ static void let_go(void *user) {
 }
 
 static size_t of(const chat_conversation *conversation, uint32_t id) {
-  const chat_ids ids = chat_conversation_ids(conversation);
+  const chat_id_list ids = chat_conversation_view(conversation)->ids;
   size_t count = 0;
   for (size_t i = 0; i < ids.len; i++) count += ids.data[i] == id;
   return count;
@@ -43,15 +43,15 @@ static void a_turn(void) {
   OK(chat_conversation_prompt(conversation, TEXT("[{\"role\": \"user\", \"content\": \"<|im_end|>\"}]"), &error));
   // What the user writes is no special token.
   CHECK(of(conversation, 257) == 1 && of(conversation, 256) == 2);
-  const size_t sent = chat_conversation_prompt_count(conversation);
-  CHECK(sent == chat_conversation_ids(conversation).len && chat_conversation_text(conversation).len > sent);
+  const size_t sent = chat_conversation_view(conversation)->prompt_count;
+  CHECK(sent == chat_conversation_view(conversation)->ids.len && chat_conversation_view(conversation)->text.len > sent);
   const uint32_t sampled[] = {'Y', 'e', 's', 257};
   const float logprobs[] = {-1, -2, -3, -4};
   OK(chat_conversation_observe(conversation, sampled, logprobs, 4, &error));
-  CHECK(chat_conversation_ended(conversation) && chat_conversation_output(conversation).len == 13);
+  CHECK(chat_conversation_view(conversation)->ended && chat_conversation_view(conversation)->output.len == 13);
   chat_delta delta;
-  CHECK(chat_conversation_delta_count(conversation) > 0);
-  OK(chat_conversation_delta(conversation, 0, &delta, &error));
+  CHECK(chat_conversation_view(conversation)->deltas.len > 0);
+  delta = chat_conversation_view(conversation)->deltas.data[0];
   CHECK(delta.kind == CHAT_DELTA_KIND_CONTENT);
   OK(chat_conversation_clone(conversation, &other, &error));
   OK(chat_conversation_rewind(other, sent + 1, &error));
@@ -61,18 +61,18 @@ static void a_turn(void) {
   CHECK(contains(text, "\"Y\""));
   // Each byte is a token, and the markers are special: nothing stands between the two.
   OK(chat_conversation_check_json(other, &text, &error));
-  CHECK(text.len == 2 && contains(text, "[]") && chat_conversation_ids(other).len == sent + 1);
+  CHECK(text.len == 2 && contains(text, "[]") && chat_conversation_view(other)->ids.len == sent + 1);
   chat_conversation_free(other);
   chat_extended next;
   broken = 1;
   BAD(chat_conversation_extend(conversation, TEXT("[{\"role\": \"user\", \"content\": \"Bye\"}]"), &next, &error));
   broken = 0;
-  CHECK(chat_conversation_ids(conversation).len == sent + 4);
+  CHECK(chat_conversation_view(conversation)->ids.len == sent + 4);
   OK(chat_conversation_extend(conversation, TEXT("[{\"role\": \"user\", \"content\": \"Bye\"}]"), &next, &error));
   CHECK(next.kept == sent + 4 && next.token == SIZE_MAX && next.reason.len == 0);
-  CHECK(chat_conversation_ids(conversation).data[next.kept] == '\n');
-  chat_id_token token;
-  OK(chat_conversation_token(conversation, sent + 1, &token, &error));
+  CHECK(chat_conversation_view(conversation)->ids.data[next.kept] == '\n');
+  CHECK(chat_conversation_tokens(conversation).len == chat_conversation_view(conversation)->ids.len);
+  const chat_id_token token = chat_conversation_tokens(conversation).data[sent + 1];
   CHECK(token.sampled && token.field == CHAT_FIELD_CONTENT && token.logprob == -2 && token.call == SIZE_MAX);
   CHECK(!released);
   chat_conversation_free(conversation);
@@ -82,8 +82,6 @@ static void a_turn(void) {
 static void nothing(void) {
   chat_conversation *conversation = NULL;
   chat_extended next;
-  chat_id_token token;
-  chat_delta delta;
   chat_str text;
   BAD(chat_conversation_new(NULL, NULL, TEXT("{}"), NULL, 0, &conversation, &error));
   // The tokenizer is let go whatever fails.
@@ -109,13 +107,12 @@ static void nothing(void) {
   BAD(chat_conversation_finish(NULL, 0, &error));
   BAD(chat_conversation_extend(NULL, TEXT("[]"), &next, &error));
   BAD(chat_conversation_rewind(NULL, 0, &error));
-  BAD(chat_conversation_token(NULL, 0, &token, &error));
-  BAD(chat_conversation_delta(NULL, 0, &delta, &error));
+  CHECK(chat_conversation_tokens(NULL).len == 0);
   BAD(chat_conversation_message_json(NULL, &text, &error));
   BAD(chat_conversation_check_json(NULL, &text, &error));
-  CHECK(chat_conversation_ids(NULL).len == 0 && chat_conversation_prompt_count(NULL) == 0 && !chat_conversation_ended(NULL));
-  CHECK(chat_conversation_text(NULL).len == 0 && chat_conversation_output(NULL).len == 0);
-  CHECK(chat_conversation_delta_count(NULL) == 0);
+  CHECK(chat_conversation_view(NULL)->ids.len == 0 && chat_conversation_view(NULL)->prompt_count == 0 && !chat_conversation_view(NULL)->ended);
+  CHECK(chat_conversation_view(NULL)->text.len == 0 && chat_conversation_view(NULL)->output.len == 0);
+  CHECK(chat_conversation_view(NULL)->deltas.len == 0);
   chat_token_sink_ids(NULL, NULL, 0);
   chat_token_sink_bytes(NULL, NULL, 0);
   chat_conversation_free(NULL);

@@ -52,18 +52,18 @@ int main(void) {
   chat_message *message = NULL;
   chat_parser *parser = of_description(NULL);
   OK(chat_parser_parse(parser, TEXT("Wait. [weather]{\"city\": \"Oslo\"}[/weather]"), CHAT_PARSE_STRICT, &message, &error));
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
-  CHECK(is(chat_message_content(message), "Wait. ") && chat_message_tool_call_count(message) == 1);
-  CHECK(is(chat_message_tool_call_name(message, 0), "weather"));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"city\": \"Oslo\"}"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE);
+  CHECK(is(chat_message_view(message)->content, "Wait. ") && chat_message_view(message)->calls.len == 1);
+  CHECK(is(chat_message_view(message)->calls.data[0].name, "weather"));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"city\": \"Oslo\"}"));
   chat_message_free(message);
   OK(chat_parser_parse(parser, TEXT("No call [weather."), CHAT_PARSE_STRICT, &message, &error));
-  CHECK(is(chat_message_content(message), "No call [weather.") && chat_message_tool_call_count(message) == 0);
+  CHECK(is(chat_message_view(message)->content, "No call [weather.") && chat_message_view(message)->calls.len == 0);
   chat_message_free(message);
   chat_parser_free(parser);
 
   chat_grammar *grammar = of_rules(TEXT("{\"const\": 7}"), NULL);
-  CHECK(contains(chat_grammar_text(grammar), "root ::= \"<answer>\" answer \"</answer>\"\n"));
+  CHECK(contains(chat_grammar_view(grammar)->text, "root ::= \"<answer>\" answer \"</answer>\"\n"));
   chat_grammar_free(grammar);
 
   of_errors(TEXT("{% if %}"));

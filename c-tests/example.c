@@ -32,10 +32,10 @@ static const char *const pieces[] = {
 };
 
 static void print_deltas(const chat_stream *stream) {
-  for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
-    chat_delta delta;
-    if (chat_stream_delta(stream, i, &delta, NULL) == CHAT_STATUS_OK)
-      printf("%s: %.*s\n", chat_delta_kind_name(delta.kind), (int)delta.text.len, delta.text.data);
+  const chat_delta_list deltas = chat_stream_view(stream)->deltas;
+  for (size_t i = 0; i < deltas.len; i++) {
+    const chat_delta *delta = &deltas.data[i];
+    printf("%s: %.*s\n", chat_delta_kind_name(delta->kind), (int)delta->text.len, delta->text.data);
   }
 }
 
@@ -53,7 +53,7 @@ int main(void) {
   // Once for each request:
   if (status == CHAT_STATUS_OK) status = chat_params_from_template(chat, request, strlen(request), &params, &error);
   if (status == CHAT_STATUS_OK) {
-    text = chat_params_prompt(params);
+    text = chat_params_view(params)->prompt;
     printf("%.*s\n", (int)text.len, text.data);
     status = chat_stream_new(params, &stream, &error);
   }

@@ -49,7 +49,7 @@ static int tree_has(const chat_message *message, const char *part) {
 static void without_end(void) {
   chat_parser *parser = parser_of("{'sequence': [{'tag': ['reasoning', {'until': ['|']}]}, {'literal': '|'}]}");
   chat_message *message = parse(parser, "why|what");
-  CHECK(is(chat_message_reasoning(message), "why") && is(chat_message_content(message), "what"));
+  CHECK(is(chat_message_view(message)->reasoning, "why") && is(chat_message_view(message)->content, "what"));
   CHECK(tree_has(message, "") && !tree_has(message, "{"));
   chat_message_free(message);
   chat_parser_free(parser);
@@ -74,11 +74,11 @@ static void single_arguments(void) {
   static const char output[] = "Hm. call f(x) a=[1]; b:it's \"so\"; .call g(y) .";
   chat_parser *parser = parser_of(root);
   chat_message *message = parse(parser, output), *other = NULL;
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && chat_message_tool_call_count(message) == 2);
-  CHECK(is(chat_message_content(message), "Hm. "));
-  CHECK(is(chat_message_tool_call_name(message, 0), "f") && is(chat_message_tool_call_id(message, 0), "x"));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\":[1],\"b\":\"it's \\\"so\\\"\"}"));
-  CHECK(is(chat_message_tool_call_name(message, 1), "g") && is(chat_message_tool_call_arguments(message, 1), "{}"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE && chat_message_view(message)->calls.len == 2);
+  CHECK(is(chat_message_view(message)->content, "Hm. "));
+  CHECK(is(chat_message_view(message)->calls.data[0].name, "f") && is(chat_message_view(message)->calls.data[0].id, "x"));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\":[1],\"b\":\"it's \\\"so\\\"\"}"));
+  CHECK(is(chat_message_view(message)->calls.data[1].name, "g") && is(chat_message_view(message)->calls.data[1].arguments, "{}"));
 
   // As a stream, and after a journey as text.
   chat_parser *again = NULL;
@@ -90,9 +90,8 @@ static void single_arguments(void) {
   size_t ends = 0;
   for (size_t i = 0; i < sizeof output - 1; i++) {
     OK(chat_stream_feed(stream, output + i, 1, &error));
-    for (size_t d = 0; d < chat_stream_delta_count(stream); d++) {
-      chat_delta delta;
-      OK(chat_stream_delta(stream, d, &delta, &error));
+    for (size_t d = 0; d < chat_stream_view(stream)->deltas.len; d++) {
+      const chat_delta delta = chat_stream_view(stream)->deltas.data[d];
       ends += delta.kind == CHAT_DELTA_KIND_TOOL_END;
     }
   }
@@ -108,23 +107,23 @@ static void single_arguments(void) {
 
   // The tagged parts alone are the same message, as far as the text matches.
   message = tagged(parser, output, 0, 0);
-  CHECK(chat_message_tool_call_count(message) == 2 && chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_message_view(message)->calls.len == 2 && chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE);
   chat_message_free(message);
   message = tagged(parser, "Hm. call f(x) a=[1", 0, CHAT_PARSE_PARTIAL);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_PARTIAL && is(chat_message_tool_call_arguments(message, 0), "{\"a\":[1"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_PARTIAL && is(chat_message_view(message)->calls.data[0].arguments, "{\"a\":[1"));
   chat_message_free(message);
   message = tagged(parser, "Hm. call f(x) a=", 0, 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED && chat_message_tool_call_count(message) == 0);
-  CHECK(is(chat_message_content(message), "") && tree_has(message, "'outcome':'failed'"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_RECOVERED && chat_message_view(message)->calls.len == 0);
+  CHECK(is(chat_message_view(message)->content, "") && tree_has(message, "'outcome':'failed'"));
   chat_message_free(message);
 
   // The grammar: of the whole, and of what a trigger starts.
   chat_grammar *grammar = NULL;
   OK(chat_parser_grammar(parser, false, &grammar, &error));
-  CHECK(contains(chat_grammar_text(grammar), "root ::= ") && contains(chat_grammar_text(grammar), "calls"));
+  CHECK(contains(chat_grammar_view(grammar)->text, "root ::= ") && contains(chat_grammar_view(grammar)->text, "calls"));
   chat_grammar_free(grammar);
   OK(chat_parser_grammar(parser, true, &grammar, &error));
-  CHECK(contains(chat_grammar_text(grammar), "root ::= calls\n") && contains(chat_grammar_text(grammar), "\"call \""));
+  CHECK(contains(chat_grammar_view(grammar)->text, "root ::= calls\n") && contains(chat_grammar_view(grammar)->text, "\"call \""));
   chat_grammar_free(grammar);
   chat_parser_free(parser);
 }
@@ -138,18 +137,18 @@ static void grammar_and_prefill(void) {
     " {'tag': ['content', {'schema': {'name': 'answer', 'child': 'json', 'schema': {'document': 0}}}]}, 'end']}}}");
   OK(chat_parser_from_json(text.data, text.len, &parser, &error));
   OK(chat_parser_grammar(parser, false, &grammar, &error));
-  CHECK(contains(chat_grammar_text(grammar), "answer ::= ") && contains(chat_grammar_text(grammar), "\"<a>\""));
-  CHECK(chat_grammar_report_count(grammar) == 0);
+  CHECK(contains(chat_grammar_view(grammar)->text, "answer ::= ") && contains(chat_grammar_view(grammar)->text, "\"<a>\""));
+  CHECK(chat_grammar_view(grammar)->report.len == 0);
   chat_grammar_free(grammar);
   chat_message *message = parse(parser, "\"yes\"");
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && is(chat_message_content(message), "\"yes\""));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE && is(chat_message_view(message)->content, "\"yes\""));
   chat_message_free(message);
   chat_parser_free(parser);
 
   // A schema that no grammar can follow is reported.
   parser = parser_of("{'schema': {'name': 'answer', 'child': 'json', 'schema': {'document': {'$ref': '#/nowhere'}}}}");
   OK(chat_parser_grammar(parser, false, &grammar, &error));
-  CHECK(chat_grammar_report_count(grammar) == 1);
+  CHECK(chat_grammar_view(grammar)->report.len == 1);
   chat_grammar_free(grammar);
   chat_parser_free(parser);
 }
@@ -171,7 +170,7 @@ static void grammars(void) {
   OK(chat_grammar_builder_add_parser(rules, parser, false, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "root", chat_grammar_builder_add_parser(rules, parser, false, &error));
   OK(chat_grammar_builder_build(rules, &grammar, &error));
-  const chat_str gbnf = chat_grammar_text(grammar);
+  const chat_str gbnf = chat_grammar_view(grammar)->text;
   // What the builder has under a name stays.
   CHECK(contains(gbnf, "n ::= \"1\"\n") && contains(gbnf, "root ::= c-mm2 [x-z]+ ([-+] | \"?\") n0\n"));
   CHECK(contains(gbnf, "c-mm2 ::= [^b]* p-mm2\n"));
@@ -243,8 +242,8 @@ static void calls_are(const char *turn, const char *output) {
            turn, tools);
   chat_parser *parser = parser_of(root);
   chat_message *message = parse(parser, output);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && chat_message_tool_call_count(message) == 1);
-  CHECK(is(chat_message_tool_call_name(message, 0), "f") && contains(chat_message_tool_call_arguments(message, 0), "\"a\":"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE && chat_message_view(message)->calls.len == 1);
+  CHECK(is(chat_message_view(message)->calls.data[0].name, "f") && contains(chat_message_view(message)->calls.data[0].arguments, "\"a\":"));
   chat_message_free(message);
   chat_parser_free(parser);
 }

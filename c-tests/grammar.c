@@ -4,12 +4,12 @@
 static void schemas(void) {
   chat_grammar *grammar = NULL;
   OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
-  CHECK(is(chat_grammar_text(grammar), "root ::= ([03-9] | \"1\" [0-9]? | \"2\" [0-3]?)\n"));
-  CHECK(chat_grammar_report_count(grammar) == 0);
+  CHECK(is(chat_grammar_view(grammar)->text, "root ::= ([03-9] | \"1\" [0-9]? | \"2\" [0-3]?)\n"));
+  CHECK(chat_grammar_view(grammar)->report.len == 0);
   chat_grammar_free(grammar);
   OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 23}"),
                                         CHAT_GRAMMAR_STYLE_LLAMA_CPP, &grammar, &error));
-  CHECK(contains(chat_grammar_text(grammar), "root ::= ([0-9] | ([1] [0-9] | [2] [0-3]))\n"));
+  CHECK(contains(chat_grammar_view(grammar)->text, "root ::= ([0-9] | ([1] [0-9] | [2] [0-3]))\n"));
   chat_grammar_free(grammar);
 
   grammar = NULL;
@@ -29,11 +29,10 @@ static void report(void) {
   chat_grammar *grammar = NULL;
   chat_fidelity entry;
   OK(chat_grammar_from_json_schema(TEXT(schema), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
-  CHECK(chat_grammar_report_count(grammar) == 1);
-  OK(chat_grammar_report(grammar, 0, &entry, &error));
+  CHECK(chat_grammar_view(grammar)->report.len == 1);
+  entry = chat_grammar_view(grammar)->report.data[0];
   CHECK(entry.kind == CHAT_FIDELITY_KIND_WIDENED);
   CHECK(is(entry.schema, "") && contains(entry.pointer, "#/properties/code") && entry.message.len > 0);
-  BAD(chat_grammar_report(grammar, 1, &entry, &error));
   chat_grammar_free(grammar);
 }
 
@@ -52,7 +51,7 @@ static void check(void) {
   chat_grammar *grammar = NULL;
   OK(chat_grammar_from_json_schema(TEXT("{\"const\": \"\u00e5\"}"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   chat_grammar_verdict said = CHAT_GRAMMAR_VERDICT_REFUSED;
-  const chat_str text = chat_grammar_text(grammar);
+  const chat_str text = chat_grammar_view(grammar)->text;
   OK(chat_grammar_check(text.data, text.len, TEXT("\"\xc3\xa5\""), &said, &error));
   CHECK(said == CHAT_GRAMMAR_VERDICT_ALLOWED);
   chat_grammar_free(grammar);
@@ -108,15 +107,15 @@ static void builder(void) {
   OK(chat_grammar_builder_add_rule(builder, TEXT("late"), TEXT("place | place0"), &name, &error));
   OK(chat_grammar_builder_build(builder, &second, &error));
   chat_grammar_builder_free(builder);
-  const chat_str text = chat_grammar_text(first);
+  const chat_str text = chat_grammar_view(first)->text;
   CHECK(contains(text, "say-hi- ::= \"\\\"hi\\\"\\n\\\\\"\n"));
   CHECK(contains(text, "say-hi-0 ::= [a-z]{2,8} | \"\n\"\n"));
   CHECK(contains(text, "string- ::= \"a\\x00b\"\n"));
   CHECK(contains(text, "more ::= \"(\" root \")\"\n"));
   CHECK(contains(text, "place ::= \"1\""));
-  CHECK(chat_grammar_text(second).len > text.len && contains(chat_grammar_text(second), "late ::= place | place0\n"));
-  CHECK(chat_grammar_report_count(first) == 1);
-  OK(chat_grammar_report(first, 0, &entry, &error));
+  CHECK(chat_grammar_view(second)->text.len > text.len && contains(chat_grammar_view(second)->text, "late ::= place | place0\n"));
+  CHECK(chat_grammar_view(first)->report.len == 1);
+  entry = chat_grammar_view(first)->report.data[0];
   CHECK(is(entry.schema, "place") && entry.kind == CHAT_FIDELITY_KIND_WIDENED);
   chat_grammar_free(first);
   chat_grammar_free(second);
@@ -126,13 +125,13 @@ static void dialects(void) {
   chat_grammar *grammar = NULL, *lark = NULL, *again = NULL;
   OK(chat_grammar_from_json_schema(TEXT("{\"type\": \"boolean\"}"), CHAT_GRAMMAR_STYLE_FAITHFUL, &grammar, &error));
   OK(chat_grammar_as(grammar, CHAT_DIALECT_GBNF, &again, &error));
-  CHECK(is(chat_grammar_text(again), "root ::= (\"true\" | \"false\")\n"));
+  CHECK(is(chat_grammar_view(again)->text, "root ::= (\"true\" | \"false\")\n"));
   chat_grammar_free(again);
   OK(chat_grammar_as(grammar, CHAT_DIALECT_PORTABLE_GBNF, &again, &error));
-  CHECK(is(chat_grammar_text(again), "root ::= \"true\" | \"false\"\n"));
+  CHECK(is(chat_grammar_view(again)->text, "root ::= \"true\" | \"false\"\n"));
   chat_grammar_free(again);
   OK(chat_grammar_as(grammar, CHAT_DIALECT_LARK, &lark, &error));
-  CHECK(contains(chat_grammar_text(lark), "start: ") && chat_grammar_report_count(lark) == 0);
+  CHECK(contains(chat_grammar_view(lark)->text, "start: ") && chat_grammar_view(lark)->report.len == 0);
   // What was printed is no GBNF any more.
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "grammar", chat_grammar_as(lark, CHAT_DIALECT_LARK, &again, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "dialect: 9", chat_grammar_as(grammar, 9, &again, &error));
@@ -165,42 +164,41 @@ static void params(void) {
   OK(chat_params_from_template(template, TEXT(FREE), &unconstrained, &error));
   chat_template_free(template);
 
-  CHECK(chat_params_grammar_lazy(lazy));
-  CHECK(chat_params_grammar_trigger_count(lazy) == 1);
-  OK(chat_params_grammar_trigger(lazy, 0, &trigger, &error));
+  CHECK(chat_params_view(lazy)->grammar_lazy);
+  CHECK(chat_params_view(lazy)->grammar_triggers.len == 1);
+  trigger = chat_params_view(lazy)->grammar_triggers.data[0];
   CHECK(trigger.kind == CHAT_TRIGGER_KIND_WORD && is(trigger.value, "<tool_call>"));
-  BAD(chat_params_grammar_trigger(lazy, 1, &trigger, &error));
   OK(chat_params_json(lazy, &json, &error));
   CHECK(contains(json, "\"grammar_lazy\":true") && contains(json, "\"grammar\":\"") && contains(json, "root ::= "));
   CHECK(contains(json, "\"grammar_report\":[{\"schema\":"));
   // An engine that knows no triggers gets them as a part of the grammar.
-  OK(chat_params_grammar_as(lazy, CHAT_DIALECT_STRUCTURAL_TAG, &grammar, &error));
-  CHECK(contains(chat_grammar_text(grammar), "\"excludes\":[\"<tool_call>\"]"));
+  OK(chat_params_grammar(lazy, CHAT_DIALECT_STRUCTURAL_TAG, &grammar, &error));
+  CHECK(contains(chat_grammar_view(grammar)->text, "\"excludes\":[\"<tool_call>\"]"));
   chat_grammar_free(grammar);
   // The grammar outlives the params, which give the same one each time.
-  OK(chat_params_grammar(lazy, &grammar, &error));
+  OK(chat_params_grammar(lazy, CHAT_DIALECT_GBNF, &grammar, &error));
   chat_params_free(lazy);
-  CHECK(contains(chat_grammar_text(grammar), "<tool_call>"));
+  CHECK(contains(chat_grammar_view(grammar)->text, "<tool_call>"));
   // The good one has no properties but its own, the bad one could not be used.
-  CHECK(chat_grammar_report_count(grammar) == 2);
+  CHECK(chat_grammar_view(grammar)->report.len == 2);
   for (size_t i = 0; i < 2; i++) {
-    OK(chat_grammar_report(grammar, i, &entry, &error));
+    entry = chat_grammar_view(grammar)->report.data[i];
     CHECK(entry.kind == CHAT_FIDELITY_KIND_REFUSED
               ? contains(entry.schema, "bad") && contains(entry.message, "nowhere")
               : entry.kind == CHAT_FIDELITY_KIND_NARROWED && contains(entry.schema, "good"));
   }
   chat_grammar_free(grammar);
 
-  CHECK(!chat_params_grammar_lazy(required));
-  CHECK(chat_params_grammar_trigger_count(required) == 0);
-  OK(chat_params_grammar(required, &grammar, &error));
-  CHECK(contains(chat_grammar_text(grammar), "<tool_call>") && contains(chat_grammar_text(grammar), "good"));
+  CHECK(!chat_params_view(required)->grammar_lazy);
+  CHECK(chat_params_view(required)->grammar_triggers.len == 0);
+  OK(chat_params_grammar(required, CHAT_DIALECT_GBNF, &grammar, &error));
+  CHECK(contains(chat_grammar_view(grammar)->text, "<tool_call>") && contains(chat_grammar_view(grammar)->text, "good"));
   chat_grammar_free(grammar);
   chat_params_free(required);
 
-  CHECK(!chat_params_grammar_lazy(unconstrained));
-  OK(chat_params_grammar(unconstrained, &grammar, &error));
-  CHECK(is(chat_grammar_text(grammar), "") && chat_grammar_report_count(grammar) == 0);
+  CHECK(!chat_params_view(unconstrained)->grammar_lazy);
+  OK(chat_params_grammar(unconstrained, CHAT_DIALECT_GBNF, &grammar, &error));
+  CHECK(is(chat_grammar_view(grammar)->text, "") && chat_grammar_view(grammar)->report.len == 0);
   chat_grammar_free(grammar);
   OK(chat_params_json(unconstrained, &json, &error));
   CHECK(contains(json, "\"grammar\":\"\",\"grammar_lazy\":false,\"grammar_triggers\":[],\"grammar_report\":[]"));

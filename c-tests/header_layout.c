@@ -1,4 +1,4 @@
-// Structs have this layout for good, in machine words: new facts get new functions.
+// Structs have this layout for good, in machine words: new facts get new functions or fields.
 #include <chatparse.h>
 #include <chatparse/unstable.h>
 
@@ -52,10 +52,48 @@ AT(chat_delta, span_begin, 4);
 AT(chat_delta, span_end, 5);
 SIZE(chat_delta, 6);
 
-AT(chat_rewrite, reason, 0);
-AT(chat_rewrite, words, 1);
-AT(chat_rewrite, message, 3);
-SIZE(chat_rewrite, 4);
+AT(chat_tool_call, name, 0);
+AT(chat_tool_call, id, 2);
+AT(chat_tool_call, arguments, 4);
+SIZE(chat_tool_call, 6);
+
+AT(chat_delimiter, role, 0);
+AT(chat_delimiter, text, 2);
+SIZE(chat_delimiter, 4);
+
+_Static_assert(offsetof(chat_call_report, complete) == 4 && sizeof(chat_call_report) == 8, "chat_call_report");
+
+// Structs of fields may get more at their end.
+AT(chat_params_fields, prompt, 0);
+AT(chat_params_fields, preserved_tokens, 6);
+AT(chat_params_fields, grammar_triggers, 16);
+AT(chat_params_fields, grammar_lazy, 18);
+AT(chat_turn_fields, kept, 0);
+AT(chat_turn_fields, reason, 5);
+AT(chat_turn_fields, message, 8);
+AT(chat_message_fields, content, 1);
+AT(chat_message_fields, calls, 5);
+AT(chat_message_fields, parts, 7);
+AT(chat_report_fields, diagnostics, 2);
+AT(chat_stream_fields, deltas, 0);
+AT(chat_stream_fields, outcome, 2);
+AT(chat_stream_fields, pending, 3);
+AT(chat_segments_fields, segments, 2);
+AT(chat_segments_fields, limit, 4);
+AT(chat_grammar_fields, report, 2);
+AT(chat_answer_fields, events, 4);
+SIZE(chat_params_fields, 19);
+SIZE(chat_turn_fields, 9);
+SIZE(chat_message_fields, 9);
+SIZE(chat_report_fields, 4);
+SIZE(chat_segments_fields, 6);
+SIZE(chat_grammar_fields, 4);
+SIZE(chat_answer_fields, 6);
+
+#if UINTPTR_MAX > 0xFFFFFFFF
+AT(chat_stream_fields, work, 5);
+SIZE(chat_stream_fields, 6);
+#endif
 
 AT(chat_segment, begin, 0);
 AT(chat_segment, end, 1);
@@ -99,9 +137,13 @@ AT(chat_extended, reason, 4);
 AT(chat_extended, words, 6);
 SIZE(chat_extended, 8);
 
-AT(chat_ids, data, 0);
-AT(chat_ids, len, 1);
-SIZE(chat_ids, 2);
+AT(chat_id_list, data, 0);
+AT(chat_id_list, len, 1);
+SIZE(chat_id_list, 2);
+
+AT(chat_conversation_fields, prompt_count, 2);
+AT(chat_conversation_fields, deltas, 7);
+SIZE(chat_conversation_fields, 10);
 
 AT(chat_id_token, end, 0);
 AT(chat_id_token, call, 1);

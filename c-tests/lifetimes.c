@@ -19,7 +19,7 @@ static all made(void) {
   OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &all.template, &error));
   OK(chat_params_from_template(all.template, TEXT(TOOL_REQUEST("")), &all.params, &error));
   OK(chat_params_parser(all.params, &all.parser, &error));
-  OK(chat_params_grammar(all.params, &all.grammar, &error));
+  OK(chat_params_grammar(all.params, CHAT_DIALECT_GBNF, &all.grammar, &error));
   OK(chat_stream_from_parser(all.parser, &all.stream, &error));
   OK(chat_stream_feed(all.stream, OUTPUT, 20, &error));
   OK(chat_stream_message(all.stream, &all.message, &error));
@@ -35,17 +35,17 @@ static void use(const all *all) {
     chat_params_free(params);
   }
   if (all->params != NULL) {
-    CHECK(contains(chat_params_prompt(all->params), "Hi"));
+    CHECK(contains(chat_params_view(all->params)->prompt, "Hi"));
     OK(chat_params_json(all->params, &text, &error));
   }
   if (all->parser != NULL) {
     chat_message *message = NULL;
     OK(chat_parser_parse(all->parser, TEXT(OUTPUT), CHAT_PARSE_STRICT, &message, &error));
     OK(chat_parser_json(all->parser, &text, &error));
-    CHECK(is(chat_message_tool_call_name(message, 0), "f"));
+    CHECK(is(chat_message_view(message)->calls.data[0].name, "f"));
     chat_message_free(message);
   }
-  if (all->grammar != NULL) CHECK(contains(chat_grammar_text(all->grammar), "root ::= "));
+  if (all->grammar != NULL) CHECK(contains(chat_grammar_view(all->grammar)->text, "root ::= "));
   if (all->stream != NULL) {
     chat_stream *stream = NULL;
     chat_message *message = NULL;
@@ -54,13 +54,13 @@ static void use(const all *all) {
     OK(chat_stream_finish(stream, CHAT_PARSE_STRICT, &error));
     OK(chat_stream_message(stream, &message, &error));
     chat_stream_free(stream);
-    CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": 1}"));
+    CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\": 1}"));
     chat_message_free(message);
     OK(chat_stream_reset(all->stream, &error));
     OK(chat_stream_feed(all->stream, OUTPUT, 20, &error));
   }
   if (all->message != NULL) {
-    CHECK(contains(chat_message_content(all->message), "Wait."));
+    CHECK(contains(chat_message_view(all->message)->content, "Wait."));
     OK(chat_message_json(all->message, &text, &error));
   }
 }
@@ -105,7 +105,7 @@ static void builders(void) {
   OK(chat_grammar_builder_build(rules, &grammar, &error));
   CHECK(chat_grammar_builder_add_rule(rules, TEXT("a"), TEXT("("), &name, &kept) == CHAT_STATUS_INVALID_ARGUMENT);
   chat_grammar_builder_free(rules);
-  CHECK(contains(chat_grammar_text(grammar), "root ::= \"x\"") && chat_error_message(kept).len > 0);
+  CHECK(contains(chat_grammar_view(grammar)->text, "root ::= \"x\"") && chat_error_message(kept).len > 0);
   chat_grammar_free(grammar);
   CHECK(chat_error_status(kept) == CHAT_STATUS_INVALID_ARGUMENT);
   chat_error_free(kept);
@@ -116,7 +116,7 @@ static void builders(void) {
   memset(text, 'x', sizeof text);
   OK(chat_parser_parse(parser, TEXT("a|b"), 0, &message, &error));
   chat_parser_free(parser);
-  CHECK(is(chat_message_reasoning(message), "a") && is(chat_message_content(message), "b"));
+  CHECK(is(chat_message_view(message)->reasoning, "a") && is(chat_message_view(message)->content, "b"));
   chat_message_free(message);
 }
 

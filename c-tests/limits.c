@@ -134,7 +134,7 @@ static void outputs(void) {
     size_t len;
     char *output = repeated(wild[i].before, wild[i].part, wild[i].count, "", &len);
     OK(chat_parse_partial(params, output, len, 0, &message, &error));
-    CHECK(chat_message_outcome(message) != CHAT_OUTCOME_NONE);
+    CHECK(chat_message_view(message)->outcome != CHAT_OUTCOME_NONE);
     chat_message_free(message);
     OK(chat_stream_new(params, &stream, &error));
     for (size_t at = 0; at < len; at += 1000) OK(chat_stream_feed(stream, output + at, len - at < 1000 ? len - at : 1000, &error));

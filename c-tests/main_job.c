@@ -33,11 +33,10 @@ typedef struct {
 } client;
 
 static void take(client *client, const chat_stream *stream) {
-  size_t count = chat_stream_delta_count(stream);
+  size_t count = chat_stream_view(stream)->deltas.len;
   client->deltas += count;
   for (size_t i = 0; i < count; i++) {
-    chat_delta delta;
-    OK(chat_stream_delta(stream, i, &delta, &error));
+    const chat_delta delta = chat_stream_view(stream)->deltas.data[i];
     CHECK(delta.call == 0 && delta.span_begin <= delta.span_end && delta.span_end <= client->fed);
     char *part = NULL;
     switch (delta.kind) {
@@ -64,14 +63,14 @@ static void feed(chat_stream *stream, client *client, const char *bytes, size_t 
 
 static void check_message(const chat_message *message) {
   chat_str json;
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
-  CHECK(contains(chat_message_reasoning(message), "The user wants the weather."));
-  CHECK(contains(chat_message_content(message), "Let me look \xe2\x98\x94"));
-  CHECK(chat_message_tool_call_count(message) == 1);
-  CHECK(is(chat_message_tool_call_name(message, 0), "weather"));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"city\": \"\xc3\x85s\"}"));
-  CHECK(is(chat_message_tool_call_id(message, 0), ""));
-  CHECK(is(chat_message_tool_call_name(message, 1), ""));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE);
+  CHECK(contains(chat_message_view(message)->reasoning, "The user wants the weather."));
+  CHECK(contains(chat_message_view(message)->content, "Let me look \xe2\x98\x94"));
+  CHECK(chat_message_view(message)->calls.len == 1);
+  CHECK(is(chat_message_view(message)->calls.data[0].name, "weather"));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"city\": \"\xc3\x85s\"}"));
+  CHECK(is(chat_message_view(message)->calls.data[0].id, ""));
+  CHECK(is(chat_message_view(message)->calls.data[1].name, ""));
   OK(chat_message_json(message, &json, &error));
   CHECK(contains(json, "\"role\":\"assistant\"") && contains(json, "\"tool_calls\":[{\"type\":\"function\""));
 }
@@ -89,8 +88,8 @@ static void tool_call(void) {
 
   OK(chat_params_from_template(template, TEXT(REQUEST), &params, &error));
   chat_template_free(template);
-  CHECK(contains(chat_params_prompt(params), "Weather in \xc3\x85s?"));
-  CHECK(is(chat_params_generation_prompt(params), "<|im_start|>assistant\n"));
+  CHECK(contains(chat_params_view(params)->prompt, "Weather in \xc3\x85s?"));
+  CHECK(is(chat_params_view(params)->generation_prompt, "<|im_start|>assistant\n"));
   OK(chat_params_json(params, &json, &error));
   CHECK(contains(json, "\"prompt\":\"<|im_start|>system"));
 
@@ -110,10 +109,10 @@ static void tool_call(void) {
     OK(chat_stream_message(stream, &message, &error));
     chat_stream_free(stream);
 
-    CHECK(is(chat_message_reasoning(message), client.reasoning));
-    CHECK(is(chat_message_content(message), client.content));
-    CHECK(is(chat_message_tool_call_name(message, 0), client.name));
-    CHECK(is(chat_message_tool_call_arguments(message, 0), client.arguments) && client.ends == 1);
+    CHECK(is(chat_message_view(message)->reasoning, client.reasoning));
+    CHECK(is(chat_message_view(message)->content, client.content));
+    CHECK(is(chat_message_view(message)->calls.data[0].name, client.name));
+    CHECK(is(chat_message_view(message)->calls.data[0].arguments, client.arguments) && client.ends == 1);
     OK(chat_message_json(message, &json, &error));
     OK(chat_message_json(whole, &whole_json, &error));
     CHECK(json.len == whole_json.len && memcmp(json.data, whole_json.data, json.len) == 0);
@@ -134,16 +133,15 @@ static void bytes_of_any_kind(const chat_params *params) {
   OK(chat_stream_new(params, &stream, &error));
   for (size_t i = 0; i < sizeof output - 1; i++) OK(chat_stream_feed(stream, output + i, 1, &error));
   OK(chat_stream_message(stream, &message, &error));
-  content = chat_message_content(message);
+  content = chat_message_view(message)->content;
   CHECK(content.len == 7 && memcmp(content.data, "a\0b\xef\xbf\xbd" "c", 7) == 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_PARTIAL);
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_PARTIAL);
   chat_message_free(message);
 
   OK(chat_stream_feed(stream, "\x94", 1, &error));
-  CHECK(chat_stream_delta_count(stream) == 1);
+  CHECK(chat_stream_view(stream)->deltas.len == 1);
   {
-    chat_delta delta;
-    OK(chat_stream_delta(stream, 0, &delta, &error));
+    const chat_delta delta = chat_stream_view(stream)->deltas.data[0];
     CHECK(is(delta.text, "\xe2\x98\x94") && delta.span_begin == 5 && delta.span_end == 8);
   }
   chat_stream_free(stream);
@@ -156,28 +154,28 @@ static void clone_and_reset(const chat_params *params) {
   OK(chat_stream_new(params, &stream, &error));
   OK(chat_stream_feed(stream, TEXT("Hello"), &error));
   OK(chat_stream_clone(stream, &other, &error));
-  CHECK(chat_stream_delta_count(other) == 1);
+  CHECK(chat_stream_view(other)->deltas.len == 1);
   OK(chat_stream_feed(stream, TEXT(" world"), &error));
   OK(chat_stream_feed(other, TEXT(" moon"), &error));
-  CHECK(chat_stream_outcome(other) == CHAT_OUTCOME_PARTIAL);
+  CHECK(chat_stream_view(other)->outcome == CHAT_OUTCOME_PARTIAL);
   OK(chat_stream_finish(other, 0, &error));
-  CHECK(chat_stream_outcome(other) == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_stream_view(other)->outcome == CHAT_OUTCOME_COMPLETE);
   BAD(chat_stream_feed(other, TEXT("!"), &error));
   BAD(chat_stream_finish(other, 0, &error));
 
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(is(chat_message_content(message), "Hello world"));
+  CHECK(is(chat_message_view(message)->content, "Hello world"));
   chat_message_free(message);
   OK(chat_stream_message(other, &message, &error));
-  CHECK(is(chat_message_content(message), "Hello moon"));
+  CHECK(is(chat_message_view(message)->content, "Hello moon"));
   chat_message_free(message);
 
   OK(chat_stream_reset(other, &error));
-  CHECK(chat_stream_delta_count(other) == 0);
+  CHECK(chat_stream_view(other)->deltas.len == 0);
   OK(chat_stream_feed(other, TEXT("Again"), &error));
   OK(chat_stream_finish(other, CHAT_PARSE_PARTIAL, &error));
   OK(chat_stream_message(other, &message, &error));
-  CHECK(is(chat_message_content(message), "Again"));
+  CHECK(is(chat_message_view(message)->content, "Again"));
   chat_message_free(message);
   chat_stream_free(other);
   chat_stream_free(stream);
@@ -189,7 +187,7 @@ static void builtin(void) {
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));
   OK(chat_params_from_template(template, TEXT("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}"), &params, &error));
   chat_template_free(template);
-  CHECK(is(chat_params_prompt(params), "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"));
+  CHECK(is(chat_params_view(params)->prompt, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"));
   bytes_of_any_kind(params);
   clone_and_reset(params);
   chat_params_free(params);

@@ -51,52 +51,45 @@ static void feed(chat_stream *stream, const output *output, size_t from, size_t 
 }
 
 static void check_part(const chat_message *message, size_t index, chat_part_kind kind, const char *text) {
-  chat_part part;
-  OK(chat_message_part(message, index, &part, &error));
+  const chat_part part = chat_message_view(message)->parts.data[index];
   CHECK(part.kind == kind && part.span_begin < part.span_end && is(part.text, text));
 }
 
 // A field came from one stretch, which is this text.
 static void check_span(const chat_message *message, const output *output, chat_delta_kind field, size_t call, const char *text) {
   chat_span span;
-  CHECK(chat_message_span_count(message, field, call) == 1);
-  OK(chat_message_span(message, field, call, 0, &span, &error));
+  CHECK(chat_message_spans(message, field, call, &span, 1) == 1);
   CHECK(span.end - span.begin == strlen(text) && memcmp(output->bytes + span.begin, text, strlen(text)) == 0);
-  BAD(chat_message_span(message, field, call, 1, &span, &error));
 }
 
 static void check(const chat_message *message, const output *output) {
   static const char thought[] = "Is </think> the end, or <|x|>?", said[] = "I would write <tool_call>{} here.";
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
-  CHECK(is(chat_message_reasoning(message), thought) && is(chat_message_content(message), said));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": \"</tool_call>\"}"));
-  CHECK(is(chat_message_tool_call_arguments(message, 1), "{\"a\": 22}"));
-  CHECK(chat_message_tool_call_count(message) == 2 && chat_message_part_count(message) == 4);
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE);
+  CHECK(is(chat_message_view(message)->reasoning, thought) && is(chat_message_view(message)->content, said));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\": \"</tool_call>\"}"));
+  CHECK(is(chat_message_view(message)->calls.data[1].arguments, "{\"a\": 22}"));
+  CHECK(chat_message_view(message)->calls.len == 2 && chat_message_view(message)->parts.len == 4);
   check_part(message, 0, CHAT_PART_KIND_REASONING, thought);
   check_part(message, 1, CHAT_PART_KIND_CONTENT, said);
   check_part(message, 2, CHAT_PART_KIND_CALL, "");
   check_part(message, 3, CHAT_PART_KIND_CALL, "");
-  chat_part part;
-  OK(chat_message_part(message, 3, &part, &error));
+  const chat_part part = chat_message_view(message)->parts.data[3];
   CHECK(part.call == 1);
-  BAD(chat_message_part(message, 4, &part, &error));
-  BAD(chat_message_part(message, 0, NULL, &error));
   check_span(message, output, CHAT_DELTA_KIND_REASONING, 0, thought);
   check_span(message, output, CHAT_DELTA_KIND_CONTENT, 0, said);
   check_span(message, output, CHAT_DELTA_KIND_TOOL_NAME, 0, "f");
   check_span(message, output, CHAT_DELTA_KIND_TOOL_ARGUMENTS, 0, "{\"a\": \"</tool_call>\"}");
   check_span(message, output, CHAT_DELTA_KIND_TOOL_ARGUMENTS, 1, "{\"a\": 22}");
   size_t structure = 0;
-  for (size_t i = 0; i < chat_message_span_count(message, CHAT_SPANS_STRUCTURE, 0); i++) {
-    chat_span span;
-    OK(chat_message_span(message, CHAT_SPANS_STRUCTURE, 0, i, &span, &error));
-    structure += span.end - span.begin;
-  }
+  chat_span spans[32];
+  const size_t count = chat_message_spans(message, CHAT_SPANS_STRUCTURE, 0, spans, 32);
+  CHECK(count <= 32 && count == chat_message_spans(message, CHAT_SPANS_STRUCTURE, 0, NULL, 7));
+  for (size_t i = 0; i < count; i++) structure += spans[i].end - spans[i].begin;
   const size_t calls = 2 * strlen("f") + strlen("{\"a\": \"</tool_call>\"}") + strlen("{\"a\": 22}");
   CHECK(structure + strlen(thought) + strlen(said) + calls == output->len);
-  CHECK(chat_message_span_count(message, CHAT_DELTA_KIND_TOOL_ID, 0) == 0);
-  CHECK(chat_message_span_count(message, CHAT_DELTA_KIND_TOOL_NAME, 2) == 0);
-  CHECK(chat_message_span_count(message, CHAT_DELTA_KIND_TOOL_END, 0) == 0 && chat_message_span_count(message, 99, 0) == 0);
+  CHECK(chat_message_spans(message, CHAT_DELTA_KIND_TOOL_ID, 0, NULL, 0) == 0);
+  CHECK(chat_message_spans(message, CHAT_DELTA_KIND_TOOL_NAME, 2, NULL, 0) == 0);
+  CHECK(chat_message_spans(message, CHAT_DELTA_KIND_TOOL_END, 0, NULL, 0) == 0 && chat_message_spans(message, 99, 0, NULL, 0) == 0);
 }
 
 // However it is cut, with a draft that is taken back, after a reset, and in a clone.

@@ -51,7 +51,7 @@ static void request(void) {
   CHECK(len >= 7 && memcmp(bytes, "unction", 7) == 0);
   chat_grammar *rest = NULL;
   OK(chat_matcher_grammar(matcher, CHAT_DIALECT_PORTABLE_GBNF, &rest, &error));
-  const chat_str text = chat_grammar_text(rest);
+  const chat_str text = chat_grammar_view(rest)->text;
   chat_matcher_free(matcher);
   OK(chat_matcher_new(text.data, text.len, &matcher, &error));
   CHECK(fed(matcher, "unction>\n</tool_call>") == 21 && chat_matcher_may_end(matcher));
@@ -82,7 +82,7 @@ static void stream(void) {
   OK(chat_stream_feed(stream, TEXT("<parameter=city>\nOs"), &error));
   stands(stream, "\"pointer\":\"/city\"", "{\"type\":\"string\"}", "\"text\":\"\\n</parameter>\\n</function>\\n</tool_call>\"");
   OK(chat_stream_grammar(stream, CHAT_DIALECT_LARK, &rest, &error));
-  CHECK(contains(chat_grammar_text(rest), "</function>"));
+  CHECK(contains(chat_grammar_view(rest)->text, "</function>"));
   chat_grammar_free(rest);
   chat_stream_free(stream);
 }

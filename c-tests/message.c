@@ -12,11 +12,9 @@ static chat_message *parsed(const char *template, const char *request, const cha
 static void content_only(void) {
   chat_str first, second;
   chat_message *message = parsed("chatml", HI_REQUEST, "Hello \"you\"", 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
-  CHECK(is(chat_message_content(message), "Hello \"you\"") && is(chat_message_reasoning(message), ""));
-  CHECK(chat_message_tool_call_count(message) == 0);
-  CHECK(is(chat_message_tool_call_name(message, 0), "") && is(chat_message_tool_call_id(message, 0), ""));
-  CHECK(is(chat_message_tool_call_arguments(message, SIZE_MAX), ""));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE);
+  CHECK(is(chat_message_view(message)->content, "Hello \"you\"") && is(chat_message_view(message)->reasoning, ""));
+  CHECK(chat_message_view(message)->calls.len == 0);
   OK(chat_message_json(message, &first, &error));
   CHECK(is(first, "{\"role\":\"assistant\",\"content\":\"Hello \\\"you\\\"\"}"));
   OK(chat_message_json(message, &second, &error));
@@ -28,13 +26,12 @@ static void calls_with_ids(void) {
   chat_str json;
   chat_message *message = parsed("tag-json-id", TOOL_REQUEST(", \"parallel_tool_calls\": true"),
                                  "[TOOL_CALLS]f[CALL_ID]abc123def[ARGS]{\"a\": 1}[TOOL_CALLS]f[CALL_ID]000000002[ARGS]{}", 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
-  CHECK(chat_message_tool_call_count(message) == 2);
-  CHECK(is(chat_message_tool_call_name(message, 0), "f") && is(chat_message_tool_call_name(message, 1), "f"));
-  CHECK(is(chat_message_tool_call_id(message, 0), "abc123def") && is(chat_message_tool_call_id(message, 1), "000000002"));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": 1}"));
-  CHECK(is(chat_message_tool_call_arguments(message, 1), "{}"));
-  CHECK(is(chat_message_tool_call_id(message, 2), ""));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_message_view(message)->calls.len == 2);
+  CHECK(is(chat_message_view(message)->calls.data[0].name, "f") && is(chat_message_view(message)->calls.data[1].name, "f"));
+  CHECK(is(chat_message_view(message)->calls.data[0].id, "abc123def") && is(chat_message_view(message)->calls.data[1].id, "000000002"));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\": 1}"));
+  CHECK(is(chat_message_view(message)->calls.data[1].arguments, "{}"));
   OK(chat_message_json(message, &json, &error));
   CHECK(contains(json, "\"id\":\"abc123def\"") && contains(json, "\"arguments\":\"{\\\"a\\\": 1}\""));
   chat_message_free(message);
@@ -44,13 +41,13 @@ static void reasoning(void) {
   static const char output[] = "<think>\nHm.\n</think>\n\nHello";
   chat_str json;
   chat_message *message = parsed("json-call", TOOL_REQUEST(", \"reasoning_format\": \"auto\""), output, 0);
-  CHECK(is(chat_message_reasoning(message), "Hm.\n") && is(chat_message_content(message), "Hello"));
+  CHECK(is(chat_message_view(message)->reasoning, "Hm.\n") && is(chat_message_view(message)->content, "Hello"));
   OK(chat_message_json(message, &json, &error));
   CHECK(contains(json, "\"reasoning_content\":\"Hm.\\n\""));
   chat_message_free(message);
   // Not separated where the request does not ask for it.
   message = parsed("json-call", TOOL_REQUEST(", \"reasoning_format\": \"none\""), output, 0);
-  CHECK(is(chat_message_reasoning(message), "") && contains(chat_message_content(message), "Hm."));
+  CHECK(is(chat_message_view(message)->reasoning, "") && contains(chat_message_view(message)->content, "Hm."));
   chat_message_free(message);
 }
 
@@ -58,20 +55,20 @@ static void reasoning(void) {
 static void cut_off(void) {
   chat_message *message = parsed("json-call", TOOL_REQUEST(""), "Wait.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1",
                                  CHAT_PARSE_PARTIAL);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_PARTIAL && chat_message_tool_call_count(message) == 1);
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": 1"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_PARTIAL && chat_message_view(message)->calls.len == 1);
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\": 1"));
   chat_message_free(message);
   // Before the name is certain there is no call.
   message = parsed("json-call", TOOL_REQUEST(""), "<tool_call>\n{\"name\": \"f", CHAT_PARSE_PARTIAL);
-  CHECK(chat_message_tool_call_count(message) == 0 && is(chat_message_content(message), ""));
+  CHECK(chat_message_view(message)->calls.len == 0 && is(chat_message_view(message)->content, ""));
   chat_message_free(message);
 }
 
 // All of an output that leaves the format is there, broken bytes replaced.
 static void recovered(void) {
   chat_message *message = parsed("json-call", TOOL_REQUEST(""), "<tool_call>\n{\"name\": oh \xff no", 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED);
-  CHECK(is(chat_message_content(message), "<tool_call>\n{\"name\": oh \xef\xbf\xbd no"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_RECOVERED);
+  CHECK(is(chat_message_view(message)->content, "<tool_call>\n{\"name\": oh \xef\xbf\xbd no"));
   chat_message_free(message);
 }
 
@@ -84,13 +81,13 @@ static void a_copy(void) {
   chat_params_free(params);
   OK(chat_stream_feed(stream, TEXT("One"), &error));
   OK(chat_stream_message(stream, &early, &error));
-  const chat_str view = chat_message_content(early);
+  const chat_str view = chat_message_view(early)->content;
   OK(chat_stream_feed(stream, TEXT(" two"), &error));
   OK(chat_stream_finish(stream, 0, &error));
   OK(chat_stream_message(stream, &late, &error));
   chat_stream_free(stream);
-  CHECK(is(view, "One") && chat_message_outcome(early) == CHAT_OUTCOME_PARTIAL);
-  CHECK(is(chat_message_content(late), "One two") && chat_message_outcome(late) == CHAT_OUTCOME_COMPLETE);
+  CHECK(is(view, "One") && chat_message_view(early)->outcome == CHAT_OUTCOME_PARTIAL);
+  CHECK(is(chat_message_view(late)->content, "One two") && chat_message_view(late)->outcome == CHAT_OUTCOME_COMPLETE);
   chat_message_free(early);
   chat_message_free(late);
 }

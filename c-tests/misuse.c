@@ -23,34 +23,6 @@ static void unknown_numbers(const chat_params *params) {
   }
 }
 
-static void indices(const chat_params *params) {
-  static const size_t beyond[] = {1000, SIZE_MAX / 2, SIZE_MAX};
-  chat_stream *stream = NULL;
-  chat_message *message = NULL;
-  chat_grammar *grammar = NULL;
-  OK(chat_stream_new(params, &stream, &error));
-  OK(chat_stream_feed(stream, TEXT("Hi"), &error));
-  OK(chat_stream_message(stream, &message, &error));
-  OK(chat_params_grammar(params, &grammar, &error));
-  for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
-    chat_delta delta = {.kind = 77};
-    chat_trigger trigger = {.kind = 77};
-    chat_fidelity entry = {.kind = 77};
-    SAYS(CHAT_STATUS_INVALID_ARGUMENT, "index: ", chat_stream_delta(stream, beyond[i], &delta, &error));
-    SAYS(CHAT_STATUS_INVALID_ARGUMENT, "index: ", chat_params_grammar_trigger(params, beyond[i], &trigger, &error));
-    SAYS(CHAT_STATUS_INVALID_ARGUMENT, "index: ", chat_grammar_report(grammar, beyond[i], &entry, &error));
-    CHECK(delta.kind == 77 && trigger.kind == 77 && entry.kind == 77);
-    CHECK(is(chat_params_preserved_token(params, beyond[i]), "") && is(chat_params_additional_stop(params, beyond[i]), ""));
-    CHECK(is(chat_params_thinking_end_tag(params, beyond[i]), "") && is(chat_params_message_delimiter(params, beyond[i]), ""));
-    CHECK(is(chat_params_message_delimiter_role(params, beyond[i]), "") && is(chat_template_builtin_name(beyond[i]), ""));
-    CHECK(is(chat_message_tool_call_name(message, beyond[i]), "") && is(chat_message_tool_call_id(message, beyond[i]), ""));
-    CHECK(is(chat_message_tool_call_arguments(message, beyond[i]), ""));
-  }
-  chat_grammar_free(grammar);
-  chat_message_free(message);
-  chat_stream_free(stream);
-}
-
 // A rollback needs a checkpoint and a length between it and the end; otherwise nothing changes, the deltas neither.
 static void rollbacks(const chat_params *params) {
   static const size_t wrong[] = {0, 1, 7, SIZE_MAX / 2, SIZE_MAX};
@@ -64,15 +36,15 @@ static void rollbacks(const chat_params *params) {
   OK(chat_stream_feed(stream, TEXT(" you"), &error));
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     SAYS(CHAT_STATUS_INVALID_ARGUMENT, "length: ", chat_stream_rollback(stream, wrong[i], &error));
-    CHECK(chat_stream_delta_count(stream) == 1);
+    CHECK(chat_stream_view(stream)->deltas.len == 1);
   }
   // A finished stream takes no checkpoint, and keeps the one that it has.
   OK(chat_stream_finish(stream, 0, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "finished", chat_stream_checkpoint(stream, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "length: ", chat_stream_rollback(stream, 7, &error));
-  CHECK(chat_stream_outcome(stream) == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_stream_view(stream)->outcome == CHAT_OUTCOME_COMPLETE);
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(is(chat_message_content(message), "Hi you"));
+  CHECK(is(chat_message_view(message)->content, "Hi you"));
   chat_message_free(message);
   // The checkpoint goes with the output.
   OK(chat_stream_reset(stream, &error));
@@ -87,14 +59,14 @@ static void finished(const chat_params *params) {
   OK(chat_stream_new(params, &stream, &error));
   OK(chat_stream_feed(stream, TEXT("Hi <tool"), &error));
   OK(chat_stream_finish(stream, 0, &error));
-  const size_t deltas = chat_stream_delta_count(stream);
+  const size_t deltas = chat_stream_view(stream)->deltas.len;
   CHECK(deltas > 0);
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "finished", chat_stream_feed(stream, TEXT("more"), &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "finished", chat_stream_feed(stream, TEXT(""), &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "finished", chat_stream_finish(stream, CHAT_PARSE_PARTIAL, &error));
-  CHECK(chat_stream_delta_count(stream) == deltas && chat_stream_outcome(stream) == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_stream_view(stream)->deltas.len == deltas && chat_stream_view(stream)->outcome == CHAT_OUTCOME_COMPLETE);
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(is(chat_message_content(message), "Hi <tool"));
+  CHECK(is(chat_message_view(message)->content, "Hi <tool"));
   chat_message_free(message);
   chat_stream_free(stream);
 }
@@ -167,7 +139,7 @@ static void views_as_inputs(const chat_params *params) {
   OK(chat_stream_chunk_json(one, &chunk, &error));
   OK(chat_stream_feed(other, chunk.data, chunk.len, &error));
   OK(chat_stream_message(other, &message, &error));
-  CHECK(is(chat_message_content(message), "{\"content\":\"Hi\"}"));
+  CHECK(is(chat_message_view(message)->content, "{\"content\":\"Hi\"}"));
   chat_message_free(message);
   chat_stream_free(one);
   chat_stream_free(other);
@@ -179,7 +151,6 @@ int main(void) {
   OK(chat_template_builtin(TEXT("json-call"), &template, &error));
   OK(chat_params_from_template(template, TEXT(TOOL_REQUEST("")), &params, &error));
   unknown_numbers(params);
-  indices(params);
   rollbacks(params);
   finished(params);
   outputs_in_use(params);

@@ -34,19 +34,15 @@ static void quoted(writer *out, chat_str text) {
   raw(out, "\"");
 }
 
-typedef chat_str (*item)(const chat_params *params, size_t index);
-
-static void list(writer *out, const chat_params *params, const char *field, size_t count, item item) {
+static void list(writer *out, const char *field, chat_str_list texts) {
   raw(out, ",\"");
   raw(out, field);
   raw(out, "\":[");
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < texts.len; i++) {
     if (i > 0) raw(out, ",");
-    quoted(out, item(params, i));
+    quoted(out, texts.data[i]);
   }
   raw(out, "]");
-  // Past the end there is nothing.
-  CHECK(is(item(params, count), "") && is(item(params, SIZE_MAX), ""));
 }
 
 static void field(writer *out, const char *name, chat_str text) {
@@ -58,15 +54,14 @@ static const char *truth(bool value) { return value ? "true" : "false"; }
 
 static void grammar(writer *out, const chat_params *params) {
   chat_grammar *grammar = NULL;
-  OK(chat_params_grammar(params, &grammar, &error));
-  field(out, ",\"grammar\":", chat_grammar_text(grammar));
+  OK(chat_params_grammar(params, CHAT_DIALECT_GBNF, &grammar, &error));
+  field(out, ",\"grammar\":", chat_grammar_view(grammar)->text);
   raw(out, ",\"grammar_lazy\":");
-  raw(out, truth(chat_params_grammar_lazy(params)));
+  raw(out, truth(chat_params_view(params)->grammar_lazy));
   raw(out, ",\"grammar_triggers\":[");
-  const size_t triggers = chat_params_grammar_trigger_count(params);
+  const size_t triggers = chat_params_view(params)->grammar_triggers.len;
   for (size_t i = 0; i < triggers; i++) {
-    chat_trigger trigger;
-    OK(chat_params_grammar_trigger(params, i, &trigger, &error));
+    const chat_trigger trigger = chat_params_view(params)->grammar_triggers.data[i];
     CHECK(trigger.kind == CHAT_TRIGGER_KIND_WORD || trigger.kind == CHAT_TRIGGER_KIND_PATTERN);
     raw(out, i > 0 ? ",{\"type\":" : "{\"type\":");
     raw(out, trigger.kind == CHAT_TRIGGER_KIND_WORD ? "\"word\"" : "\"pattern\"");
@@ -74,9 +69,8 @@ static void grammar(writer *out, const chat_params *params) {
     raw(out, "}");
   }
   raw(out, "],\"grammar_report\":[");
-  for (size_t i = 0; i < chat_grammar_report_count(grammar); i++) {
-    chat_fidelity entry;
-    OK(chat_grammar_report(grammar, i, &entry, &error));
+  for (size_t i = 0; i < chat_grammar_view(grammar)->report.len; i++) {
+    const chat_fidelity entry = chat_grammar_view(grammar)->report.data[i];
     raw(out, i > 0 ? "," : "");
     field(out, "{\"schema\":", entry.schema);
     field(out, ",\"pointer\":", entry.pointer);
@@ -94,26 +88,24 @@ static void grammar(writer *out, const chat_params *params) {
 static void agree(const chat_params *params) {
   writer out = {NULL, 0};
   chat_str json, again;
-  field(&out, "{\"prompt\":", chat_params_prompt(params));
-  field(&out, ",\"generation_prompt\":", chat_params_generation_prompt(params));
-  field(&out, ",\"format\":", chat_params_format(params));
+  field(&out, "{\"prompt\":", chat_params_view(params)->prompt);
+  field(&out, ",\"generation_prompt\":", chat_params_view(params)->generation_prompt);
+  field(&out, ",\"format\":", chat_params_view(params)->format);
   grammar(&out, params);
-  list(&out, params, "preserved_tokens", chat_params_preserved_token_count(params), chat_params_preserved_token);
-  list(&out, params, "additional_stops", chat_params_additional_stop_count(params), chat_params_additional_stop);
+  list(&out, "preserved_tokens", chat_params_view(params)->preserved_tokens);
+  list(&out, "additional_stops", chat_params_view(params)->additional_stops);
   raw(&out, ",\"supports_thinking\":");
-  raw(&out, truth(chat_params_supports_thinking(params)));
-  field(&out, ",\"thinking_start_tag\":", chat_params_thinking_start_tag(params));
-  list(&out, params, "thinking_end_tags", chat_params_thinking_end_tag_count(params), chat_params_thinking_end_tag);
+  raw(&out, truth(chat_params_view(params)->supports_thinking));
+  field(&out, ",\"thinking_start_tag\":", chat_params_view(params)->thinking_start_tag);
+  list(&out, "thinking_end_tags", chat_params_view(params)->thinking_end_tags);
   raw(&out, ",\"message_delimiters\":[");
-  const size_t delimiters = chat_params_message_delimiter_count(params);
+  const size_t delimiters = chat_params_view(params)->message_delimiters.len;
   for (size_t i = 0; i < delimiters; i++) {
-    field(&out, i > 0 ? ",{\"role\":" : "{\"role\":", chat_params_message_delimiter_role(params, i));
-    field(&out, ",\"delimiter\":", chat_params_message_delimiter(params, i));
+    field(&out, i > 0 ? ",{\"role\":" : "{\"role\":", chat_params_view(params)->message_delimiters.data[i].role);
+    field(&out, ",\"delimiter\":", chat_params_view(params)->message_delimiters.data[i].text);
     raw(&out, "}");
   }
   field(&out, "],\"end_of_turn\":", chat_params_end_of_turn(params));
-  CHECK(is(chat_params_message_delimiter_role(params, delimiters), ""));
-  CHECK(is(chat_params_message_delimiter(params, delimiters), ""));
 
   OK(chat_params_json(params, &json, &error));
   CHECK(contains(json, out.text));
@@ -123,9 +115,9 @@ static void agree(const chat_params *params) {
 }
 
 static void every_builtin(const char *request) {
-  for (size_t i = 0; i < chat_template_builtin_count(); i++) {
+  for (size_t i = 0; i < chat_template_builtins().len; i++) {
     char name[64];
-    const chat_str text = chat_template_builtin_name(i);
+    const chat_str text = chat_template_builtins().data[i];
     snprintf(name, sizeof name, "%.*s", (int)text.len, text.data);
     chat_params *params = builtin_params(name, request);
     agree(params);
@@ -136,28 +128,28 @@ static void every_builtin(const char *request) {
 static void what_they_say(void) {
   chat_trigger trigger;
   chat_params *params = builtin_params("ling-3", TOOL_REQUEST(", \"reasoning_format\": \"auto\""));
-  CHECK(chat_params_additional_stop_count(params) == 1 && is(chat_params_additional_stop(params, 0), "<|role_end|>"));
-  CHECK(chat_params_supports_thinking(params) && is(chat_params_thinking_start_tag(params), "<think>"));
-  CHECK(chat_params_thinking_end_tag_count(params) == 2 && is(chat_params_thinking_end_tag(params, 0), "</think>"));
-  CHECK(is(chat_params_thinking_end_tag(params, 1), "<tool_call>"));
-  CHECK(chat_params_format(params).len > 0);
+  CHECK(chat_params_view(params)->additional_stops.len == 1 && is(chat_params_view(params)->additional_stops.data[0], "<|role_end|>"));
+  CHECK(chat_params_view(params)->supports_thinking && is(chat_params_view(params)->thinking_start_tag, "<think>"));
+  CHECK(chat_params_view(params)->thinking_end_tags.len == 2 && is(chat_params_view(params)->thinking_end_tags.data[0], "</think>"));
+  CHECK(is(chat_params_view(params)->thinking_end_tags.data[1], "<tool_call>"));
+  CHECK(chat_params_view(params)->format.len > 0);
   agree(params);
   chat_params_free(params);
 
   params = builtin_params("gpt-oss", TOOL_REQUEST(""));
-  CHECK(chat_params_grammar_lazy(params));
-  OK(chat_params_grammar_trigger(params, 0, &trigger, &error));
+  CHECK(chat_params_view(params)->grammar_lazy);
+  trigger = chat_params_view(params)->grammar_triggers.data[0];
   CHECK(trigger.kind == CHAT_TRIGGER_KIND_PATTERN);
-  CHECK(is(chat_params_preserved_token(params, 0), "<|channel|>"));
-  CHECK(is(chat_params_message_delimiter_role(params, 0), "assistant"));
-  CHECK(is(chat_params_message_delimiter(params, 0), "<|start|>assistant"));
+  CHECK(is(chat_params_view(params)->preserved_tokens.data[0], "<|channel|>"));
+  CHECK(is(chat_params_view(params)->message_delimiters.data[0].role, "assistant"));
+  CHECK(is(chat_params_view(params)->message_delimiters.data[0].text, "<|start|>assistant"));
   chat_params_free(params);
 
   // Nothing to constrain, nothing to keep.
   params = builtin_params("chatml", HI_REQUEST);
-  CHECK(!chat_params_supports_thinking(params) && is(chat_params_thinking_start_tag(params), ""));
-  CHECK(chat_params_thinking_end_tag_count(params) == 0 && chat_params_additional_stop_count(params) == 0);
-  CHECK(!chat_params_grammar_lazy(params) && chat_params_grammar_trigger_count(params) == 0);
+  CHECK(!chat_params_view(params)->supports_thinking && is(chat_params_view(params)->thinking_start_tag, ""));
+  CHECK(chat_params_view(params)->thinking_end_tags.len == 0 && chat_params_view(params)->additional_stops.len == 0);
+  CHECK(!chat_params_view(params)->grammar_lazy && chat_params_view(params)->grammar_triggers.len == 0);
   chat_params_free(params);
 }
 
@@ -168,13 +160,13 @@ static void prompts(void) {
                 " \"continue_final_message\": true, \"add_generation_prompt\": false}");
   chat_stream *stream = NULL;
   chat_delta delta;
-  CHECK(is(chat_params_prompt(params), "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nWell"));
-  CHECK(contains(chat_params_generation_prompt(params), "Well"));
+  CHECK(is(chat_params_view(params)->prompt, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nWell"));
+  CHECK(contains(chat_params_view(params)->generation_prompt, "Well"));
   agree(params);
   // The stream tells it first.
   OK(chat_stream_new(params, &stream, &error));
   OK(chat_stream_feed(stream, TEXT(", hello"), &error));
-  OK(chat_stream_delta(stream, 0, &delta, &error));
+  delta = chat_stream_view(stream)->deltas.data[0];
   CHECK(delta.kind == CHAT_DELTA_KIND_CONTENT && contains(delta.text, "Well") && delta.span_begin == 0);
   chat_stream_free(stream);
   chat_params_free(params);
@@ -190,18 +182,17 @@ static void options_and_media(void) {
   chat_media media;
   OK(chat_template_builtin(TEXT("chatml"), &template, &error));
   OK(chat_params_from_template_with(template, TEXT(request), TEXT("{\"media_marker\": \"<option>\"}"), &params, &error));
-  CHECK(contains(chat_params_prompt(params), "What is it?<option><|im_end|>"));
-  CHECK(chat_params_media_count(params) == 1);
-  OK(chat_params_media(params, 0, &media, &error));
+  CHECK(contains(chat_params_view(params)->prompt, "What is it?<option><|im_end|>"));
+  CHECK(chat_params_media(params).len == 1);
+  media = chat_params_media(params).data[0];
   CHECK(is(media.kind, "image") && is(media.text, "<option>") && contains(media.source, "x.png"));
   CHECK(media.message == 0 && media.part == 1 && !media.native);
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "1 pieces", chat_params_media(params, 1, &media, &error));
   chat_params_free(params);
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "options.dialect",
        chat_params_from_template_with(template, TEXT(request), TEXT("{\"dialect\": \"off\"}"), &params, &error));
   OK(chat_params_from_template_with(template, TEXT("{\"messages\": [{\"role\": \"user\", \"content\": 7}]}"),
                                     TEXT("{\"plain\": true}"), &params, &error));
-  CHECK(contains(chat_params_prompt(params), "user\n7<|im_end|>"));
+  CHECK(contains(chat_params_view(params)->prompt, "user\n7<|im_end|>"));
   chat_params_free(params);
   chat_template_free(template);
 }
@@ -217,19 +208,19 @@ static void next_turn(void) {
   OK(chat_template_new(TEXT(TOOL_TEMPLATE), TEXT(""), TEXT("<|end|>"), &template, &error));
   OK(chat_params_from_template(template, TEXT(TOOL_REQUEST("")), &params, &error));
   chat_template_free(template);
-  CHECK(chat_params_kept(params) == 0 && chat_params_append(params).len == chat_params_prompt(params).len);
-  CHECK(chat_params_rewrite(params).reason == CHAT_REASON_NONE);
+  CHECK(chat_params_turn(params)->kept == 0 && chat_params_turn(params)->append.len == chat_params_view(params)->prompt.len);
+  CHECK(chat_params_turn(params)->reason == CHAT_REASON_NONE);
 
   OK(chat_params_continue(params, TEXT("Hi, you"), TEXT(USER), 0, &next, &error));
-  CHECK(chat_params_kept(next) == chat_params_prompt(params).len + 7);
-  CHECK(chat_params_rewrite(next).reason == CHAT_REASON_NONE && chat_params_rewrite(next).message == SIZE_MAX);
-  CHECK(contains(chat_params_append(next), "Go on."));
+  CHECK(chat_params_turn(next)->kept == chat_params_view(params)->prompt.len + 7);
+  CHECK(chat_params_turn(next)->reason == CHAT_REASON_NONE && chat_params_turn(next)->message == SIZE_MAX);
+  CHECK(contains(chat_params_turn(next)->append, "Go on."));
   OK(chat_params_continue(next, TEXT(output), TEXT(result), 0, &last, &error));
   chat_params_free(next);
-  CHECK(contains(chat_params_prompt(last), output) && contains(chat_params_append(last), "Rain."));
-  CHECK(chat_params_kept(last) + chat_params_append(last).len == chat_params_prompt(last).len);
+  CHECK(contains(chat_params_view(last)->prompt, output) && contains(chat_params_turn(last)->append, "Rain."));
+  CHECK(chat_params_turn(last)->kept + chat_params_turn(last)->append.len == chat_params_view(last)->prompt.len);
   OK(chat_params_continue(last, TEXT("Bye"), TEXT(USER), 0, &next, &error));
-  CHECK(contains(chat_params_prompt(next), output) && chat_params_rewrite(next).reason == CHAT_REASON_NONE);
+  CHECK(contains(chat_params_view(next)->prompt, output) && chat_params_turn(next)->reason == CHAT_REASON_NONE);
   chat_params_free(next);
   chat_params_free(last);
 
@@ -247,13 +238,13 @@ static void followed(void) {
   OK(chat_params_follow(
       params, TEXT("Hi, you"), TEXT(ANSWERED("[{\"type\": \"text\", \"text\": \"Hi\"}]") "{\"role\": \"user\", \"content\": \"Go on.\"}]}"),
       TEXT("{\"now\": 7}"), &first, &next, &error));
-  CHECK(first == 2 && chat_params_rewrite(next).reason == CHAT_REASON_NONE);
-  CHECK(chat_params_kept(next) == chat_params_prompt(params).len + 7 && contains(chat_params_append(next), "Go on."));
+  CHECK(first == 2 && chat_params_turn(next)->reason == CHAT_REASON_NONE);
+  CHECK(chat_params_turn(next)->kept == chat_params_view(params)->prompt.len + 7 && contains(chat_params_turn(next)->append, "Go on."));
   chat_params_free(next);
   OK(chat_params_follow(
       params, TEXT("Hi, you"), TEXT(ANSWERED("\"Ho\"") "{\"role\": \"user\", \"content\": \"Go on.\"}]}"), TEXT("{}"), &first, &next, &error));
-  CHECK(first == SIZE_MAX && chat_params_rewrite(next).reason == CHAT_REASON_REQUEST && chat_params_rewrite(next).message == 0);
-  CHECK(contains(chat_params_prompt(next), "Ho") && chat_params_kept(next) < chat_params_prompt(params).len);
+  CHECK(first == SIZE_MAX && chat_params_turn(next)->reason == CHAT_REASON_REQUEST && chat_params_turn(next)->message == 0);
+  CHECK(contains(chat_params_view(next)->prompt, "Ho") && chat_params_turn(next)->kept < chat_params_view(params)->prompt.len);
   chat_params_free(next);
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages", chat_params_follow(params, TEXT(""), TEXT("{}"), TEXT("{}"), &first, &next, &error));
   chat_params_free(params);
@@ -269,11 +260,11 @@ static void rewritten(void) {
   OK(chat_template_new(TEXT(source), TEXT(""), TEXT("<end>"), &template, &error));
   OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
   OK(chat_params_continue(params, TEXT("<think>Who?</think>I"), TEXT(USER), 0, &next, &error));
-  const chat_rewrite rewrite = chat_params_rewrite(next);
-  CHECK(rewrite.reason == CHAT_REASON_REASONING && rewrite.message == 1 && contains(rewrite.words, "reasoning"));
-  CHECK(chat_params_kept(next) == chat_params_prompt(params).len);
-  CHECK(is(chat_params_append(next), "I<end><user>Go on.<end><assistant>"));
-  CHECK(chat_params_rendered(next).len == chat_params_prompt(next).len);
+  const chat_turn_fields *turn = chat_params_turn(next);
+  CHECK(turn->reason == CHAT_REASON_REASONING && turn->message == 1 && contains(turn->words, "reasoning"));
+  CHECK(chat_params_turn(next)->kept == chat_params_view(params)->prompt.len);
+  CHECK(is(chat_params_turn(next)->append, "I<end><user>Go on.<end><assistant>"));
+  CHECK(chat_params_turn(next)->rendered.len == chat_params_view(next)->prompt.len);
   chat_params_free(params);
   chat_params_free(next);
 
@@ -281,9 +272,9 @@ static void rewritten(void) {
   OK(chat_params_from_template_with(template, TEXT(HI_REQUEST), TEXT("{\"append\": \"always\"}"), &params, &error));
   chat_template_free(template);
   OK(chat_params_continue(params, TEXT("<think>Who?</think>I"), TEXT(USER), 0, &next, &error));
-  CHECK(chat_params_rewrite(next).reason == CHAT_REASON_REASONING && chat_params_kept(next) == chat_params_prompt(params).len + 20);
-  CHECK(is(chat_params_append(next), "<end><user>Go on.<end><assistant>"));
-  CHECK(contains(chat_params_rendered(next), "<assistant>I<end>") && contains(chat_params_prompt(next), "Who?"));
+  CHECK(chat_params_turn(next)->reason == CHAT_REASON_REASONING && chat_params_turn(next)->kept == chat_params_view(params)->prompt.len + 20);
+  CHECK(is(chat_params_turn(next)->append, "<end><user>Go on.<end><assistant>"));
+  CHECK(contains(chat_params_turn(next)->rendered, "<assistant>I<end>") && contains(chat_params_view(next)->prompt, "Who?"));
   chat_params_free(params);
   chat_params_free(next);
 }
@@ -297,15 +288,15 @@ static void own_prompt(void) {
   chat_message *message = NULL;
   OK(chat_template_builtin(TEXT("json-call"), &template, &error));
   OK(chat_params_for_prompt(template, TEXT(prompt), TEXT("{\"messages\": [], \"tools\": [{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": \"object\"}}}]}"), &params, &error));
-  CHECK(is(chat_params_prompt(params), prompt));
+  CHECK(is(chat_params_view(params)->prompt, prompt));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "messages", chat_params_for_prompt(template, TEXT(prompt), TEXT("{}"), &params, &error));
   OK(chat_stream_new(params, &stream, &error));
   OK(chat_stream_feed(stream, TEXT(" see.\n</think>\n\nNo. <tool_"), &error));
-  CHECK(contains(chat_stream_pending(stream), "<tool_"));
+  CHECK(contains(chat_stream_view(stream)->pending, "<tool_"));
   OK(chat_stream_finish(stream, CHAT_PARSE_PARTIAL, &error));
-  CHECK(chat_stream_pending(stream).len == 0);
+  CHECK(chat_stream_view(stream)->pending.len == 0);
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(is(chat_message_reasoning(message), "Let me see.\n") && contains(chat_message_content(message), "No."));
+  CHECK(is(chat_message_view(message)->reasoning, "Let me see.\n") && contains(chat_message_view(message)->content, "No."));
   chat_message_free(message);
   chat_stream_free(stream);
   chat_params_free(params);

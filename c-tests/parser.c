@@ -17,9 +17,9 @@ static chat_parser *parser_of(const char *template, const char *request) {
 static void check_call(const chat_parser *parser) {
   chat_message *message = NULL;
   OK(chat_parser_parse(parser, TEXT(OUTPUT), CHAT_PARSE_STRICT, &message, &error));
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE);
-  CHECK(is(chat_message_reasoning(message), "Hm.\n") && is(chat_message_content(message), "OK."));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": 1}"));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE);
+  CHECK(is(chat_message_view(message)->reasoning, "Hm.\n") && is(chat_message_view(message)->content, "OK."));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\": 1}"));
   chat_message_free(message);
 }
 
@@ -35,11 +35,11 @@ static void streams(void) {
   for (size_t i = 0; i < sizeof OUTPUT - 1; i++) {
     OK(chat_stream_feed(one, OUTPUT + i, 1, &error));
     OK(chat_stream_feed(other, OUTPUT + i, 1, &error));
-    CHECK(chat_stream_delta_count(one) == chat_stream_delta_count(other));
-    for (size_t d = 0; d < chat_stream_delta_count(one); d++) {
+    CHECK(chat_stream_view(one)->deltas.len == chat_stream_view(other)->deltas.len);
+    for (size_t d = 0; d < chat_stream_view(one)->deltas.len; d++) {
       chat_delta a, b;
-      OK(chat_stream_delta(one, d, &a, &error));
-      OK(chat_stream_delta(other, d, &b, &error));
+      a = chat_stream_view(one)->deltas.data[d];
+      b = chat_stream_view(other)->deltas.data[d];
       CHECK(a.kind == b.kind && a.call == b.call && same_text(a.text, b.text));
       CHECK(a.span_begin == b.span_begin && a.span_end == b.span_end);
     }
@@ -48,13 +48,13 @@ static void streams(void) {
   chat_stream_free(other);
 
   // And so is the grammar.
-  CHECK(chat_params_grammar_lazy(params));
-  OK(chat_params_grammar(params, &of_params, &error));
+  CHECK(chat_params_view(params)->grammar_lazy);
+  OK(chat_params_grammar(params, CHAT_DIALECT_GBNF, &of_params, &error));
   OK(chat_parser_grammar(parser, true, &of_parser, &error));
-  CHECK(same_text(chat_grammar_text(of_params), chat_grammar_text(of_parser)));
+  CHECK(same_text(chat_grammar_view(of_params)->text, chat_grammar_view(of_parser)->text));
   chat_grammar_free(of_parser);
   OK(chat_parser_grammar(parser, false, &of_parser, &error));
-  CHECK(contains(chat_grammar_text(of_parser), "root ::= "));
+  CHECK(contains(chat_grammar_view(of_parser)->text, "root ::= "));
   chat_grammar_free(of_params);
   chat_grammar_free(of_parser);
   chat_parser_free(parser);
@@ -63,9 +63,9 @@ static void streams(void) {
 
 // Each built-in's parser, written and read, writes the same and parses the same.
 static void round_trips(void) {
-  for (size_t i = 0; i < chat_template_builtin_count(); i++) {
+  for (size_t i = 0; i < chat_template_builtins().len; i++) {
     char name[64];
-    const chat_str view = chat_template_builtin_name(i);
+    const chat_str view = chat_template_builtins().data[i];
     snprintf(name, sizeof name, "%.*s", (int)view.len, view.data);
     chat_parser *parser = parser_of(name, REQUEST), *again = NULL;
     chat_message *one = NULL, *other = NULL;
@@ -80,7 +80,7 @@ static void round_trips(void) {
     OK(chat_parser_parse(again, TEXT(OUTPUT), CHAT_PARSE_PARTIAL, &other, &error));
     OK(chat_message_json(one, &one_json, &error));
     OK(chat_message_json(other, &other_json, &error));
-    CHECK(same_text(one_json, other_json) && chat_message_outcome(one) == chat_message_outcome(other));
+    CHECK(same_text(one_json, other_json) && chat_message_view(one)->outcome == chat_message_view(other)->outcome);
     chat_message_free(one);
     chat_message_free(other);
     chat_parser_free(again);
@@ -100,7 +100,7 @@ static void prefill(void) {
   OK(chat_parser_from_json(text.data, text.len, &again, &error));
   chat_parser_free(parser);
   OK(chat_parser_parse(again, TEXT(", hello"), 0, &message, &error));
-  CHECK(is(chat_message_content(message), "Well, hello"));
+  CHECK(is(chat_message_view(message)->content, "Well, hello"));
   chat_message_free(message);
   chat_parser_free(again);
 }

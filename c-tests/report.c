@@ -16,11 +16,9 @@ static chat_message *parsed(const char *more, const char *output, uint32_t flags
 static void a_good_call(void) {
   chat_str json;
   chat_message *message = parsed("", CALL("f", "{\"a\": 1}"), 0);
-  CHECK(chat_message_tool_call_complete(message, 0) && chat_message_tool_call_known(message, 0));
-  CHECK(chat_message_tool_call_valid(message, 0) && chat_message_diagnostic_count(message) == 0);
-  CHECK(!chat_message_tool_call_complete(message, 1) && !chat_message_tool_call_known(message, 1));
-  CHECK(chat_message_tool_call_origin(message, 0) == CHAT_ORIGIN_FORMAT);
-  CHECK(chat_message_tool_call_origin(message, 1) == CHAT_ORIGIN_NONE);
+  CHECK(chat_message_report(message)->calls.data[0].complete && chat_message_report(message)->calls.data[0].known);
+  CHECK(chat_message_report(message)->calls.data[0].valid && chat_message_report(message)->diagnostics.len == 0);
+  CHECK(chat_message_report(message)->calls.data[0].origin == CHAT_ORIGIN_FORMAT);
   OK(chat_message_report_json(message, &json, &error));
   CHECK(is(json, "{\"status\":\"complete\",\"left_at\":null,"
                  "\"calls\":[{\"complete\":true,\"known\":true,\"valid\":true,\"origin\":\"format\"}],\"diagnostics\":[]}"));
@@ -28,52 +26,50 @@ static void a_good_call(void) {
 }
 
 static void check_diagnostic(const chat_message *message, size_t index, chat_diagnostic_kind kind, size_t call, size_t begin) {
-  chat_diagnostic found;
-  OK(chat_message_diagnostic(message, index, &found, &error));
+  const chat_diagnostic found = chat_message_report(message)->diagnostics.data[index];
   CHECK(found.kind == kind && found.call == call && found.span_begin == begin && found.span_end > begin);
   CHECK(found.message.len > 0);
 }
 
 static void wrong_arguments(void) {
   chat_message *message = parsed("", CALL("f", "{\"a\": \"x\"}"), 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && chat_message_tool_call_complete(message, 0));
-  CHECK(!chat_message_tool_call_valid(message, 0) && chat_message_diagnostic_count(message) == 1);
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE && chat_message_report(message)->calls.data[0].complete);
+  CHECK(!chat_message_report(message)->calls.data[0].valid && chat_message_report(message)->diagnostics.len == 1);
   check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_INVALID_ARGUMENTS, 0, 22);
   chat_message_free(message);
 }
 
 static void an_unknown_tool(void) {
   chat_message *message = parsed("", CALL("g", "{}"), 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED);
-  CHECK(is(chat_message_tool_call_name(message, 0), "g") && chat_message_tool_call_complete(message, 0));
-  CHECK(!chat_message_tool_call_known(message, 0));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_RECOVERED);
+  CHECK(is(chat_message_view(message)->calls.data[0].name, "g") && chat_message_report(message)->calls.data[0].complete);
+  CHECK(!chat_message_report(message)->calls.data[0].known);
   check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_UNKNOWN_TOOL, 0, 22);
   chat_message_free(message);
   message = parsed(", \"unknown_tools\": \"content\"", CALL("g", "{}"), 0);
-  CHECK(chat_message_tool_call_count(message) == 0 && is(chat_message_content(message), CALL("g", "{}")));
+  CHECK(chat_message_view(message)->calls.len == 0 && is(chat_message_view(message)->content, CALL("g", "{}")));
   chat_message_free(message);
 }
 
 static void a_broken_off_call(void) {
   chat_message *message = parsed("", "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1", CHAT_PARSE_PARTIAL);
-  CHECK(!chat_message_tool_call_complete(message, 0) && !chat_message_tool_call_valid(message, 0));
+  CHECK(!chat_message_report(message)->calls.data[0].complete && !chat_message_report(message)->calls.data[0].valid);
   check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL, 0, 0);
   chat_message_free(message);
 }
 
 static void another_dialect(void) {
   static const char output[] = "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call> Done.";
-  chat_diagnostic found;
   chat_message *message = parsed("", output, 0);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED && is(chat_message_content(message), " Done."));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\":1}") && chat_message_tool_call_valid(message, 0));
-  CHECK(chat_message_tool_call_origin(message, 0) == CHAT_ORIGIN_DIALECT);
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_RECOVERED && is(chat_message_view(message)->content, " Done."));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\":1}") && chat_message_report(message)->calls.data[0].valid);
+  CHECK(chat_message_report(message)->calls.data[0].origin == CHAT_ORIGIN_DIALECT);
   check_diagnostic(message, 0, CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT, SIZE_MAX, 0);
   check_diagnostic(message, 1, CHAT_DIAGNOSTIC_KIND_DIALECT, 0, 22);
-  BAD(chat_message_diagnostic(message, 2, &found, &error));
+  CHECK(chat_message_report(message)->diagnostics.len == 2);
   chat_message_free(message);
   message = parsed(", \"dialects\": \"off\"", output, 0);
-  CHECK(chat_message_tool_call_count(message) == 0 && is(chat_message_content(message), output));
+  CHECK(chat_message_view(message)->calls.len == 0 && is(chat_message_view(message)->content, output));
   chat_message_free(message);
 }
 
@@ -81,11 +77,11 @@ static void another_dialect(void) {
 static void a_bare_call(void) {
 #define BARE "{\"name\": \"f\", \"arguments\": {\"a\": 1}}"
   chat_message *message = parsed("", BARE, 0);
-  CHECK(chat_message_tool_call_count(message) == 1 && chat_message_tool_call_valid(message, 0));
-  CHECK(chat_message_tool_call_origin(message, 0) == CHAT_ORIGIN_BARE);
+  CHECK(chat_message_view(message)->calls.len == 1 && chat_message_report(message)->calls.data[0].valid);
+  CHECK(chat_message_report(message)->calls.data[0].origin == CHAT_ORIGIN_BARE);
   chat_message_free(message);
   message = parsed("", "It says " BARE, 0);
-  CHECK(chat_message_tool_call_count(message) == 0 && is(chat_message_content(message), "It says " BARE));
+  CHECK(chat_message_view(message)->calls.len == 0 && is(chat_message_view(message)->content, "It says " BARE));
   chat_message_free(message);
 }
 

@@ -15,11 +15,10 @@ static chat_segments *made(const chat_template *template, const char *options) {
 // Each byte is in one segment, and those of messages hold their texts.
 static void check_segments(const chat_segments *segments) {
   static const char *const texts[] = {"What <|im_end|>?", "That.", "So"};
-  const chat_str prompt = chat_segments_prompt(segments);
+  const chat_str prompt = chat_segments_view(segments)->prompt;
   size_t at = 0, seen = 0;
-  for (size_t i = 0; i < chat_segments_count(segments); i++) {
-    chat_segment segment;
-    OK(chat_segments_at(segments, i, &segment, &error));
+  for (size_t i = 0; i < chat_segments_view(segments)->segments.len; i++) {
+    const chat_segment segment = chat_segments_view(segments)->segments.data[i];
     CHECK(segment.begin == at && segment.end > at);
     at = segment.end;
     if (segment.origin != CHAT_TEXT_ORIGIN_MESSAGE) {
@@ -35,7 +34,7 @@ static void check_segments(const chat_segments *segments) {
 
 static void check_mask(const chat_segments *segments, uint32_t parts, const char *text) {
   chat_span spans[2] = {{9, 9}, {9, 9}};
-  const chat_str prompt = chat_segments_prompt(segments);
+  const chat_str prompt = chat_segments_view(segments)->prompt;
   CHECK(chat_segments_mask(segments, parts, spans, 2) == 1 && chat_segments_mask(segments, parts, NULL, 0) == 1);
   const chat_str masked = {prompt.data + spans[0].begin, spans[0].end - spans[0].begin};
   CHECK(is(masked, text) && spans[1].begin == 9);
@@ -43,7 +42,7 @@ static void check_mask(const chat_segments *segments, uint32_t parts, const char
 
 // Two tokens of the answer, one of the template's, and the character behind them.
 static void check_tokens(const chat_segments *segments) {
-  const chat_str prompt = chat_segments_prompt(segments);
+  const chat_str prompt = chat_segments_view(segments)->prompt;
   chat_span answer;
   CHECK(chat_segments_mask(segments, CHAT_MASK_CONTENT, &answer, 1) == 1);
   const chat_span places[] = {{0, 1}, {answer.begin, answer.begin + 2}, {answer.begin + 2, answer.end + 3}, {answer.end, answer.end + 1}};
@@ -60,7 +59,7 @@ static void check_tokens(const chat_segments *segments) {
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "offsets[1]", chat_segments_tokens(segments, CHAT_MASK_CONTENT, wrong, 2, true, tokens, &error));
   BAD(chat_segments_tokens(segments, CHAT_MASK_CONTENT, wrong, 1, true, NULL, &error));
   OK(chat_segments_tokens(segments, CHAT_MASK_CONTENT, NULL, 0, true, NULL, &error));
-  CHECK(chat_segments_limit(segments).len == 0);
+  CHECK(chat_segments_view(segments)->limit.len == 0);
 }
 
 // Each request has its segments, however many threads there are, and a bad one fails alone.
@@ -76,7 +75,7 @@ static void check_batch(const chat_template *template) {
   }
   chat_segments *one;
   OK(chat_segments_batch(template, &good, 1, TEXT("{\"for_training\": true}"), 1, &one, &error));
-  const chat_str prompt = chat_segments_prompt(one);
+  const chat_str prompt = chat_segments_view(one)->prompt;
   CHECK(prompt.len > 11 && memcmp(prompt.data + prompt.len - 11, "<|im_end|>\n", 11) == 0);
   chat_segments_free(one);
   OK(chat_segments_batch(template, NULL, 0, NULL, 0, 1, NULL, &error));
@@ -102,8 +101,6 @@ int main(void) {
   check_mask(segments, CHAT_MASK_CONTENT, "That.");
   check_mask(segments, CHAT_MASK_END, "<|im_end|>");
   CHECK(chat_segments_mask(segments, CHAT_MASK_CALLS, NULL, 0) == 0);
-  chat_segment segment;
-  BAD(chat_segments_at(segments, chat_segments_count(segments), &segment, &error));
   chat_segments_free(segments);
   chat_segments_free(plain);
   return 0;

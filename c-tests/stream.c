@@ -23,9 +23,8 @@ static void append(char *part, chat_str text) {
 }
 
 static void take(client *client, const chat_stream *stream, size_t fed) {
-  for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
-    chat_delta delta;
-    OK(chat_stream_delta(stream, i, &delta, &error));
+  for (size_t i = 0; i < chat_stream_view(stream)->deltas.len; i++) {
+    const chat_delta delta = chat_stream_view(stream)->deltas.data[i];
     CHECK(delta.call < CALLS && (delta.text.len > 0) == (delta.kind != CHAT_DELTA_KIND_TOOL_END));
     // Spans are of what was fed, and go forward.
     CHECK(client->spans <= delta.span_begin && delta.span_begin <= delta.span_end && delta.span_end <= fed);
@@ -49,11 +48,16 @@ static void take(client *client, const chat_stream *stream, size_t fed) {
 
 // What the client has is the message.
 static void agree(const client *client, const chat_message *message) {
-  CHECK(is(chat_message_reasoning(message), client->reasoning));
-  CHECK(is(chat_message_content(message), client->content));
+  CHECK(is(chat_message_view(message)->reasoning, client->reasoning));
+  CHECK(is(chat_message_view(message)->content, client->content));
+  const chat_tool_call_list calls = chat_message_view(message)->calls;
+  CHECK(calls.len <= CALLS);
   for (size_t i = 0; i < CALLS; i++) {
-    CHECK(is(chat_message_tool_call_name(message, i), client->name[i]));
-    CHECK(is(chat_message_tool_call_arguments(message, i), client->arguments[i]));
+    if (i < calls.len) {
+      CHECK(is(calls.data[i].name, client->name[i]) && is(calls.data[i].arguments, client->arguments[i]));
+    } else {
+      CHECK(client->name[i][0] == 0 && client->arguments[i][0] == 0);
+    }
   }
 }
 
@@ -71,7 +75,7 @@ static void cut(const chat_params *params, size_t first, size_t second, chat_str
     at = ends[i];
     take(&client, stream, at);
     OK(chat_stream_message(stream, &message, &error));
-    CHECK(chat_message_outcome(message) == CHAT_OUTCOME_PARTIAL);
+    CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_PARTIAL);
     agree(&client, message);
     chat_message_free(message);
   }
@@ -80,7 +84,7 @@ static void cut(const chat_params *params, size_t first, size_t second, chat_str
   OK(chat_stream_message(stream, &message, &error));
   agree(&client, message);
   CHECK(client.ended[0] == 1 && client.ended[1] == 1);
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_COMPLETE && chat_stream_outcome(stream) == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_COMPLETE && chat_stream_view(stream)->outcome == CHAT_OUTCOME_COMPLETE);
   OK(chat_message_json(message, &json, &error));
   CHECK(same_text(json, expected));
   chat_message_free(message);
@@ -91,8 +95,8 @@ static void every_cut(const chat_params *params) {
   chat_message *whole = NULL;
   chat_str json;
   OK(chat_parse_partial(params, TEXT(OUTPUT), CHAT_PARSE_STRICT, &whole, &error));
-  CHECK(chat_message_tool_call_count(whole) == CALLS && is(chat_message_tool_call_arguments(whole, 1), "{\"a\": 22}"));
-  CHECK(contains(chat_message_reasoning(whole), "Hm \xe2\x98\x94.") && contains(chat_message_content(whole), "Let me < see."));
+  CHECK(chat_message_view(whole)->calls.len == CALLS && is(chat_message_view(whole)->calls.data[1].arguments, "{\"a\": 22}"));
+  CHECK(contains(chat_message_view(whole)->reasoning, "Hm \xe2\x98\x94.") && contains(chat_message_view(whole)->content, "Let me < see."));
   OK(chat_message_json(whole, &json, &error));
   for (size_t first = 0; first < sizeof OUTPUT; first++) cut(params, first, first, json);
   for (size_t first = 0; first < sizeof OUTPUT; first += 7)
@@ -109,8 +113,8 @@ static void spans(const chat_params *params) {
   OK(chat_stream_new(params, &stream, &error));
   for (size_t i = 0; i < sizeof output - 1; i++) {
     OK(chat_stream_feed(stream, output + i, 1, &error));
-    for (size_t d = 0; d < chat_stream_delta_count(stream); d++) {
-      OK(chat_stream_delta(stream, d, &delta, &error));
+    for (size_t d = 0; d < chat_stream_view(stream)->deltas.len; d++) {
+      delta = chat_stream_view(stream)->deltas.data[d];
       CHECK(delta.span_begin == seen && delta.span_end - delta.span_begin == delta.text.len);
       CHECK(memcmp(output + delta.span_begin, delta.text.data, delta.text.len) == 0);
       seen = delta.span_end;
@@ -140,7 +144,7 @@ static void chunks(const chat_params *params) {
   CHUNK("{\"reasoning_content\":\"\\n\",\"content\":\"\\\"Go\\\"\\n on.\"}");
   // The same deltas, the same chunk; and the deltas are still there.
   CHUNK("{\"reasoning_content\":\"\\n\",\"content\":\"\\\"Go\\\"\\n on.\"}");
-  CHECK(chat_stream_delta_count(stream) > 0);
+  CHECK(chat_stream_view(stream)->deltas.len > 0);
   FEED("<tool_call>\n{\"name\": \"f");
   CHUNK("{}");
   FEED("\", \"arguments\": {");
@@ -151,7 +155,7 @@ static void chunks(const chat_params *params) {
   CHUNK("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"}\"}}]}");
   // The end of a call has no place in a chunk.
   FEED("}\n</tool_call>");
-  CHECK(chat_stream_delta_count(stream) == 1);
+  CHECK(chat_stream_view(stream)->deltas.len == 1);
   CHUNK("{}");
   OK(chat_stream_finish(stream, 0, &error));
   CHUNK("{}");
@@ -204,18 +208,18 @@ static void finish_flags(const chat_params *params) {
     const size_t len = strlen(cases[i].output);
     OK(chat_stream_new(params, &stream, &error));
     OK(chat_stream_feed(stream, cases[i].output, len, &error));
-    CHECK(chat_stream_outcome(stream) == CHAT_OUTCOME_PARTIAL);
+    CHECK(chat_stream_view(stream)->outcome == CHAT_OUTCOME_PARTIAL);
     EXPECT(cases[i].status, chat_stream_finish(stream, cases[i].flags, &error));
-    CHECK(chat_stream_outcome(stream) == cases[i].outcome);
+    CHECK(chat_stream_view(stream)->outcome == cases[i].outcome);
     OK(chat_stream_message(stream, &message, &error));
-    CHECK(chat_message_outcome(message) == cases[i].outcome);
-    CHECK(is(chat_message_content(message), cases[i].content));
+    CHECK(chat_message_view(message)->outcome == cases[i].outcome);
+    CHECK(is(chat_message_view(message)->content, cases[i].content));
     // In one call it is the same.
     EXPECT(cases[i].status, chat_parse_partial(params, cases[i].output, len, cases[i].flags, &at_once, &error));
     CHECK((at_once == NULL) == (cases[i].status != CHAT_STATUS_OK));
     if (at_once != NULL) {
-      CHECK(chat_message_outcome(at_once) == cases[i].outcome);
-      CHECK(same_text(chat_message_content(at_once), chat_message_content(message)));
+      CHECK(chat_message_view(at_once)->outcome == cases[i].outcome);
+      CHECK(same_text(chat_message_view(at_once)->content, chat_message_view(message)->content));
     }
     chat_message_free(at_once);
     chat_message_free(message);
@@ -236,7 +240,7 @@ static void clones(const chat_params *params) {
     chat_message *message = NULL;
     OK(chat_stream_feed(stream, OUTPUT + at, 1, &error));
     OK(chat_stream_clone(stream, &clone, &error));
-    CHECK(chat_stream_delta_count(clone) == chat_stream_delta_count(stream));
+    CHECK(chat_stream_view(clone)->deltas.len == chat_stream_view(stream)->deltas.len);
     OK(chat_stream_feed(clone, OUTPUT + at + 1, sizeof OUTPUT - 2 - at, &error));
     OK(chat_stream_finish(clone, 0, &error));
     OK(chat_stream_message(clone, &message, &error));
@@ -249,11 +253,11 @@ static void clones(const chat_params *params) {
   OK(chat_stream_finish(stream, CHAT_PARSE_STRICT, &error));
   chat_stream *clone = NULL;
   OK(chat_stream_clone(stream, &clone, &error));
-  CHECK(chat_stream_outcome(clone) == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_stream_view(clone)->outcome == CHAT_OUTCOME_COMPLETE);
   BAD(chat_stream_feed(clone, TEXT("x"), &error));
   // A reset one is new, and the other is not touched.
   OK(chat_stream_reset(clone, &error));
-  CHECK(chat_stream_outcome(clone) == CHAT_OUTCOME_PARTIAL && chat_stream_outcome(stream) == CHAT_OUTCOME_COMPLETE);
+  CHECK(chat_stream_view(clone)->outcome == CHAT_OUTCOME_PARTIAL && chat_stream_view(stream)->outcome == CHAT_OUTCOME_COMPLETE);
   OK(chat_stream_feed(clone, TEXT(OUTPUT), &error));
   OK(chat_stream_finish(clone, CHAT_PARSE_STRICT, &error));
   chat_stream_free(clone);

@@ -29,7 +29,7 @@ static void texts_are_copied(void) {
   memset(bos, 'x', sizeof bos);
   memset(eos, 'x', sizeof eos);
   OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
-  CHECK(is(chat_params_prompt(params), "<s></s>"));
+  CHECK(is(chat_params_view(params)->prompt, "<s></s>"));
   chat_params_free(params);
   chat_template_free(template);
 }
@@ -45,7 +45,7 @@ static void stored(void) {
   OK(chat_template_from_bytes(bytes.data, bytes.len, &again, &error));
   OK(chat_params_from_template(template, TEXT(HI_REQUEST), &first, &error));
   OK(chat_params_from_template(again, TEXT(HI_REQUEST), &second, &error));
-  CHECK(same_text(chat_params_prompt(first), chat_params_prompt(second)));
+  CHECK(same_text(chat_params_view(first)->prompt, chat_params_view(second)->prompt));
   chat_params_free(first);
   chat_params_free(second);
   chat_template_free(again);
@@ -81,7 +81,7 @@ static void options(void) {
   chat_params *params = NULL;
   OK(chat_template_with_options(source, strlen(source), TEXT("{\"eos\": \"</s>\", \"ends\": [\"<eom>\"], \"prove\": false}"), &template, &error));
   OK(chat_params_from_template(template, TEXT(HI_REQUEST), &params, &error));
-  CHECK(is(chat_params_prompt(params), "|</s>"));
+  CHECK(is(chat_params_view(params)->prompt, "|</s>"));
   chat_params_free(params);
   chat_template_free(template);
 
@@ -202,28 +202,27 @@ static void logged(void) {
 
 // Each has a name of its own, compiles by it, renders, and takes part in a parse.
 static void builtins(void) {
-  const size_t count = chat_template_builtin_count();
+  const size_t count = chat_template_builtins().len;
   CHECK(count > 10);
   for (size_t i = 0; i < count; i++) {
-    const chat_str name = chat_template_builtin_name(i);
+    const chat_str name = chat_template_builtins().data[i];
     chat_template *template = NULL;
     chat_params *params = NULL;
     chat_message *message = NULL;
     CHECK(name.len > 0);
     for (size_t other = 0; other < i; other++) {
-      const chat_str earlier = chat_template_builtin_name(other);
+      const chat_str earlier = chat_template_builtins().data[other];
       CHECK(earlier.len != name.len || memcmp(earlier.data, name.data, name.len) != 0);
     }
     OK(chat_template_builtin(name.data, name.len, &template, &error));
     CHECK(chat_template_source(template).len > 0);
     OK(chat_params_from_template(template, TEXT(TOOL_REQUEST("")), &params, &error));
-    CHECK(contains(chat_params_prompt(params), "Hi"));
+    CHECK(contains(chat_params_view(params)->prompt, "Hi"));
     OK(chat_parse_partial(params, TEXT("Hello"), CHAT_PARSE_PARTIAL, &message, &error));
     chat_message_free(message);
     chat_params_free(params);
     chat_template_free(template);
   }
-  CHECK(is(chat_template_builtin_name(count), "") && is(chat_template_builtin_name(SIZE_MAX), ""));
 }
 
 static void what_is_none(void) {
@@ -241,9 +240,9 @@ static void what_is_none(void) {
     SAYS(CHAT_STATUS_TEMPLATE, wrong[i].part,
          chat_template_new(wrong[i].source, strlen(wrong[i].source), "", 0, "", 0, &template, &error));
   // All of the names are in the sentence.
-  for (size_t i = 0; i < chat_template_builtin_count(); i++) {
+  for (size_t i = 0; i < chat_template_builtins().len; i++) {
     char name[64];
-    const chat_str text = chat_template_builtin_name(i);
+    const chat_str text = chat_template_builtins().data[i];
     snprintf(name, sizeof name, "%.*s", (int)text.len, text.data);
     SAYS(CHAT_STATUS_INVALID_ARGUMENT, name, chat_template_builtin(TEXT("none"), &template, &error));
   }

@@ -62,7 +62,7 @@ static void parse(const chat_params *params) {
   for (size_t i = 0; i < sizeof OUTPUT - 1; i++) OK(chat_stream_feed(stream, OUTPUT + i, 1, &error));
   OK(chat_stream_finish(stream, CHAT_PARSE_STRICT, &error));
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(is(chat_message_tool_call_arguments(message, 0), "{\"a\": 1}"));
+  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\": 1}"));
   chat_message_free(message);
   chat_stream_free(stream);
 }
@@ -79,8 +79,8 @@ static void leave_format(const chat_parser *parser) {
   OK(chat_stream_feed(stream, LEAVES + 30, sizeof LEAVES - 31, &error));
   OK(chat_stream_finish(stream, 0, &error));
   OK(chat_stream_message(stream, &message, &error));
-  CHECK(chat_message_outcome(message) == CHAT_OUTCOME_RECOVERED && chat_message_tool_call_count(message) == 2);
-  CHECK(chat_message_tool_call_valid(message, 1));
+  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_RECOVERED && chat_message_view(message)->calls.len == 2);
+  CHECK(chat_message_report(message)->calls.data[1].valid);
   chat_message_free(message);
   chat_stream_free(stream);
 }
@@ -90,10 +90,10 @@ static void read_shared(const chat_params *params, const chat_parser *parser) {
   chat_grammar *grammar = NULL, *other = NULL;
   chat_parser *again = NULL;
   chat_str text;
-  OK(chat_params_grammar(params, &grammar, &error));
+  OK(chat_params_grammar(params, CHAT_DIALECT_GBNF, &grammar, &error));
   OK(chat_parser_grammar(parser, true, &other, &error));
   // The same rules, in another order.
-  CHECK(chat_grammar_text(grammar).len == chat_grammar_text(other).len);
+  CHECK(chat_grammar_view(grammar)->text.len == chat_grammar_view(other)->text.len);
   chat_grammar_free(grammar);
   chat_grammar_free(other);
   OK(chat_params_json(params, &text, &error));
@@ -106,9 +106,9 @@ static void read_shared(const chat_params *params, const chat_parser *parser) {
 static void judge(const chat_message *message) {
   chat_diagnostic diagnostic;
   chat_str report;
-  CHECK(chat_message_tool_call_count(message) == 2 && chat_message_tool_call_valid(message, 0));
-  CHECK(chat_message_diagnostic_count(message) > 0);
-  OK(chat_message_diagnostic(message, 0, &diagnostic, &error));
+  CHECK(chat_message_view(message)->calls.len == 2 && chat_message_report(message)->calls.data[0].valid);
+  CHECK(chat_message_report(message)->diagnostics.len > 0);
+  diagnostic = chat_message_report(message)->diagnostics.data[0];
   CHECK(diagnostic.message.len > 0);
   OK(chat_message_report_json(message, &report, &error));
   CHECK(contains(report, "\"status\":\"recovered\""));
@@ -201,7 +201,7 @@ int main(void) {
     chat_template_free(families[i]);
   }
   for (int i = 0; i < THREADS; i++) {
-    CHECK(is(chat_message_tool_call_name(shared[i].message, 0), "f"));
+    CHECK(is(chat_message_view(shared[i].message)->calls.data[0].name, "f"));
     chat_message_free(shared[i].message);
   }
   return 0;

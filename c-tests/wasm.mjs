@@ -24,6 +24,11 @@ function reserve(bytes) {
 const word = (at) => new DataView(memory.buffer).getUint32(base + at, true);
 const view = (at) => decoder.decode(new Uint8Array(memory.buffer, word(at), word(at + 4)));
 
+// The same where the library has it, and the addresses of a list's items.
+const there = (at) => word(at - base);
+const said = (at) => view(at - base);
+const items = (at, size) => Array.from({ length: there(at + 4) }, (_, i) => there(at) + i * size);
+
 // Texts become a pointer and a length; `RESULT` is where the function puts its result.
 const RESULT = Symbol();
 function flat(args) {
@@ -88,31 +93,26 @@ const KEYS = { 1: "+reasoning_content", 2: "+content", 3: "+name", 4: "+id", 5: 
 // The deltas of the last feed, put together.
 function row(stream) {
   const row = {};
-  const count = chat.chat_stream_delta_count(stream);
-  for (let i = 0; i < count; i++) {
-    flat([]);
-    if (chat.chat_stream_delta(stream, i, base + STRUCT, 0) !== 0) throw new Error("chat_stream_delta");
-    const key = KEYS[word(STRUCT)];
-    const index = word(STRUCT + 4);
+  for (const delta of items(chat.chat_stream_view(stream), 24)) {
+    const kind = there(delta);
+    const key = KEYS[kind];
+    const index = there(delta + 4);
     if (key === undefined) continue; // the end of a call has no text
     let part = row;
-    if (word(STRUCT) > 2) {
+    if (kind > 2) {
       row.tool_calls ??= [];
       part = row.tool_calls.find((call) => call.index === index);
       if (!part) row.tool_calls.push((part = { index }));
     }
-    part[key] = (part[key] ?? "") + view(STRUCT + 8);
+    part[key] = (part[key] ?? "") + said(delta + 8);
   }
   return row;
 }
 
 function message(handle) {
-  const of = (name, ...more) => text(`chat_message_${name}`, handle, ...more);
-  const tool_calls = [];
-  for (let i = 0; i < chat.chat_message_tool_call_count(handle); i++) {
-    tool_calls.push({ name: of("tool_call_name", i), arguments: of("tool_call_arguments", i), id: of("tool_call_id", i) });
-  }
-  return { content: of("content"), reasoning_content: of("reasoning"), tool_calls };
+  const fields = chat.chat_message_view(handle);
+  const tool_calls = items(fields + 20, 24).map((at) => ({ name: said(at), arguments: said(at + 16), id: said(at + 8) }));
+  return { content: said(fields + 4), reasoning_content: said(fields + 12), tool_calls };
 }
 
 function parse(params, output, withTimeline) {
@@ -133,7 +133,7 @@ function parse(params, output, withTimeline) {
   }
   work("chat_stream_finish", stream, partial ? 1 : 0);
   const handle = work("chat_stream_message", stream, RESULT);
-  const status = { 1: "complete", 2: "partial", 3: "recovered" }[chat.chat_message_outcome(handle)];
+  const status = { 1: "complete", 2: "partial", 3: "recovered" }[there(chat.chat_message_view(handle))];
   const parsed = { message: message(handle), status, ...(withTimeline && { timeline }) };
   chat.chat_message_free(handle);
   chat.chat_stream_free(stream);
@@ -145,7 +145,7 @@ function answer(line) {
   const scenario = JSON.parse(line);
   if (scenario.schema !== undefined) {
     const grammar = work("chat_grammar_from_json_schema", raw.schema, 2, RESULT);
-    const rules = text("chat_grammar_text", grammar);
+    const rules = said(chat.chat_grammar_view(grammar));
     chat.chat_grammar_free(grammar);
     return `"grammar":${JSON.stringify(rules)}`;
   }

@@ -32,9 +32,13 @@
  * `_free` of its noun, which accepts NULL. No object needs another one to stay alive: free them in any order. The
  * library copies the texts and arrays that you pass.
  *
- * Views. A chat_str that a function returns, writes to `*out` or puts into a struct belongs to the object of the call:
- * do not free it. If that object is a stream, an answer or a grammar builder, the view is valid until the next call
- * that takes the object without const, and otherwise until the object is freed.
+ * Views. A chat_str, a list or a struct of fields that a function returns, writes to `*out` or puts into a struct belongs
+ * to the object of the call: do not free it. If that object is a stream, an answer, a conversation or a grammar builder, the
+ * view is valid until the next call that takes the object without const, and otherwise until the object is freed.
+ *
+ * Fields. What an object holds is read in a struct, e.g. `chat_message_view(message)->content`. The function of an
+ * immutable object makes the struct when it is first called, and later returns the same. Lists are arrays, with `len` items
+ * at `data`, which is NULL if there are none. Their items are in the order of the text that they are about.
  *
  * Errors. A function that can fail returns a chat_status. It writes its outputs only on CHAT_STATUS_OK, and `*error`
  * only on another status; `error` may be NULL. Use the status: CHAT_MUST_USE makes compilers warn where you do not.
@@ -43,8 +47,8 @@
  * number of an enumeration is unknown. "Errors:" lists what else a function returns. The model's output is never an
  * error, except with CHAT_PARSE_STRICT.
  *
- * Values. A function that returns a value directly cannot fail. For a NULL handle or an index out of range it returns
- * 0, false, an empty text or the `_NONE` of the enumeration, if its comment has no other value.
+ * Values. A function that returns a value directly cannot fail. For a NULL handle it returns 0, false, an empty text or
+ * list, or a struct whose fields are all 0, which is not NULL; if its comment has no other value.
  *
  * Threads. Any number of threads may use an object at once in calls that take it as const. A call that takes it
  * without const needs it alone. So templates, params, parsers, trees, grammars, segments, messages and errors can be
@@ -63,13 +67,14 @@
  *
  * Defects of the library (Rust panics) do not unwind into your code. The call returns CHAT_STATUS_INTERNAL, and so do
  * all later calls on an object that the call was changing; other objects stay usable. A function without a status
- * returns the empty value. WebAssembly has no unwinding: there a defect is a trap, and the instance cannot be used
+ * returns the empty value, as for a NULL handle. WebAssembly has no unwinding: there a defect is a trap, and the instance cannot be used
  * further.
  *
  * Cost. The time and memory of a call are proportional to the texts that you pass and that it returns, unless its
- * comment says otherwise. A call with an index takes constant time.
+ * comment says otherwise.
  *
- * Compatibility. Structs never change: new facts come with new functions. Enumerations may grow, and JSON objects may
+ * Compatibility. Structs that a program makes, and items of lists, never change. A struct of fields, which the library
+ * makes, may get more of them at its end: do not copy it by its size. Enumerations may grow, and JSON objects may
  * get new fields. A release 0.y may break the ABI of the release before it, and then has another SONAME; from 1.0 on,
  * functions are only added. A function exists since 0.1 unless its comment names a later version. Anything in
  * chatparse/unstable.h may change in any release.
@@ -122,10 +127,10 @@
  *     };
  *
  *     static void print_deltas(const chat_stream *stream) {
- *       for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
- *         chat_delta delta;
- *         if (chat_stream_delta(stream, i, &delta, NULL) == CHAT_STATUS_OK)
- *           printf("%s: %.*s\n", chat_delta_kind_name(delta.kind), (int)delta.text.len, delta.text.data);
+ *       const chat_delta_list deltas = chat_stream_view(stream)->deltas;
+ *       for (size_t i = 0; i < deltas.len; i++) {
+ *         const chat_delta *delta = &deltas.data[i];
+ *         printf("%s: %.*s\n", chat_delta_kind_name(delta->kind), (int)delta->text.len, delta->text.data);
  *       }
  *     }
  *
@@ -143,7 +148,7 @@
  *       // Once for each request:
  *       if (status == CHAT_STATUS_OK) status = chat_params_from_template(chat, request, strlen(request), &params, &error);
  *       if (status == CHAT_STATUS_OK) {
- *         text = chat_params_prompt(params);
+ *         text = chat_params_view(params)->prompt;
  *         printf("%.*s\n", (int)text.len, text.data);
  *         status = chat_stream_new(params, &stream, &error);
  *       }
@@ -219,8 +224,6 @@ extern "C" {
 #define CHAT_VERSION_NUMBER (((CHAT_VERSION_MAJOR * 10000) + (CHAT_VERSION_MINOR * 100)) + CHAT_VERSION_PATCH)
 /** Returns the version of the linked library, e.g. `0.1.0`. The text is static and ends with NUL. */
 const char *chat_version(void);
-/** Returns the version of the linked library as a number like `CHAT_VERSION_NUMBER`. */
-uint32_t chat_version_number(void);
 
 /* == Handles ======================================================================================================= */
 
@@ -252,9 +255,13 @@ typedef struct chatparse_template chat_template;
 
 /** A view of text. See the rules above for its lifetime. Print it with `printf("%.*s", (int)text.len, text.data)`. */
 typedef struct {
-  const char *data; /**< The first byte; never NULL in a view that the library returns. */
+  const char *data; /**< The first byte; never NULL in a view that the library returns, except in the fields of a NULL
+                         handle. */
   size_t len;       /**< Length in bytes. */
 } chat_str;
+
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_str *data; size_t len; } chat_str_list;
 
 /** A range of bytes in an output, or in a piece of it. */
 typedef struct {
@@ -399,10 +406,8 @@ CHAT_MUST_USE chat_status chat_template_from_bytes(const char *data, size_t data
 CHAT_MUST_USE chat_status chat_template_builtin(const char *name, size_t name_len, chat_template **out,
                                                 chat_error **error);
 
-/** Returns how many built-in templates there are. */
-size_t chat_template_builtin_count(void);
-/** Returns the name of built-in template `index`. The view is valid for ever. */
-chat_str chat_template_builtin_name(size_t index);
+/** Returns the names of the built-in templates, valid for ever. */
+chat_str_list chat_template_builtins(void);
 
 /**
  * Returns the text of the template as the library renders it: line feeds only, no line feed at its end, known faults
@@ -496,6 +501,46 @@ CHAT_ENUM(chat_trigger_kind) {
                                       match. */
 };
 
+/** The text at the start of a role's turns in a prompt. */
+typedef struct {
+  chat_str role; /**< The role: `user`, `assistant`, `system` or `tool`. */
+  chat_str text; /**< The text. */
+} chat_delimiter;
+
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_delimiter *data; size_t len; } chat_delimiter_list;
+
+/** A place in the output from which a lazy grammar applies. */
+typedef struct {
+  chat_trigger_kind kind; /**< How to read `value`. */
+  chat_str value;         /**< The word or the regular expression. */
+} chat_trigger;
+
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_trigger *data; size_t len; } chat_trigger_list;
+
+/** What a host reads of the params. Views and arrays are valid as long as the params. */
+typedef struct {
+  chat_str prompt;                        /**< The prompt: the text for the model. */
+  chat_str generation_prompt;             /**< The end of the prompt that belongs to the assistant's turn. Streams know
+                                               it: do not feed it to them. */
+  chat_str format;                        /**< The name of the output's format, for logs: `peg-native`, `peg-gemma4` or
+                                               `peg-minimax-m3`. */
+  chat_str_list preserved_tokens;         /**< Texts that the tokeniser must keep as single tokens and the detokeniser
+                                               must print. */
+  chat_str_list additional_stops;         /**< Texts that end the output besides the end-of-turn token. */
+  chat_str thinking_start_tag;            /**< The text that opens reasoning, e.g. `<think>`; empty if there is none. */
+  chat_str_list thinking_end_tags;        /**< The texts that close reasoning; each of them alone does. */
+  chat_delimiter_list message_delimiters; /**< The texts at the start of a role's turns in a prompt. */
+  chat_trigger_list grammar_triggers;     /**< The places from which a lazy grammar applies. Ignore them if the grammar
+                                               is not lazy. */
+  bool grammar_lazy;                      /**< Whether the output is free up to the first trigger, and the grammar
+                                               applies from there. If false, the grammar describes the generation prompt
+                                               and the output together: let the sampler accept `generation_prompt`
+                                               first. */
+  bool supports_thinking;                 /**< Whether the template has reasoning. */
+} chat_params_fields;
+
 /** A piece of media that the prompt refers to. */
 typedef struct {
   chat_str kind;   /**< `image`, `audio`, `video` or `file`. */
@@ -507,11 +552,8 @@ typedef struct {
   bool native;     /**< True if the template wrote `text`; false if it is the option `media_marker`. */
 } chat_media;
 
-/** A place in the output from which a lazy grammar applies. */
-typedef struct {
-  chat_trigger_kind kind; /**< How to read `value`. */
-  chat_str value;         /**< The word or the regular expression. */
-} chat_trigger;
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_media *data; size_t len; } chat_media_list;
 
 /**
  * Renders the prompt of a request and builds the parser of its output. The first call on a template also learns its
@@ -627,60 +669,31 @@ CHAT_MUST_USE chat_status chat_params_for_prompt(const chat_template *template_,
                                                  const char *request, size_t request_len, chat_params **out,
                                                  chat_error **error);
 
-/** Returns the prompt: the text for the model. */
-chat_str chat_params_prompt(const chat_params *params);
-/** Returns the end of the prompt that belongs to the assistant's turn. Streams know it: do not feed it to them. */
-chat_str chat_params_generation_prompt(const chat_params *params);
-/** Returns how many pieces of media the prompt refers to; 0 for a `plain` request. */
-size_t chat_params_media_count(const chat_params *params);
-
-/** Fills `*out` with piece of media `index`, in the order of the prompt. */
-CHAT_MUST_USE chat_status chat_params_media(const chat_params *params, size_t index, chat_media *out,
-                                            chat_error **error);
+/** Returns what a host reads of the params. */
+const chat_params_fields *chat_params_view(const chat_params *params);
 
 /**
- * Makes the sampling grammar in GBNF. Its text is empty if the output is unconstrained. If `chat_params_grammar_lazy`
- * is true, apply it from the first trigger on; otherwise from the first byte of the generation prompt. A tool whose
- * schema cannot be converted is replaced by "any JSON object" and listed in the grammar's report; other tools are
- * unaffected. The first call makes the grammar; later ones are quick.
+ * Returns the pieces of media that the prompt refers to, in its order; none for a `plain` request. They are valid as long as
+ * the params.
  */
-CHAT_MUST_USE chat_status chat_params_grammar(const chat_params *params, chat_grammar **out, chat_error **error);
+chat_media_list chat_params_media(const chat_params *params);
 
 /**
- * Makes the sampling grammar in another dialect, a `chat_dialect`, for an engine that sees only the output: it applies
- * from the output's first byte on, whatever `chat_params_grammar_lazy` returns, and allows free text before a trigger.
- * With `CHAT_DIALECT_GBNF` it is that of `chat_params_grammar`, unchanged. The text is empty if the output is
- * unconstrained. The report lists what the dialect cannot express, but not where the grammar departs from schemas.
+ * Makes the sampling grammar in a `chat_dialect`. Its text is empty if the output is unconstrained. The grammar in GBNF is
+ * made by the first call; later ones are quick.
  *
- * Errors: `CHAT_STATUS_LIMIT` if the grammar is too large.
+ * GBNF is for engines that know `grammar_lazy` of `chat_params_fields`: if it is true, apply the grammar from the first
+ * trigger on; otherwise from the first byte of the generation prompt. A tool whose schema cannot be converted is replaced by
+ * "any JSON object" and listed in the grammar's report; other tools are unaffected.
+ *
+ * Other dialects are for engines that see only the output: the grammar applies from the output's first byte on, lazy or not, and
+ * allows free text before a trigger. The report lists what the dialect cannot express, but not where the grammar departs
+ * from schemas.
+ *
+ * Errors: `CHAT_STATUS_LIMIT` if the grammar is too large for the dialect.
  */
-CHAT_MUST_USE chat_status chat_params_grammar_as(const chat_params *params, uint32_t dialect, chat_grammar **out,
-                                                 chat_error **error);
-
-/**
- * Returns whether the output is free up to the first trigger, and the grammar applies from there. If false, the
- * grammar describes the generation prompt and the output together: let the sampler accept
- * `chat_params_generation_prompt` first.
- */
-bool chat_params_grammar_lazy(const chat_params *params);
-
-/** Returns how many triggers there are. Ignore them if the grammar is not lazy. */
-size_t chat_params_grammar_trigger_count(const chat_params *params);
-
-/** Fills `*out` with trigger `index`. */
-CHAT_MUST_USE chat_status chat_params_grammar_trigger(const chat_params *params, size_t index, chat_trigger *out,
-                                                      chat_error **error);
-
-/** Returns the name of the output's format, for logs: `peg-native`, `peg-gemma4` or `peg-minimax-m3`. */
-chat_str chat_params_format(const chat_params *params);
-/** Returns how many texts the tokeniser must keep as single tokens and the detokeniser must print. */
-size_t chat_params_preserved_token_count(const chat_params *params);
-/** Returns preserved token `index`. */
-chat_str chat_params_preserved_token(const chat_params *params, size_t index);
-/** Returns how many texts end the output besides the end-of-turn token. */
-size_t chat_params_additional_stop_count(const chat_params *params);
-/** Returns additional stop `index`. */
-chat_str chat_params_additional_stop(const chat_params *params, size_t index);
+CHAT_MUST_USE chat_status chat_params_grammar(const chat_params *params, uint32_t dialect, chat_grammar **out,
+                                              chat_error **error);
 
 /**
  * Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if it writes nothing, or if
@@ -696,31 +709,16 @@ chat_str chat_params_end_of_turn(const chat_params *params);
  */
 void chat_params_warm(const chat_params *params);
 
-/** Returns whether the template has reasoning. */
-bool chat_params_supports_thinking(const chat_params *params);
-/** Returns the text that opens reasoning, e.g. `<think>`; empty if there is none. */
-chat_str chat_params_thinking_start_tag(const chat_params *params);
-/** Returns how many texts close reasoning; each of them alone does. */
-size_t chat_params_thinking_end_tag_count(const chat_params *params);
-/** Returns reasoning end tag `index`. */
-chat_str chat_params_thinking_end_tag(const chat_params *params, size_t index);
-/** Returns how many message delimiters there are: the texts at the start of a role's turns in a prompt. */
-size_t chat_params_message_delimiter_count(const chat_params *params);
-/** Returns the role of message delimiter `index`: `user`, `assistant`, `system` or `tool`. */
-chat_str chat_params_message_delimiter_role(const chat_params *params, size_t index);
-/** Returns the text of message delimiter `index`. */
-chat_str chat_params_message_delimiter(const chat_params *params, size_t index);
-
 /**
  * Writes all of the params as one JSON object. Later versions may add fields. The first call writes the text; later
  * ones return the same.
  *
  * - `prompt`, `generation_prompt`, `format`, `preserved_tokens`, `additional_stops`, `supports_thinking`,
- *   `thinking_start_tag`, `thinking_end_tags`: as the functions of these names;
- * - `grammar`: the text of `chat_params_grammar`; `grammar_lazy`: as the function of that name;
+ *   `thinking_start_tag`, `thinking_end_tags`, `grammar_lazy`: as in `chat_params_fields`;
  * - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
- * - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
  * - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name;
+ * - `grammar`: the text of the grammar in GBNF;
+ * - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
  * - `notes`: sentences on the request: which messages were changed because the template demands it (see `roles`); and
  *   each option that has no effect: its field, a colon, and the reason.
  */
@@ -729,37 +727,9 @@ CHAT_MUST_USE chat_status chat_params_json(const chat_params *params, chat_str *
 /** Frees the params. Streams, messages, grammars and parsers that were made with them stay valid. */
 void chat_params_free(chat_params *params);
 
-/**
- * Makes the params of the next turn from a whole request, such as servers get each turn. The library finds the new
- * messages, and continues `params` and `output` with them as `chat_params_continue` does.
- *
- * `request` is a body as for `chat_params_from_template`; `chat_answer_request` makes it of a body of another API.
- * `options` is an object of the host's options, as for `chat_params_from_template_with`. The request goes on if it
- * begins with the messages that were sent, then has the output as the assistant's message, and the template writes the
- * same earlier prompt with its tools and options. What counts is what messages say: a client may move `cache_control`,
- * write a text as parts (one a line) or parts as a text, leave out null and empty fields, write arguments as other
- * text of the same JSON, and have other ids for calls and their results. In the assistant's messages it may trim the
- * texts and leave the reasoning out: what was sent stays, and `notes` in `chat_params_json` say so. The template's
- * clock stays that of the first request.
- *
- * If the request goes on, `*first` is the index of its first new message. Otherwise `*first` is `SIZE_MAX`, and the new
- * params are those of the request alone, as `chat_params_from_template_with` makes them: `chat_params_kept` is how many
- * bytes of the earlier prompt and output the new prompt begins with, also with `append: always`; the reason of
- * `chat_params_rewrite` is `CHAT_REASON_REQUEST`, its message the first that differs (`SIZE_MAX` for an option or a
- * tool); and `notes` name the field. `first` may be null.
- *
- * The new params hold the whole prompt, and keep no pointer to the texts; `params` can be continued with another output.
- * The caller frees them with `chat_params_free`. The cost is linear in both conversations, as that of a render.
- *
- * Errors: as `chat_params_from_template_with`.
- */
-CHAT_MUST_USE chat_status chat_params_follow(const chat_params *params, const char *output, size_t output_len,
-                                             const char *request, size_t request_len, const char *options,
-                                             size_t options_len, size_t *first, chat_params **out, chat_error **error);
-
 /* == Messages ====================================================================================================== */
 
-/* Calls, parts and diagnostics are numbered from 0, in the order of the output. */
+/* Calls are numbered from 0, in the order of the output. */
 
 /** Flag: the output is not complete. More of it will come, or a limit cut it off. */
 #define CHAT_PARSE_PARTIAL 1
@@ -798,7 +768,6 @@ CHAT_ENUM(chat_diagnostic_kind) {
 
 /** How the output marks a call as a call. Text that a model only quotes may look like a bare call. */
 CHAT_ENUM(chat_origin) {
-  CHAT_ORIGIN_NONE = 0,    /**< There is no such call. */
   CHAT_ORIGIN_FORMAT = 1,  /**< By the template's own markers. */
   CHAT_ORIGIN_DIALECT = 2, /**< By other markers, tags or special tokens. */
   CHAT_ORIGIN_BARE = 3,    /**< By none: a JSON object or a Python call in text, even if the template's own calls look
@@ -813,7 +782,7 @@ CHAT_ENUM(chat_outcome) {
                                    inside the reasoning. The arguments of an unfinished call are a prefix of JSON
                                    text. */
   CHAT_OUTCOME_RECOVERED = 3, /**< The output breaks the format. No text is lost: calls in another known format are
-                                   calls, all else is content. `chat_message_diagnostic` says what and where. */
+                                   calls, all else is content. `chat_message_report` says what and where. */
 };
 
 /** The kinds of part. Later versions may add some: skip unknown ones. */
@@ -822,6 +791,52 @@ CHAT_ENUM(chat_part_kind) {
   CHAT_PART_KIND_CONTENT = 2,   /**< Text of the content. */
   CHAT_PART_KIND_CALL = 3,      /**< A tool call. */
 };
+
+/** A tool call. */
+typedef struct {
+  chat_str name;      /**< The name of the tool. */
+  chat_str id;        /**< The id; empty if the model wrote none. */
+  chat_str arguments; /**< The arguments as JSON text, or a prefix of it if the output was cut off. */
+} chat_tool_call;
+
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_tool_call *data; size_t len; } chat_tool_call_list;
+
+/** A range of the output that became reasoning, content or a call. */
+typedef struct {
+  chat_part_kind kind; /**< Its kind. */
+  size_t call;         /**< The tool call; 0 for text. */
+  chat_str text;       /**< Its text, a part of the reasoning or of the content; empty for a call. */
+  size_t span_begin;   /**< Position of its first byte that is in the message, counted over all bytes fed. */
+  size_t span_end;     /**< Position after the last such byte. Equal to `span_begin` for text of the prompt. */
+} chat_part;
+
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_part *data; size_t len; } chat_part_list;
+
+/** What a message says. All is valid as long as the message. */
+typedef struct {
+  chat_outcome outcome;      /**< How the output relates to the format. `CHAT_OUTCOME_NONE` for a NULL message. */
+  chat_str content;          /**< The content. */
+  chat_str reasoning;        /**< The reasoning, if the request separates it from the content (`reasoning_format`). */
+  chat_tool_call_list calls; /**< The tool calls. `chat_message_report` says which can be run. */
+  chat_part_list parts;      /**< Reasoning, content and calls in the order in which a model thinks, calls and
+                                  answers. */
+} chat_message_fields;
+
+/** What there is to say of a tool call. */
+typedef struct {
+  chat_origin origin; /**< How the output marks it as a call. Run a bare call only where it is harmless to run a call
+                           that the model only quotes; the option `bare_calls` of the request decides which of them are
+                           calls. */
+  bool complete;      /**< Whether the output has its end. Without it, the arguments may be a prefix: do not run it. */
+  bool known;         /**< Whether the request offers its tool. True if the parser has no list of tools. */
+  bool valid;         /**< Whether it is complete and its arguments are a JSON object that does not certainly violate
+                           the tool's schema. */
+} chat_call_report;
+
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_call_report *data; size_t len; } chat_call_report_list;
 
 /** A remark about an output, for hosts and for their logs. */
 typedef struct {
@@ -832,14 +847,14 @@ typedef struct {
   chat_str message;          /**< One sentence for people. */
 } chat_diagnostic;
 
-/** A range of the output that became reasoning, content or a call. */
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_diagnostic *data; size_t len; } chat_diagnostic_list;
+
+/** What there is to say of a message: which calls can be used, and what is unusual. */
 typedef struct {
-  chat_part_kind kind; /**< Its kind. */
-  size_t call;         /**< The tool call; 0 for text. */
-  chat_str text;       /**< Its text, a part of the reasoning or of the content; empty for a call. */
-  size_t span_begin;   /**< Position of its first byte that is in the message, counted over all bytes fed. */
-  size_t span_end;     /**< Position after the last such byte. Equal to `span_begin` for text of the prompt. */
-} chat_part;
+  chat_call_report_list calls;      /**< Of each tool call, in their order. */
+  chat_diagnostic_list diagnostics; /**< Remarks, in the order of the output. */
+} chat_report_fields;
 
 /**
  * Parses an output, or the part of it that has come so far, in one call. `text` is what the model wrote after the
@@ -852,20 +867,8 @@ typedef struct {
 CHAT_MUST_USE chat_status chat_parse_partial(const chat_params *params, const char *text, size_t text_len,
                                              uint32_t flags, chat_message **out, chat_error **error);
 
-/** Returns how the output relates to the format. `CHAT_OUTCOME_NONE` for NULL. */
-chat_outcome chat_message_outcome(const chat_message *message);
-/** Returns the content. */
-chat_str chat_message_content(const chat_message *message);
-/** Returns the reasoning, if the request separates it from the content (`reasoning_format`). */
-chat_str chat_message_reasoning(const chat_message *message);
-/** Returns how many tool calls the message has. */
-size_t chat_message_tool_call_count(const chat_message *message);
-/** Returns the name of the tool in call `index`. */
-chat_str chat_message_tool_call_name(const chat_message *message, size_t index);
-/** Returns the id of call `index`; empty if the model wrote none. */
-chat_str chat_message_tool_call_id(const chat_message *message, size_t index);
-/** Returns the arguments of call `index` as JSON text, or as a prefix of it if the output was cut off. */
-chat_str chat_message_tool_call_arguments(const chat_message *message, size_t index);
+/** Returns what the message says. */
+const chat_message_fields *chat_message_view(const chat_message *message);
 
 /**
  * Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` if there are
@@ -875,29 +878,12 @@ CHAT_MUST_USE chat_status chat_message_json(const chat_message *message, chat_st
 
 /** Frees the message. */
 void chat_message_free(chat_message *message);
-/** Returns whether the output has the end of call `index`. Without it, the arguments may be a prefix: do not run it. */
-bool chat_message_tool_call_complete(const chat_message *message, size_t index);
-/** Returns whether the request offers the tool of call `index`. True if the parser has no list of tools. */
-bool chat_message_tool_call_known(const chat_message *message, size_t index);
 
 /**
- * Returns whether call `index` is complete and its arguments are a JSON object that does not certainly violate the
- * tool's schema. The first question about a message checks all of its calls.
+ * Returns what there is to say of the message. The first call checks the values of all calls against their schemas. All is
+ * valid as long as the message.
  */
-bool chat_message_tool_call_valid(const chat_message *message, size_t index);
-
-/**
- * Returns how the output marks call `index` as a call. Run a bare call only where it is harmless to run a call that
- * the model only quotes; the option `bare_calls` of the request decides which of them are calls.
- */
-chat_origin chat_message_tool_call_origin(const chat_message *message, size_t index);
-
-/** Returns how many diagnostics there are. */
-size_t chat_message_diagnostic_count(const chat_message *message);
-
-/** Fills `*out` with diagnostic `index`. */
-CHAT_MUST_USE chat_status chat_message_diagnostic(const chat_message *message, size_t index, chat_diagnostic *out,
-                                                  chat_error **error);
+const chat_report_fields *chat_message_report(const chat_message *message);
 
 /**
  * Writes the report as a JSON object. The first call writes the text; later ones return the same.
@@ -913,31 +899,17 @@ CHAT_MUST_USE chat_status chat_message_diagnostic(const chat_message *message, s
  */
 CHAT_MUST_USE chat_status chat_message_report_json(const chat_message *message, chat_str *out, chat_error **error);
 
-/** Returns how many parts the output has: ranges of reasoning and of content, and calls. */
-size_t chat_message_part_count(const chat_message *message);
-
 /**
- * Fills `*out` with part `index`. Parts keep the order in which a model thinks, calls and answers; the other functions
- * return all reasoning, all content and all calls.
+ * Finds the ranges of the output that a field of the message comes from, in the order of its text: to find the tokens of a
+ * field. `field` is `CHAT_DELTA_KIND_REASONING` or `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or
+ * `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or
+ * `CHAT_SPANS_STRUCTURE`; there are no ranges of others. Ranges hold no markup, and nothing that the output does not have: a
+ * brace that the library added, text of the prompt. The range of a name may be a part of that of the id.
+ *
+ * Fills the first `capacity` ranges of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0. The
+ * first call on a message computes the ranges of all fields.
  */
-CHAT_MUST_USE chat_status chat_message_part(const chat_message *message, size_t index, chat_part *out,
-                                            chat_error **error);
-
-/**
- * Returns how many ranges of the output a field of the message comes from. `field` is `CHAT_DELTA_KIND_REASONING` or
- * `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or
- * `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or `CHAT_SPANS_STRUCTURE`; 0 for others. The first call on a message
- * computes the ranges of all fields.
- */
-size_t chat_message_span_count(const chat_message *message, uint32_t field, size_t call);
-
-/**
- * Fills `*out` with range `index` of a field (see `chat_message_span_count`), in the order of its text: to find the
- * tokens of a field. Ranges hold no markup, and nothing that the output does not have: a brace that the library added,
- * text of the prompt. The range of a name may be a part of that of the id.
- */
-CHAT_MUST_USE chat_status chat_message_span(const chat_message *message, uint32_t field, size_t call, size_t index,
-                                            chat_span *out, chat_error **error);
+size_t chat_message_spans(const chat_message *message, uint32_t field, size_t call, chat_span *out, size_t capacity);
 
 /* == Streaming ===================================================================================================== */
 
@@ -950,11 +922,8 @@ CHAT_MUST_USE chat_status chat_message_span(const chat_message *message, uint32_
  * chat_stream_new(params, &stream, &error);
  * while (the model writes) {
  *   chat_stream_feed(stream, bytes, len, &error);
- *   for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
- *     chat_delta delta;
- *     chat_stream_delta(stream, i, &delta, &error);
- *     ... send delta.text on ...
- *   }
+ *   const chat_stream_fields *now = chat_stream_view(stream);
+ *   for (size_t i = 0; i < now->deltas.len; i++) ... send now->deltas.data[i].text on ...
  * }
  * chat_stream_finish(stream, flags, &error);
  * ... deltas once more: text that could have become a marker ...
@@ -995,15 +964,26 @@ typedef struct {
                              e.g. an added closing brace. */
 } chat_delta;
 
-/**
- * Returns the last bytes that were fed, are in no delta yet, and are not known to be markup: a host that stops parsing
- * here still has to show them. They may end inside a character. Empty for a finished stream. Valid until the stream
- * changes.
- */
-chat_str chat_stream_pending(const chat_stream *stream);
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_delta *data; size_t len; } chat_delta_list;
+
+/** How a parse stands. All is valid until the next call that takes the stream without const. */
+typedef struct {
+  chat_delta_list deltas; /**< The deltas of the last feed, finish or rollback. */
+  chat_outcome outcome;   /**< How the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is
+                               finished. */
+  chat_str pending;       /**< The last bytes that were fed, are in no delta yet, and are not known to be markup: a host
+                               that stops parsing here still has to show them. They may end inside a character. Empty
+                               for a finished stream. */
+  uint64_t work;          /**< The work of the parse so far, in the units of `chat_stream_set_budget`.
+                               `chat_stream_rollback` does not lower it; `chat_stream_reset` does. The budget counts
+                               only the work for the output as it is. */
+} chat_stream_fields;
 
 /** Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at its end. */
 const char *chat_delta_kind_name(uint32_t kind);
+/** Returns how the parse stands. The address is the same for the life of the stream; what is there changes with it. */
+const chat_stream_fields *chat_stream_view(const chat_stream *stream);
 
 /**
  * Makes a stream at the start of an output. A message that the prompt has begun (`continue_final_message`) comes with
@@ -1032,13 +1012,6 @@ CHAT_MUST_USE chat_status chat_stream_feed(chat_stream *stream, const char *byte
  * `CHAT_PARSE_STRICT`: the stream is finished all the same and has its message.
  */
 CHAT_MUST_USE chat_status chat_stream_finish(chat_stream *stream, uint32_t flags, chat_error **error);
-
-/** Returns how many deltas the last feed, finish or rollback made. */
-size_t chat_stream_delta_count(const chat_stream *stream);
-
-/** Fills `*out` with delta `index` of the last feed, finish or rollback. */
-CHAT_MUST_USE chat_status chat_stream_delta(const chat_stream *stream, size_t index, chat_delta *out,
-                                            chat_error **error);
 
 /**
  * Writes the deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
@@ -1086,8 +1059,6 @@ CHAT_MUST_USE chat_status chat_stream_close_json(chat_stream *stream, chat_str *
 CHAT_MUST_USE chat_status chat_stream_grammar(chat_stream *stream, uint32_t dialect, chat_grammar **out,
                                               chat_error **error);
 
-/** Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished. */
-chat_outcome chat_stream_outcome(const chat_stream *stream);
 /** Copies the message so far, or, after finish, the message. Costs as much as the message. */
 CHAT_MUST_USE chat_status chat_stream_message(const chat_stream *stream, chat_message **out, chat_error **error);
 /** Copies the stream with its output and its deltas: for choices that share a beginning. */
@@ -1121,12 +1092,6 @@ CHAT_MUST_USE chat_status chat_stream_rollback(chat_stream *stream, size_t outpu
  */
 CHAT_MUST_USE chat_status chat_stream_set_budget(chat_stream *stream, uint64_t base, uint64_t per_byte,
                                                  chat_error **error);
-
-/**
- * Returns the work of the parse so far, in the units of `chat_stream_set_budget`. `chat_stream_rollback` does not
- * lower it; `chat_stream_reset` does. The budget counts only the work for the output as it is.
- */
-uint64_t chat_stream_work(const chat_stream *stream);
 
 /** Takes the stream back to the start of the output. Its budget and its special tokens stay. */
 CHAT_MUST_USE chat_status chat_stream_reset(chat_stream *stream, chat_error **error);
@@ -1177,18 +1142,30 @@ CHAT_ENUM(chat_reason) {
                                   `chat_params_follow`. */
 };
 
-/** Where and why the template changes the earlier prompt and output. */
+/**
+ * How params of a next turn go on behind the earlier prompt and output. Views are valid as long as the params, `words` for
+ * ever.
+ */
 typedef struct {
-  chat_reason reason; /**< Why; `CHAT_REASON_NONE` if nothing differs. */
-  chat_str words;     /**< The reason as a sentence; valid for ever. */
+  size_t kept;        /**< How many bytes of the earlier prompt and output the new prompt begins with: all of them if
+                           there is no rewrite, or if the request says `append: always`. 0 for params that do not
+                           continue others. */
+  chat_str append;    /**< The prompt from byte `kept` on. */
+  chat_str rendered;  /**< The prompt as the template renders the whole conversation. It differs from `prompt` of the
+                           params where an output was not written as the template writes it, or where `append: always`
+                           kept what the template would change. */
+  chat_reason reason; /**< Why the template changes the earlier prompt and output; `kept` is the position of the first
+                           different byte, unless the request says `append: always`. `CHAT_REASON_NONE` if it does not,
+                           and for params that do not continue others. */
+  chat_str words;     /**< The reason as a sentence. */
   size_t message;     /**< Index of the message that holds the first different byte; `SIZE_MAX` for text of the
                            template, and if nothing differs. */
-} chat_rewrite;
+} chat_turn_fields;
 
 /**
  * Makes the params of the next turn without a change to what the model has already read, if the template allows it, so
- * a server's key-value cache stays valid. Send `chat_params_append` of the new params after the prompt of `params` and
- * `output`.
+ * a server's key-value cache stays valid. Send `append` of `chat_params_turn` of the new params after the prompt of `params`
+ * and `output`.
  *
  * `output` is what the model wrote after that prompt, any bytes, with or without the text of the end-of-turn token. It
  * stays as written, even if the template would render the parsed message with other white space or another order of
@@ -1200,10 +1177,10 @@ typedef struct {
  * `chat_template_kwargs`; other options stay for all turns. Calls without an id get the ids of the results, in order.
  *
  * Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
- * `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
- * the one that crosses the border, then send `chat_params_append`. With the option `append: always` of the request,
+ * `chat_params_turn` has the `reason`, and in `kept` how many bytes stay. Remove the tokens after them, and the one that
+ * crosses the border, then send `append`. With the option `append: always` of the request,
  * everything stays instead, except for half a character at the end of `output`. The end of the turn, and all after it,
- * is as the template writes it; `chat_params_rendered` has the prompt that the template alone would give.
+ * is as the template writes it; `rendered` is the prompt that the template alone would give.
  *
  * `flags` is 0; no other value is known yet. The library renders and compares the whole conversation, so no change goes
  * unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
@@ -1217,26 +1194,35 @@ CHAT_MUST_USE chat_status chat_params_continue(const chat_params *params, const 
                                                chat_params **out, chat_error **error);
 
 /**
- * Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
- * rewrite, or if the request says `append: always`. 0 for params that do not continue others.
+ * Makes the params of the next turn from a whole request, such as servers get each turn. The library finds the new
+ * messages, and continues `params` and `output` with them as `chat_params_continue` does.
+ *
+ * `request` is a body as for `chat_params_from_template`; `chat_answer_view` has that of a body of another API.
+ * `options` is an object of the host's options, as for `chat_params_from_template_with`. The request goes on if it
+ * begins with the messages that were sent, then has the output as the assistant's message, and the template writes the
+ * same earlier prompt with its tools and options. What counts is what messages say: a client may move `cache_control`,
+ * write a text as parts (one a line) or parts as a text, leave out null and empty fields, write arguments as other
+ * text of the same JSON, and have other ids for calls and their results. In the assistant's messages it may trim the
+ * texts and leave the reasoning out: what was sent stays, and `notes` in `chat_params_json` say so. The template's
+ * clock stays that of the first request.
+ *
+ * If the request goes on, `*first` is the index of its first new message. Otherwise `*first` is `SIZE_MAX`, and the new
+ * params are those of the request alone, as `chat_params_from_template_with` makes them. Of `chat_params_turn`, `kept` is
+ * how many bytes of the earlier prompt and output the new prompt begins with, also with `append: always`; `reason` is
+ * `CHAT_REASON_REQUEST`, and `message` the first that differs (`SIZE_MAX` for an option or a
+ * tool); and `notes` name the field. `first` may be null.
+ *
+ * The new params hold the whole prompt, and keep no pointer to the texts; `params` can be continued with another output.
+ * The caller frees them with `chat_params_free`. The cost is linear in both conversations, as that of a render.
+ *
+ * Errors: as `chat_params_from_template_with`.
  */
-size_t chat_params_kept(const chat_params *params);
+CHAT_MUST_USE chat_status chat_params_follow(const chat_params *params, const char *output, size_t output_len,
+                                             const char *request, size_t request_len, const char *options,
+                                             size_t options_len, size_t *first, chat_params **out, chat_error **error);
 
-/** Returns the prompt from byte `chat_params_kept` on. Empty for params that do not continue others. */
-chat_str chat_params_append(const chat_params *params);
-
-/**
- * Returns the prompt as the template renders the whole conversation. It differs from `chat_params_prompt` where an output
- * was not written as the template writes it, or where `append: always` kept what the template would change.
- */
-chat_str chat_params_rendered(const chat_params *params);
-
-/**
- * Returns why the template changes the earlier prompt and output; `chat_params_kept` is the position of the first
- * different byte, unless the request says `append: always`. `CHAT_REASON_NONE` if it does not, and for params that do not
- * continue others.
- */
-chat_rewrite chat_params_rewrite(const chat_params *params);
+/** Returns how the params go on behind those that they continue. */
+const chat_turn_fields *chat_params_turn(const chat_params *params);
 
 /* == Segments ====================================================================================================== */
 
@@ -1280,6 +1266,18 @@ typedef struct {
                                 `/tool_calls/0/function/arguments/city`. Of a variable: its name. Else empty. */
 } chat_segment;
 
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_segment *data; size_t len; } chat_segment_list;
+
+/** What there is to say of a prompt. All is valid as long as the segments, `limit` for ever. */
+typedef struct {
+  chat_str prompt;            /**< The prompt. */
+  chat_segment_list segments; /**< Its segments, in its order. They cover the prompt, and none is empty. */
+  chat_str limit;             /**< Which limit the search for origins and turns reached, as a sentence; empty if it
+                                   reached none. If it did, more bytes than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or
+                                   turns are missing in masks. */
+} chat_segments_fields;
+
 /** What a token of a prompt is. */
 typedef struct {
   chat_text_origin origin; /**< The source of its text. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else body. A token
@@ -1314,20 +1312,8 @@ CHAT_MUST_USE chat_status chat_segments_batch(const chat_template *template_, co
                                               const char *options, size_t options_len, size_t threads,
                                               chat_segments **out, chat_error **error);
 
-/**
- * Returns which limit the search for origins and turns reached, as a sentence that is valid for ever; empty if it
- * reached none. If it did, more bytes than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
- */
-chat_str chat_segments_limit(const chat_segments *segments);
-
-/** Returns the prompt. */
-chat_str chat_segments_prompt(const chat_segments *segments);
-/** Returns how many segments the prompt has. */
-size_t chat_segments_count(const chat_segments *segments);
-
-/** Fills `*out` with segment `index`, in the order of the prompt. Segments cover the prompt, and none is empty. */
-CHAT_MUST_USE chat_status chat_segments_at(const chat_segments *segments, size_t index, chat_segment *out,
-                                           chat_error **error);
+/** Returns what there is to say of the prompt. */
+const chat_segments_fields *chat_segments_view(const chat_segments *segments);
 
 /**
  * Finds the bytes of the prompt that models wrote, for training: those that the loss should count. `parts` is a sum of
@@ -1401,10 +1387,20 @@ typedef struct {
   chat_str message;        /**< What the grammar has there instead, for people. */
 } chat_fidelity;
 
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_fidelity *data; size_t len; } chat_fidelity_list;
+
+/** What a grammar says. All is valid as long as the grammar. */
+typedef struct {
+  chat_str text;             /**< Its text. GBNF has a line for each rule and starts at `root`. Empty if nothing is
+                                  constrained. */
+  chat_fidelity_list report; /**< Where it departs from its schemas, or what its dialect cannot express. */
+} chat_grammar_fields;
+
 /**
  * Makes the grammar of the JSON values that a schema (JSON text) allows, compact or pretty. Declared properties keep
- * the order of the schema; others are allowed where the schema allows them. `chat_grammar_report` lists where the
- * grammar allows more or less than the schema. `style` is a `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
+ * the order of the schema; others are allowed where the schema allows them. The grammar's report lists where it
+ * allows more or less than the schema. `style` is a `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
  *
  * Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a schema that is
  * wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too large.
@@ -1412,8 +1408,8 @@ typedef struct {
 CHAT_MUST_USE chat_status chat_grammar_from_json_schema(const char *schema, size_t schema_len, uint32_t style,
                                                         chat_grammar **out, chat_error **error);
 
-/** Returns the grammar's text. GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained. */
-chat_str chat_grammar_text(const chat_grammar *grammar);
+/** Returns what the grammar says. */
+const chat_grammar_fields *chat_grammar_view(const chat_grammar *grammar);
 
 /**
  * Writes whether a grammar allows a text: for tests of grammars, and of outputs. `grammar` is GBNF from any source;
@@ -1436,13 +1432,6 @@ CHAT_MUST_USE chat_status chat_grammar_check(const char *grammar, size_t grammar
  */
 CHAT_MUST_USE chat_status chat_grammar_as(const chat_grammar *grammar, uint32_t dialect, chat_grammar **out,
                                           chat_error **error);
-
-/** Returns the number of entries in the report. */
-size_t chat_grammar_report_count(const chat_grammar *grammar);
-
-/** Fills `*out` with entry `index` of the report. */
-CHAT_MUST_USE chat_status chat_grammar_report(const chat_grammar *grammar, size_t index, chat_fidelity *out,
-                                              chat_error **error);
 
 /** Frees the grammar. */
 void chat_grammar_free(chat_grammar *grammar);

@@ -40,40 +40,40 @@ inline namespace returning {
 inline namespace throwing {
 #endif
 
-using Deltas = detail::Elements<Delta, chat_delta, chat_stream, chat_stream_delta_count, chat_stream_delta>;
-using ConversationDeltas =
-    detail::Elements<Delta, chat_delta, chat_conversation, chat_conversation_delta_count, chat_conversation_delta>;
-using IdTokens = detail::Elements<IdToken, chat_id_token, chat_conversation, detail::id_count, chat_conversation_token>;
-using Events = detail::Elements<Event, chat_event, chat_answer, chat_answer_event_count, chat_answer_event>;
-using ToolCalls = detail::List<ToolCall, chat_message, chat_message_tool_call_count, detail::tool_call>;
-using Diagnostics =
-    detail::Elements<Diagnostic, chat_diagnostic, chat_message, chat_message_diagnostic_count, chat_message_diagnostic>;
-using Parts = detail::Elements<Part, chat_part, chat_message, chat_message_part_count, chat_message_part>;
-using SegmentList = detail::Elements<Segment, chat_segment, chat_segments, chat_segments_count, chat_segments_at>;
-using Report = detail::Elements<Fidelity, chat_fidelity, chat_grammar, chat_grammar_report_count, chat_grammar_report>;
-using MediaList = detail::Elements<Media, chat_media, chat_params, chat_params_media_count, chat_params_media>;
-using Triggers =
-    detail::Elements<Trigger, chat_trigger, chat_params, chat_params_grammar_trigger_count, chat_params_grammar_trigger>;
-using PreservedTokens = detail::Texts<chat_params, chat_params_preserved_token_count, chat_params_preserved_token>;
-using AdditionalStops = detail::Texts<chat_params, chat_params_additional_stop_count, chat_params_additional_stop>;
-using ThinkingEndTags = detail::Texts<chat_params, chat_params_thinking_end_tag_count, chat_params_thinking_end_tag>;
-using MessageDelimiters = detail::List<MessageDelimiter, chat_params, chat_params_message_delimiter_count, detail::delimiter>;
+using Deltas = detail::List<Delta, chat_delta_list>;
+using IdTokens = detail::List<IdToken, chat_id_token_list>;
+using Events = detail::List<Event, chat_event_list>;
+using ToolCalls = std::vector<ToolCall>;
+using Diagnostics = detail::List<Diagnostic, chat_diagnostic_list>;
+using Parts = detail::List<Part, chat_part_list>;
+using SegmentList = detail::List<Segment, chat_segment_list>;
+using Report = detail::List<Fidelity, chat_fidelity_list>;
+using MediaList = detail::List<Media, chat_media_list>;
+using Triggers = detail::List<Trigger, chat_trigger_list>;
+using Texts = detail::List<std::string_view, chat_str_list>;
+using MessageDelimiters = detail::List<MessageDelimiter, chat_delimiter_list>;
 
 // What a model said.
 class Message : public detail::Handle<chat_message, chat_message_free> {
  public:
   using Handle::Handle;
 
-  chat_outcome outcome() const noexcept { return chat_message_outcome(get()); }
-  std::string_view content() const & noexcept { return detail::view(chat_message_content(get())); }
-  std::string content() const && { return std::string(detail::view(chat_message_content(get()))); }
-  std::string_view reasoning() const & noexcept { return detail::view(chat_message_reasoning(get())); }
-  std::string reasoning() const && { return std::string(detail::view(chat_message_reasoning(get()))); }
-  ToolCalls tool_calls() const & noexcept { return ToolCalls(get()); }
+  chat_outcome outcome() const noexcept { return chat_message_view(get())->outcome; }
+  std::string_view content() const & noexcept { return detail::view(chat_message_view(get())->content); }
+  std::string content() const && { return std::string(detail::view(chat_message_view(get())->content)); }
+  std::string_view reasoning() const & noexcept { return detail::view(chat_message_view(get())->reasoning); }
+  std::string reasoning() const && { return std::string(detail::view(chat_message_view(get())->reasoning)); }
+  ToolCalls tool_calls() const & {
+    const chat_tool_call_list calls = chat_message_view(get())->calls;
+    const chat_call_report *reports = chat_message_report(get())->calls.data;
+    ToolCalls all;
+    for (std::size_t i = 0; i < calls.len; i++) all.emplace_back(calls.data[i], reports[i]);
+    return all;
+  }
   ToolCalls tool_calls() const && = delete;
-  Diagnostics diagnostics() const & noexcept { return Diagnostics(get()); }
+  Diagnostics diagnostics() const & noexcept { return Diagnostics(chat_message_report(get())->diagnostics); }
   Diagnostics diagnostics() const && = delete;
-  Parts parts() const & noexcept { return Parts(get()); }
+  Parts parts() const & noexcept { return Parts(chat_message_view(get())->parts); }
   Parts parts() const && = delete;
   Result<std::string_view> json() const & { return detail::text<std::string_view>(chat_message_json, get()); }
   Result<std::string> json() const && { return detail::text<std::string>(chat_message_json, get()); }
@@ -85,13 +85,9 @@ class Message : public detail::Handle<chat_message, chat_message_free> {
   }
   Result<std::string> report_json() const && { return detail::text<std::string>(chat_message_report_json, get()); }
   // Where a field was read: its kind as that of a delta, and the call. Or CHAT_SPANS_STRUCTURE.
-  Result<std::vector<Span>> spans(std::uint32_t field, std::size_t call = 0) const {
-    std::vector<Span> spans(chat_message_span_count(get(), field, call));
-    for (std::size_t i = 0; i < spans.size(); i++) {
-      chat_error *why = nullptr;
-      const chat_status status = chat_message_span(get(), field, call, i, &spans[i], &why);
-      if (status != CHAT_STATUS_OK) return detail::failed<std::vector<Span>>(status, why);
-    }
+  std::vector<Span> spans(std::uint32_t field, std::size_t call = 0) const {
+    std::vector<Span> spans(chat_message_spans(get(), field, call, nullptr, 0));
+    chat_message_spans(get(), field, call, spans.data(), spans.size());
     return spans;
   }
 };
@@ -110,9 +106,9 @@ class Grammar : public detail::Handle<chat_grammar, chat_grammar_free> {
         chat_grammar_check, gbnf.data(), gbnf.size(), text.data(), text.size());
   }
 
-  std::string_view text() const & noexcept { return detail::view(chat_grammar_text(get())); }
-  std::string text() const && { return std::string(detail::view(chat_grammar_text(get()))); }
-  Report report() const & noexcept { return Report(get()); }
+  std::string_view text() const & noexcept { return detail::view(chat_grammar_view(get())->text); }
+  std::string text() const && { return std::string(detail::view(chat_grammar_view(get())->text)); }
+  Report report() const & noexcept { return Report(chat_grammar_view(get())->report); }
   Report report() const && = delete;
   Result<Grammar> as(chat_dialect dialect) const { return detail::object<Grammar>(chat_grammar_as, get(), dialect); }
 };
@@ -150,22 +146,22 @@ class Stream : public detail::Handle<chat_stream, chat_stream_free> {
 
   // Model output, cut anywhere.
   Result<Deltas> feed(std::string_view bytes) & {
-    return detail::run(deltas(), chat_stream_feed, get(), bytes.data(), bytes.size());
+    return detail::run([&] { return deltas(); }, chat_stream_feed, get(), bytes.data(), bytes.size());
   }
   // The same with the bytes that came from special tokens: a vector or an array of spans, or spans in braces.
   template <class Spans = std::initializer_list<Span>> Result<Deltas> feed_marked(std::string_view bytes, const Spans &spans) & {
     return detail::run(
-        deltas(), chat_stream_feed_marked, get(), bytes.data(), bytes.size(), std::data(spans), std::size(spans));
+        [&] { return deltas(); }, chat_stream_feed_marked, get(), bytes.data(), bytes.size(), std::data(spans), std::size(spans));
   }
   template <class Tokens = std::initializer_list<std::string_view>> Result<void> set_special_tokens(const Tokens &tokens) {
     const detail::Strings given(tokens);
     return detail::run_only(chat_stream_set_special_tokens, get(), given.data(), given.size());
   }
   // After CHAT_STATUS_PARSE the deltas are there, too.
-  Result<Deltas> finish(std::uint32_t flags = 0) & { return detail::run(deltas(), chat_stream_finish, get(), flags); }
+  Result<Deltas> finish(std::uint32_t flags = 0) & { return detail::run([&] { return deltas(); }, chat_stream_finish, get(), flags); }
   Result<void> checkpoint() { return detail::run_only(chat_stream_checkpoint, get()); }
   Result<Deltas> rollback(std::size_t output_len) & {
-    return detail::run(deltas(), chat_stream_rollback, get(), output_len);
+    return detail::run([&] { return deltas(); }, chat_stream_rollback, get(), output_len);
   }
   Result<void> set_budget(std::uint64_t base, std::uint64_t per_byte) {
     return detail::run_only(chat_stream_set_budget, get(), base, per_byte);
@@ -178,14 +174,14 @@ class Stream : public detail::Handle<chat_stream, chat_stream_free> {
   Result<std::string> close_json() { return detail::text<std::string>(chat_stream_close_json, get()); }
   Result<Grammar> grammar(chat_dialect dialect) { return detail::object<Grammar>(chat_stream_grammar, get(), dialect); }
 
-  Deltas deltas() const & noexcept { return Deltas(get()); }
+  Deltas deltas() const & noexcept { return Deltas(chat_stream_view(get())->deltas); }
   Deltas deltas() const && = delete;
-  chat_outcome outcome() const noexcept { return chat_stream_outcome(get()); }
+  chat_outcome outcome() const noexcept { return chat_stream_view(get())->outcome; }
   Result<Message> message() const { return detail::object<Message>(chat_stream_message, get()); }
   Result<Stream> clone() const { return detail::object<Stream>(chat_stream_clone, get()); }
-  std::uint64_t work() const noexcept { return chat_stream_work(get()); }
+  std::uint64_t work() const noexcept { return chat_stream_view(get())->work; }
   // The last bytes fed that are in no delta yet, and not known to be markup.
-  std::string_view pending() const & noexcept { return detail::view(chat_stream_pending(get())); }
+  std::string_view pending() const & noexcept { return detail::view(chat_stream_view(get())->pending); }
   std::string pending() const && = delete;
 };
 
@@ -217,39 +213,38 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
  public:
   using Handle::Handle;
 
-  std::string_view prompt() const & noexcept { return detail::view(chat_params_prompt(get())); }
-  std::string prompt() const && { return std::string(detail::view(chat_params_prompt(get()))); }
-  std::string_view generation_prompt() const & noexcept { return detail::view(chat_params_generation_prompt(get())); }
-  std::string generation_prompt() const && { return std::string(detail::view(chat_params_generation_prompt(get()))); }
-  MediaList media() const & noexcept { return MediaList(get()); }
+  std::string_view prompt() const & noexcept { return detail::view(chat_params_view(get())->prompt); }
+  std::string prompt() const && { return std::string(detail::view(chat_params_view(get())->prompt)); }
+  std::string_view generation_prompt() const & noexcept { return detail::view(chat_params_view(get())->generation_prompt); }
+  std::string generation_prompt() const && { return std::string(detail::view(chat_params_view(get())->generation_prompt)); }
+  MediaList media() const & noexcept { return MediaList(chat_params_media(get())); }
   MediaList media() const && = delete;
-  PreservedTokens preserved_tokens() const & noexcept { return PreservedTokens(get()); }
-  PreservedTokens preserved_tokens() const && = delete;
-  AdditionalStops additional_stops() const & noexcept { return AdditionalStops(get()); }
-  AdditionalStops additional_stops() const && = delete;
-  std::string_view format() const & noexcept { return detail::view(chat_params_format(get())); }
-  std::string format() const && { return std::string(detail::view(chat_params_format(get()))); }
+  Texts preserved_tokens() const & noexcept { return Texts(chat_params_view(get())->preserved_tokens); }
+  Texts preserved_tokens() const && = delete;
+  Texts additional_stops() const & noexcept { return Texts(chat_params_view(get())->additional_stops); }
+  Texts additional_stops() const && = delete;
+  std::string_view format() const & noexcept { return detail::view(chat_params_view(get())->format); }
+  std::string format() const && { return std::string(detail::view(chat_params_view(get())->format)); }
   Result<std::string_view> json() const & { return detail::text<std::string_view>(chat_params_json, get()); }
   Result<std::string> json() const && { return detail::text<std::string>(chat_params_json, get()); }
 
   void warm() const noexcept { chat_params_warm(get()); }
   std::string_view end_of_turn() const & noexcept { return detail::view(chat_params_end_of_turn(get())); }
   std::string end_of_turn() const && { return std::string(detail::view(chat_params_end_of_turn(get()))); }
-  bool supports_thinking() const noexcept { return chat_params_supports_thinking(get()); }
-  std::string_view thinking_start_tag() const & noexcept { return detail::view(chat_params_thinking_start_tag(get())); }
-  std::string thinking_start_tag() const && { return std::string(detail::view(chat_params_thinking_start_tag(get()))); }
-  ThinkingEndTags thinking_end_tags() const & noexcept { return ThinkingEndTags(get()); }
-  ThinkingEndTags thinking_end_tags() const && = delete;
-  MessageDelimiters message_delimiters() const & noexcept { return MessageDelimiters(get()); }
+  bool supports_thinking() const noexcept { return chat_params_view(get())->supports_thinking; }
+  std::string_view thinking_start_tag() const & noexcept { return detail::view(chat_params_view(get())->thinking_start_tag); }
+  std::string thinking_start_tag() const && { return std::string(detail::view(chat_params_view(get())->thinking_start_tag)); }
+  Texts thinking_end_tags() const & noexcept { return Texts(chat_params_view(get())->thinking_end_tags); }
+  Texts thinking_end_tags() const && = delete;
+  MessageDelimiters message_delimiters() const & noexcept { return MessageDelimiters(chat_params_view(get())->message_delimiters); }
   MessageDelimiters message_delimiters() const && = delete;
 
-  Result<Grammar> grammar() const { return detail::object<Grammar>(chat_params_grammar, get()); }
-  Result<Grammar> grammar_as(chat_dialect dialect) const {
-    return detail::object<Grammar>(chat_params_grammar_as, get(), dialect);
+  Result<Grammar> grammar(chat_dialect dialect = CHAT_DIALECT_GBNF) const {
+    return detail::object<Grammar>(chat_params_grammar, get(), dialect);
   }
   Result<Matcher> matcher() const { return detail::object<Matcher>(chat_params_matcher, get()); }
-  bool grammar_lazy() const noexcept { return chat_params_grammar_lazy(get()); }
-  Triggers grammar_triggers() const & noexcept { return Triggers(get()); }
+  bool grammar_lazy() const noexcept { return chat_params_view(get())->grammar_lazy; }
+  Triggers grammar_triggers() const & noexcept { return Triggers(chat_params_view(get())->grammar_triggers); }
   Triggers grammar_triggers() const && = delete;
 
   Result<Parser> parser() const { return detail::object<Parser>(chat_params_parser, get()); }
@@ -269,12 +264,12 @@ class Params : public detail::Handle<chat_params, chat_params_free> {
     return detail::object<Params>(
         chat_params_follow, get(), output.data(), output.size(), request.data(), request.size(), options.data(), options.size(), first);
   }
-  std::size_t kept() const noexcept { return chat_params_kept(get()); }
-  std::string_view append() const & noexcept { return detail::view(chat_params_append(get())); }
-  std::string append() const && { return std::string(detail::view(chat_params_append(get()))); }
-  std::string_view rendered() const & noexcept { return detail::view(chat_params_rendered(get())); }
-  std::string rendered() const && { return std::string(detail::view(chat_params_rendered(get()))); }
-  Rewrite rewrite() const noexcept { return Rewrite(chat_params_rewrite(get())); }
+  std::size_t kept() const noexcept { return chat_params_turn(get())->kept; }
+  std::string_view append() const & noexcept { return detail::view(chat_params_turn(get())->append); }
+  std::string append() const && { return std::string(detail::view(chat_params_turn(get())->append)); }
+  std::string_view rendered() const & noexcept { return detail::view(chat_params_turn(get())->rendered); }
+  std::string rendered() const && { return std::string(detail::view(chat_params_turn(get())->rendered)); }
+  Rewrite rewrite() const noexcept { return Rewrite(*chat_params_turn(get())); }
 };
 
 // A prompt and whose text it is: a list of segments, in its order.
@@ -282,13 +277,13 @@ class Segments : public detail::Handle<chat_segments, chat_segments_free> {
  public:
   using Handle::Handle;
 
-  std::string_view prompt() const & noexcept { return detail::view(chat_segments_prompt(get())); }
-  std::string prompt() const && { return std::string(detail::view(chat_segments_prompt(get()))); }
-  SegmentList::iterator begin() const & noexcept { return SegmentList(get()).begin(); }
-  SegmentList::iterator end() const & noexcept { return SegmentList(get()).end(); }
-  std::size_t size() const noexcept { return chat_segments_count(get()); }
+  std::string_view prompt() const & noexcept { return detail::view(chat_segments_view(get())->prompt); }
+  std::string prompt() const && { return std::string(detail::view(chat_segments_view(get())->prompt)); }
+  SegmentList::iterator begin() const & noexcept { return segments().begin(); }
+  SegmentList::iterator end() const & noexcept { return segments().end(); }
+  std::size_t size() const noexcept { return chat_segments_view(get())->segments.len; }
   bool empty() const noexcept { return size() == 0; }
-  Segment operator[](std::size_t index) const & { return SegmentList(get())[index]; }
+  Segment operator[](std::size_t index) const & { return segments()[index]; }
   Segment operator[](std::size_t index) const && = delete;
 
   // `parts` is a sum of CHAT_MASK_...
@@ -302,9 +297,12 @@ class Segments : public detail::Handle<chat_segments, chat_segments_free> {
   Result<std::vector<chat_segment_token>> tokens(std::uint32_t parts, const std::vector<chat_span> &offsets, bool in_chars) const {
     std::vector<chat_segment_token> labels(offsets.size());
     chat_segment_token *const out = labels.data();
-    return detail::run(std::move(labels), chat_segments_tokens, get(), parts, offsets.data(), offsets.size(), in_chars, out);
+    return detail::run([&] { return std::move(labels); }, chat_segments_tokens, get(), parts, offsets.data(), offsets.size(), in_chars, out);
   }
-  std::string_view limit() const noexcept { return detail::view(chat_segments_limit(get())); }
+  std::string_view limit() const noexcept { return detail::view(chat_segments_view(get())->limit); }
+
+ private:
+  SegmentList segments() const noexcept { return SegmentList(chat_segments_view(get())->segments); }
 };
 
 // A conversation in token ids; only in a library with the part `conversation`, without which programs that use it do not link. Its
@@ -318,22 +316,22 @@ class Conversation : public detail::Handle<chat_conversation, chat_conversation_
     return detail::ask<Ids>([&] { return ids(); }, chat_conversation_prompt, get(), messages.data(), messages.size());
   }
   // Ids as they were sampled: a vector or an array of them, or ids in braces.
-  template <class List = std::initializer_list<std::uint32_t>> Result<ConversationDeltas> observe(const List &sampled) & {
-    return detail::ask<ConversationDeltas>(
+  template <class List = std::initializer_list<std::uint32_t>> Result<Deltas> observe(const List &sampled) & {
+    return detail::ask<Deltas>(
         [&] { return deltas(); }, chat_conversation_observe, get(), std::data(sampled), nullptr, std::size(sampled));
   }
-  Result<ConversationDeltas> observe(const std::vector<Sampled> &sampled) & {
+  Result<Deltas> observe(const std::vector<Sampled> &sampled) & {
     std::vector<std::uint32_t> ids;
     std::vector<float> logprobs;
     for (const Sampled &each : sampled) {
       ids.push_back(each.id);
       logprobs.push_back(each.logprob);
     }
-    return detail::ask<ConversationDeltas>(
+    return detail::ask<Deltas>(
         [&] { return deltas(); }, chat_conversation_observe, get(), ids.data(), logprobs.data(), ids.size());
   }
-  Result<ConversationDeltas> finish(std::uint32_t flags = 0) & {
-    return detail::run(deltas(), chat_conversation_finish, get(), flags);
+  Result<Deltas> finish(std::uint32_t flags = 0) & {
+    return detail::run([&] { return deltas(); }, chat_conversation_finish, get(), flags);
   }
   // What to send behind the output in order to go on with these messages, JSON.
   Result<Extended> extend(std::string_view messages) & {
@@ -351,13 +349,13 @@ class Conversation : public detail::Handle<chat_conversation, chat_conversation_
   // Whether the tokenizer goes with the template: an array of what stands between them.
   Result<std::string> check_json() { return detail::text<std::string>(chat_conversation_check_json, get()); }
 
-  ConversationDeltas deltas() const & noexcept { return ConversationDeltas(get()); }
-  ConversationDeltas deltas() const && = delete;
+  Deltas deltas() const & noexcept { return Deltas(chat_conversation_view(get())->deltas); }
+  Deltas deltas() const && = delete;
   // All, sent and sampled.
-  Ids ids() const & noexcept { return Ids(chat_conversation_ids(get())); }
+  Ids ids() const & noexcept { return Ids(chat_conversation_view(get())->ids); }
   Ids ids() const && = delete;
   // What each of them is a part of.
-  IdTokens tokens() const & noexcept { return IdTokens(get()); }
+  IdTokens tokens() const & noexcept { return IdTokens(chat_conversation_tokens(get())); }
   IdTokens tokens() const && = delete;
   // For each of them 1 if it was sampled, and 0 if it was sent.
   std::vector<std::uint8_t> mask() const {
@@ -365,12 +363,12 @@ class Conversation : public detail::Handle<chat_conversation, chat_conversation_
     for (const IdToken &token : tokens()) mask.push_back(token.sampled);
     return mask;
   }
-  std::size_t prompt_count() const noexcept { return chat_conversation_prompt_count(get()); }
-  std::string_view text() const & noexcept { return detail::view(chat_conversation_text(get())); }
-  std::string text() const && { return std::string(detail::view(chat_conversation_text(get()))); }
-  std::string_view output() const & noexcept { return detail::view(chat_conversation_output(get())); }
-  std::string output() const && { return std::string(detail::view(chat_conversation_output(get()))); }
-  bool ended() const noexcept { return chat_conversation_ended(get()); }
+  std::size_t prompt_count() const noexcept { return chat_conversation_view(get())->prompt_count; }
+  std::string_view text() const & noexcept { return detail::view(chat_conversation_view(get())->text); }
+  std::string text() const && { return std::string(detail::view(chat_conversation_view(get())->text)); }
+  std::string_view output() const & noexcept { return detail::view(chat_conversation_view(get())->output); }
+  std::string output() const && { return std::string(detail::view(chat_conversation_view(get())->output)); }
+  bool ended() const noexcept { return chat_conversation_view(get())->ended; }
 };
 
 // A compiled template.
@@ -395,10 +393,8 @@ class Template : public detail::Handle<chat_template, chat_template_free> {
   }
   // Valid for ever.
   static std::vector<std::string_view> builtin_names() {
-    std::vector<std::string_view> names;
-    for (std::size_t i = 0; i < chat_template_builtin_count(); i++)
-      names.push_back(detail::view(chat_template_builtin_name(i)));
-    return names;
+    const Texts names(chat_template_builtins());
+    return {names.begin(), names.end()};
   }
 
   std::string_view source() const & noexcept { return detail::view(chat_template_source(get())); }
@@ -482,27 +478,27 @@ class Answer : public detail::Handle<chat_answer, chat_answer_free> {
   }
 
   // For Template::params.
-  std::string_view request() const & noexcept { return detail::view(chat_answer_request(get())); }
-  std::string request() const && { return std::string(detail::view(chat_answer_request(get()))); }
+  std::string_view request() const & noexcept { return detail::view(chat_answer_view(get())->request); }
+  std::string request() const && { return std::string(detail::view(chat_answer_view(get())->request)); }
   // The client's stop text that has ended the content, or nothing.
-  std::string_view stopped() const & noexcept { return detail::view(chat_answer_stopped(get())); }
-  std::string stopped() const && { return std::string(detail::view(chat_answer_stopped(get()))); }
+  std::string_view stopped() const & noexcept { return detail::view(chat_answer_view(get())->stopped); }
+  std::string stopped() const && { return std::string(detail::view(chat_answer_view(get())->stopped)); }
   // The log probability, a JSON object, of the token that is these bytes of the output.
   Result<void> token(std::size_t begin, std::size_t end, std::string_view entry) & {
     return detail::run_only(chat_answer_token, get(), begin, end, entry.data(), entry.size());
   }
   Result<Events> begin(std::uint64_t input_tokens = 0) & {
-    return detail::run(events(), chat_answer_begin, get(), input_tokens);
+    return detail::run([&] { return events(); }, chat_answer_begin, get(), input_tokens);
   }
-  Result<Events> deltas(const Stream &stream) & { return detail::run(events(), chat_answer_deltas, get(), stream.get()); }
+  Result<Events> deltas(const Stream &stream) & { return detail::run([&] { return events(); }, chat_answer_deltas, get(), stream.get()); }
   Result<Events> finish(const Message &message, std::string_view end = {}) & {
-    return detail::run(events(), chat_answer_finish, get(), message.get(), end.data(), end.size());
+    return detail::run([&] { return events(); }, chat_answer_finish, get(), message.get(), end.data(), end.size());
   }
   Result<Events> fail(std::uint32_t http_status, std::string_view text) & {
-    return detail::run(events(), chat_answer_fail, get(), http_status, text.data(), text.size());
+    return detail::run([&] { return events(); }, chat_answer_fail, get(), http_status, text.data(), text.size());
   }
-  Result<Events> ping() & { return detail::run(events(), chat_answer_ping, get()); }
-  Events events() const & noexcept { return Events(get()); }
+  Result<Events> ping() & { return detail::run([&] { return events(); }, chat_answer_ping, get()); }
+  Events events() const & noexcept { return Events(chat_answer_view(get())->events); }
   Events events() const && = delete;
   // The events as bytes to send.
   Result<std::string> sse() { return detail::text<std::string>(chat_answer_sse, get()); }

@@ -313,19 +313,15 @@ func (s *Segments) Close() error {
 // Prompt is what the template renders.
 func (s *Segments) Prompt() string {
 	defer runtime.KeepAlive(s)
-	return text(C.chat_segments_prompt(s.handle))
+	return text(C.chat_segments_view(s.handle).prompt)
 }
 
 // List is the segments in the order of the prompt. They cover it, and none is empty.
 func (s *Segments) List() ([]Segment, error) {
 	defer runtime.KeepAlive(s)
-	list := make([]Segment, C.chat_segments_count(s.handle))
-	for i := range list {
-		var raw C.chat_segment
-		var failed *C.chat_error
-		if status := C.chat_segments_at(s.handle, C.size_t(i), &raw, &failed); status != C.CHAT_STATUS_OK {
-			return nil, failure(failed)
-		}
+	all := C.chat_segments_view(s.handle).segments
+	list := make([]Segment, all.len)
+	for i, raw := range unsafe.Slice(all.data, all.len) {
 		list[i] = Segment{Span{int(raw.begin), int(raw.end)}, Origin(raw.origin), int(raw.index), text(raw.path)}
 	}
 	return list, nil
@@ -370,7 +366,7 @@ func (s *Segments) Tokens(offsets []Span, parts MaskParts, inChars bool) ([]Toke
 // be, or turns are missing in masks.
 func (s *Segments) Limit() string {
 	defer runtime.KeepAlive(s)
-	return text(C.chat_segments_limit(s.handle))
+	return text(C.chat_segments_view(s.handle).limit)
 }
 
 // Params is what one request needs.
@@ -386,7 +382,7 @@ func (p *Params) Close() error {
 // Prompt is what the model is given.
 func (p *Params) Prompt() string {
 	defer runtime.KeepAlive(p)
-	return text(C.chat_params_prompt(p.handle))
+	return text(C.chat_params_view(p.handle).prompt)
 }
 
 // JSON is all of the params: prompt, grammar and triggers, stops, preserved tokens. The C header lists the fields.
@@ -419,25 +415,25 @@ func (p *Params) Next(output, messages string) (*Params, error) {
 // Kept is how many bytes of what was sent before Next, prompt and output, stand in the prompt.
 func (p *Params) Kept() int {
 	defer runtime.KeepAlive(p)
-	return int(C.chat_params_kept(p.handle))
+	return int(C.chat_params_turn(p.handle).kept)
 }
 
 // Append is what to send behind these.
 func (p *Params) Append() string {
 	defer runtime.KeepAlive(p)
-	return text(C.chat_params_append(p.handle))
+	return text(C.chat_params_turn(p.handle).append)
 }
 
 // Rendered is the prompt as the template renders the whole conversation; another one where the request's option append is "always".
 func (p *Params) Rendered() string {
 	defer runtime.KeepAlive(p)
-	return text(C.chat_params_rendered(p.handle))
+	return text(C.chat_params_turn(p.handle).rendered)
 }
 
 // Rewrite says why the template writes anew what was sent, behind byte Kept unless the option append is "always"; empty where it does not.
 func (p *Params) Rewrite() string {
 	defer runtime.KeepAlive(p)
-	return text(C.chat_params_rewrite(p.handle).words)
+	return text(C.chat_params_turn(p.handle).words)
 }
 
 // Parser is what the output is parsed with, by itself.
@@ -535,7 +531,7 @@ func (s *Stream) Feed(piece []byte) ([]Delta, error) {
 // Pending is the last bytes fed that are in no delta yet, and are not known to be markup either.
 func (s *Stream) Pending() string {
 	defer runtime.KeepAlive(s)
-	return text(C.chat_stream_pending(s.handle))
+	return text(C.chat_stream_view(s.handle).pending)
 }
 
 // Finish ends the output; what was held back, because it could have become a marker, is in the deltas.
@@ -581,7 +577,7 @@ func (s *Stream) SetBudget(base, perByte uint64) error {
 // Work is what the parse has taken so far of its budget.
 func (s *Stream) Work() uint64 {
 	defer runtime.KeepAlive(s)
-	return uint64(C.chat_stream_work(s.handle))
+	return uint64(C.chat_stream_view(s.handle).work)
 }
 
 // Chunk is the last deltas as the "delta" object of an OpenAI chunk, JSON text; {} where they add nothing.
@@ -638,13 +634,9 @@ func (s *Stream) Message() (*Message, error) {
 }
 
 func (s *Stream) deltas() ([]Delta, error) {
-	deltas := make([]Delta, C.chat_stream_delta_count(s.handle))
-	for i := range deltas {
-		var raw C.chat_delta
-		var failed *C.chat_error
-		if status := C.chat_stream_delta(s.handle, C.size_t(i), &raw, &failed); status != C.CHAT_STATUS_OK {
-			return nil, failure(failed)
-		}
+	all := C.chat_stream_view(s.handle).deltas
+	deltas := make([]Delta, all.len)
+	for i, raw := range unsafe.Slice(all.data, all.len) {
 		deltas[i] = Delta{DeltaKind(raw.kind), int(raw.call), text(raw.text), int(raw.span_begin), int(raw.span_end)}
 	}
 	return deltas, nil
@@ -773,19 +765,16 @@ func message(handle *C.chat_message, status C.chat_status, failed *C.chat_error)
 	if status := C.chat_message_json(handle, &json, &failed); status != C.CHAT_STATUS_OK {
 		return nil, failure(failed)
 	}
+	fields := C.chat_message_view(handle)
 	m := &Message{
-		Outcome:   Outcome(C.chat_message_outcome(handle)),
-		Content:   text(C.chat_message_content(handle)),
-		Reasoning: text(C.chat_message_reasoning(handle)),
-		ToolCalls: make([]ToolCall, C.chat_message_tool_call_count(handle)),
+		Outcome:   Outcome(fields.outcome),
+		Content:   text(fields.content),
+		Reasoning: text(fields.reasoning),
+		ToolCalls: make([]ToolCall, fields.calls.len),
 		JSON:      text(json),
 	}
-	for i := range m.ToolCalls {
-		m.ToolCalls[i] = ToolCall{
-			ID:        text(C.chat_message_tool_call_id(handle, C.size_t(i))),
-			Name:      text(C.chat_message_tool_call_name(handle, C.size_t(i))),
-			Arguments: text(C.chat_message_tool_call_arguments(handle, C.size_t(i))),
-		}
+	for i, call := range unsafe.Slice(fields.calls.data, fields.calls.len) {
+		m.ToolCalls[i] = ToolCall{ID: text(call.id), Name: text(call.name), Arguments: text(call.arguments)}
 	}
 	return m, nil
 }
@@ -796,7 +785,7 @@ func grammar(handle *C.chat_grammar, status C.chat_status, failed *C.chat_error)
 		return "", failure(failed)
 	}
 	defer C.chat_grammar_free(handle)
-	return text(C.chat_grammar_text(handle)), nil
+	return text(C.chat_grammar_view(handle).text), nil
 }
 
 // failure copies an error and frees the library's.

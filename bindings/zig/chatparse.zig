@@ -268,17 +268,18 @@ pub const Segments = struct {
     }
 
     pub fn prompt(self: Segments) []const u8 {
-        return slice(c.chat_segments_prompt(self.handle));
+        return slice(c.chat_segments_view(self.handle).*.prompt);
     }
 
     pub fn count(self: Segments) usize {
-        return c.chat_segments_count(self.handle);
+        return c.chat_segments_view(self.handle).*.segments.len;
     }
 
     /// Segment number `index`, in the order of the prompt; null where there is none. They cover the prompt, and none is empty.
     pub fn at(self: Segments, index: usize) ?Segment {
-        var raw: c.chat_segment = undefined;
-        if (c.chat_segments_at(self.handle, index, &raw, null) != c.CHAT_STATUS_OK) return null;
+        const all = c.chat_segments_view(self.handle).*.segments;
+        if (index >= all.len) return null;
+        const raw = all.data[index];
         return .{
             .span = .{ .begin = raw.begin, .end = raw.end },
             .origin = @fromBackingInt(@intCast(raw.origin)),
@@ -316,7 +317,7 @@ pub const Segments = struct {
     /// What ran out in search of origins and turns; empty where nothing did. If something did, more is `unknown` than need be, or turns
     /// are missing in masks.
     pub fn limit(self: Segments) []const u8 {
-        return slice(c.chat_segments_limit(self.handle));
+        return slice(c.chat_segments_view(self.handle).*.limit);
     }
 };
 
@@ -329,7 +330,7 @@ pub const Params = struct {
     }
 
     pub fn prompt(self: Params) []const u8 {
-        return slice(c.chat_params_prompt(self.handle));
+        return slice(c.chat_params_view(self.handle).*.prompt);
     }
 
     /// All of the params: grammar and triggers, stops, preserved tokens. The C header lists the fields.
@@ -356,22 +357,22 @@ pub const Params = struct {
 
     /// How many bytes of what was sent before `next`, prompt and output, stand in the prompt.
     pub fn kept(self: Params) usize {
-        return c.chat_params_kept(self.handle);
+        return c.chat_params_turn(self.handle).*.kept;
     }
 
     /// What to send behind these.
     pub fn append(self: Params) []const u8 {
-        return slice(c.chat_params_append(self.handle));
+        return slice(c.chat_params_turn(self.handle).*.append);
     }
 
     /// The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`.
     pub fn rendered(self: Params) []const u8 {
-        return slice(c.chat_params_rendered(self.handle));
+        return slice(c.chat_params_turn(self.handle).*.rendered);
     }
 
     /// Why the template writes anew what was sent, behind byte `kept` unless the option `append` is `always`; empty where it does not.
     pub fn rewrite(self: Params) []const u8 {
-        return slice(c.chat_params_rewrite(self.handle).words);
+        return slice(c.chat_params_turn(self.handle).*.words);
     }
 
     /// What the output is parsed with, by itself.
@@ -472,7 +473,7 @@ pub const Stream = struct {
 
     /// What the parse has taken so far of its budget.
     pub fn work(self: Stream) u64 {
-        return c.chat_stream_work(self.handle);
+        return c.chat_stream_view(self.handle).*.work;
     }
 
     /// The last deltas as the `delta` object of an OpenAI chunk; `{}` where they add nothing. Good as long as they are, and ends
@@ -485,7 +486,7 @@ pub const Stream = struct {
 
     /// The last bytes fed that are in no delta yet, and are not known to be markup either. They may end inside of a character.
     pub fn pending(self: Stream) []const u8 {
-        return slice(c.chat_stream_pending(self.handle));
+        return slice(c.chat_stream_view(self.handle).*.pending);
     }
 
     /// In what the output stands, JSON text: `part` (`reasoning`, `content`, `markup`, `name`, `key` or `value`), the number of the open
@@ -533,8 +534,9 @@ pub const Deltas = struct {
     index: usize = 0,
 
     pub fn next(self: *Deltas) ?Delta {
-        var raw: c.chat_delta = undefined;
-        if (c.chat_stream_delta(self.handle, self.index, &raw, null) != c.CHAT_STATUS_OK) return null;
+        const all = c.chat_stream_view(self.handle).*.deltas;
+        if (self.index >= all.len) return null;
+        const raw = all.data[self.index];
         self.index += 1;
         return .{
             .kind = @fromBackingInt(@intCast(raw.kind)),
@@ -557,28 +559,27 @@ pub const Message = struct {
     }
 
     pub fn outcome(self: Message) Outcome {
-        return @fromBackingInt(@intCast(c.chat_message_outcome(self.handle)));
+        return @fromBackingInt(@intCast(c.chat_message_view(self.handle).*.outcome));
     }
 
     pub fn content(self: Message) []const u8 {
-        return slice(c.chat_message_content(self.handle));
+        return slice(c.chat_message_view(self.handle).*.content);
     }
 
     pub fn reasoning(self: Message) []const u8 {
-        return slice(c.chat_message_reasoning(self.handle));
+        return slice(c.chat_message_view(self.handle).*.reasoning);
     }
 
     pub fn toolCallCount(self: Message) usize {
-        return c.chat_message_tool_call_count(self.handle);
+        return c.chat_message_view(self.handle).*.calls.len;
     }
 
     /// Call number `index`; its texts are empty where there is none. The id also where the model's format has none.
     pub fn toolCall(self: Message, index: usize) ToolCall {
-        return .{
-            .id = slice(c.chat_message_tool_call_id(self.handle, index)),
-            .name = slice(c.chat_message_tool_call_name(self.handle, index)),
-            .arguments = slice(c.chat_message_tool_call_arguments(self.handle, index)),
-        };
+        const calls = c.chat_message_view(self.handle).*.calls;
+        if (index >= calls.len) return .{ .id = "", .name = "", .arguments = "" };
+        const call = calls.data[index];
+        return .{ .id = slice(call.id), .name = slice(call.name), .arguments = slice(call.arguments) };
     }
 
     /// The whole as an OpenAI message.
@@ -611,7 +612,7 @@ pub const Grammar = struct {
 
     /// Empty where nothing is constrained.
     pub fn text(self: Grammar) []const u8 {
-        return slice(c.chat_grammar_text(self.handle));
+        return slice(c.chat_grammar_view(self.handle).*.text);
     }
 };
 

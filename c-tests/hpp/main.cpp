@@ -101,7 +101,7 @@ static void moved_from() {
 
   // To C and back.
   chat_stream *lent = other.release();
-  CHECK(!other && chat_stream_delta_count(lent) == 1);
+  CHECK(!other && chat_stream_view(lent)->deltas.len == 1);
   other = Stream(lent);
   CHECK(other.feed("!").size() == 1);
 }
@@ -152,7 +152,6 @@ static void lists() {
   CHECK(odd.diagnostics().size() == 1 && !odd.tool_calls()[0].known);
   for (const auto &diagnostic : odd.diagnostics())
     CHECK(diagnostic.kind == CHAT_DIAGNOSTIC_KIND_UNKNOWN_TOOL && diagnostic.call == std::size_t{0} && !diagnostic.message.empty());
-  throws(CHAT_STATUS_INVALID_ARGUMENT, "", [&] { odd.diagnostics()[1]; });
 
   const auto made = params();
   CHECK(std::count(made.thinking_end_tags().begin(), made.thinking_end_tags().end(), "</think>") <= 1);
@@ -280,7 +279,7 @@ static void formats() {
   const auto parser = chatparse::Parser::from_json(made.parser().json());
   CHECK(parser.parse(OUTPUT).content() == "See.");
   CHECK(contains(parser.grammar(true).text(), "root ::="));
-  CHECK(contains(made.grammar_as(CHAT_DIALECT_LARK).text(), "start") && !made.format().empty());
+  CHECK(contains(made.grammar(CHAT_DIALECT_LARK).text(), "start") && !made.format().empty());
   CHECK(contains(made.grammar().as(CHAT_DIALECT_PORTABLE_GBNF).text(), "root"));
   Stream stream = parser.stream();
   stream.feed(OUTPUT);

@@ -5,7 +5,7 @@
 
 static void *ask(void *stream) {
   uint64_t work = 0;
-  for (int i = 0; i < 1000; i++) work += chat_stream_work(stream);
+  for (int i = 0; i < 1000; i++) work += chat_stream_view(stream)->work;
   return work == 0 ? stream : NULL;
 }
 

@@ -16,7 +16,7 @@ extern "C" {
  *
  * ```c
  * chat_answer_new(CHAT_API_MESSAGES, body, body_len, options, options_len, &answer, &error);
- * request = chat_answer_request(answer);
+ * request = chat_answer_view(answer)->request;
  * chat_params_from_template(template, request.data, request.len, &params, &error);
  * chat_stream_new(params, &stream, &error);
  * chat_answer_begin(answer, input_tokens, &error);
@@ -63,6 +63,23 @@ typedef struct {
   chat_str data; /**< JSON text on one line; `[DONE]` in the last event of chat completions. */
 } chat_event;
 
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_event *data; size_t len; } chat_event_list;
+
+/** What an answer says. All is valid until the next call that takes the answer without const. */
+typedef struct {
+  chat_str request;       /**< The request as a chat-completions body, for `chat_params_from_template`. One of chat
+                               completions is unchanged. From the others come `max_completion_tokens` (the limit of
+                               tokens), `stop`, `parallel_tool_calls` (true unless the request has it off), `model`,
+                               `stream`, `temperature`, `top_p` and this library's options; unknown fields are
+                               dropped. */
+  chat_str stopped;       /**< The client's stop text (`stop`, `stop_sequences`) that has ended the content, which is
+                               cut where it begins; else empty. Look after `chat_answer_deltas`: the model need not
+                               write on. What follows is not in the answer, and the finish has this reason. Stop texts
+                               in reasoning and in calls are text. */
+  chat_event_list events; /**< The events of the last call that makes some. */
+} chat_answer_fields;
+
 /**
  * Makes an empty answer to a request. `api` is a `chat_api`, and `request` the client's body, JSON text.
  *
@@ -80,13 +97,8 @@ typedef struct {
 CHAT_MUST_USE chat_status chat_answer_new(uint32_t api, const char *request, size_t request_len, const char *options,
                                           size_t options_len, chat_answer **out, chat_error **error);
 
-/**
- * Returns the request as a chat-completions body, for `chat_params_from_template`. One of chat completions is
- * unchanged. From the others come `max_completion_tokens` (the limit of tokens), `stop`, `parallel_tool_calls` (true
- * unless the request has it off), `model`, `stream`, `temperature`, `top_p` and this library's options; unknown fields
- * are dropped.
- */
-chat_str chat_answer_request(const chat_answer *answer);
+/** Returns what the answer says. */
+const chat_answer_fields *chat_answer_view(const chat_answer *answer);
 
 /**
  * Makes the first events. `input_tokens` is the length of the prompt in tokens; only Messages sends it at the start.
@@ -104,13 +116,6 @@ CHAT_MUST_USE chat_status chat_answer_begin(chat_answer *answer, uint64_t input_
  */
 CHAT_MUST_USE chat_status chat_answer_token(chat_answer *answer, size_t begin, size_t end, const char *entry,
                                             size_t entry_len, chat_error **error);
-
-/**
- * Returns the client's stop text (`stop`, `stop_sequences`) that has ended the content, which is cut where it begins; else an
- * empty text. Ask after `chat_answer_deltas`: the model need not write on. What follows is not in the answer, and the finish
- * has this reason. Stop texts in reasoning and in calls are text.
- */
-chat_str chat_answer_stopped(const chat_answer *answer);
 
 /**
  * Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and after finish. Costs
@@ -145,15 +150,9 @@ CHAT_MUST_USE chat_status chat_answer_fail(chat_answer *answer, uint32_t http_st
 
 /** Makes an event that keeps the connection open. Only Messages has one; there are no events in other APIs. */
 CHAT_MUST_USE chat_status chat_answer_ping(chat_answer *answer, chat_error **error);
-/** Returns how many events the last of these calls made. */
-size_t chat_answer_event_count(const chat_answer *answer);
-
-/** Fills `*out` with event `index` of the last of these calls. */
-CHAT_MUST_USE chat_status chat_answer_event(const chat_answer *answer, size_t index, chat_event *out,
-                                            chat_error **error);
 
 /**
- * Writes the events of the last of these calls as the bytes that a server sends (`text/event-stream`): for each
+ * Writes the events of the last call that makes some as the bytes that a server sends (`text/event-stream`): for each
  * `event: ...`, if it has a name, `data: ...` and an empty line. Empty if there are none.
  */
 CHAT_MUST_USE chat_status chat_answer_sse(chat_answer *answer, chat_str *out, chat_error **error);

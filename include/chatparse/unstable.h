@@ -202,7 +202,7 @@ typedef struct {
 
 /** What stays of a conversation that goes on. */
 typedef struct {
-  size_t kept;     /**< How many ids stay. Those of `chat_conversation_ids` behind them are to be sent. */
+  size_t kept;     /**< How many ids stay. Those behind them, in `chat_conversation_view`, are to be sent. */
   size_t token;    /**< The first token whose text the template changes; `SIZE_MAX` if it changes nothing. */
   size_t at;       /**< The first byte that it changes. */
   size_t message;  /**< Index of the message at that byte; `SIZE_MAX` for text of the template, and if nothing
@@ -212,11 +212,18 @@ typedef struct {
   chat_str words;  /**< The reason as a sentence; valid for ever. */
 } chat_extended;
 
-/** A view of ids; valid until the conversation changes. */
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const uint32_t *data; size_t len; } chat_id_list;
+
+/** What a conversation has. All is valid until the conversation changes. */
 typedef struct {
-  const uint32_t *data; /**< The first of them; not NULL. */
-  size_t len;           /**< How many there are. */
-} chat_ids;
+  chat_id_list ids;       /**< All ids, sent and sampled. */
+  size_t prompt_count;    /**< How many of them are in front of the last output. */
+  chat_str text;          /**< The text in front of the last output. */
+  chat_str output;        /**< The bytes of the last output. */
+  chat_delta_list deltas; /**< The deltas of the last `chat_conversation_observe` or `chat_conversation_finish`. */
+  bool ended;             /**< Whether the last output ends with a special token that ends outputs. */
+} chat_conversation_fields;
 
 /** A token of a conversation. */
 typedef struct {
@@ -229,6 +236,8 @@ typedef struct {
   bool sampled;      /**< Whether it was sampled. */
 } chat_id_token;
 
+/** Several of them: an array of the object that they were asked of. */
+typedef struct { const chat_id_token *data; size_t len; } chat_id_token_list;
 /** Puts ids into a sink, behind those that are there. */
 void chat_token_sink_ids(chat_token_sink *sink, const uint32_t *ids, size_t count);
 /** Puts bytes into a sink, behind those that are there. */
@@ -250,7 +259,7 @@ CHAT_MUST_USE chat_status chat_conversation_clone(const chat_conversation *conve
                                                   chat_error **error);
 
 /**
- * Begins with these messages, JSON text of an array, and forgets what there was: `chat_conversation_ids` are those of the prompt.
+ * Begins with these messages, JSON text of an array, and forgets what there was: the ids in `chat_conversation_view` are those of the prompt.
  * The template's own special tokens are such; what messages say is text.
  *
  * Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
@@ -291,27 +300,14 @@ CHAT_MUST_USE chat_status chat_conversation_extend(chat_conversation *conversati
  */
 CHAT_MUST_USE chat_status chat_conversation_rewind(chat_conversation *conversation, size_t length, chat_error **error);
 
-/** Returns all ids, sent and sampled. */
-chat_ids chat_conversation_ids(const chat_conversation *conversation);
-/** Returns how many ids are in front of the last output. */
-size_t chat_conversation_prompt_count(const chat_conversation *conversation);
-/** Returns the text in front of the last output; valid until the conversation changes. */
-chat_str chat_conversation_text(const chat_conversation *conversation);
-/** Returns the bytes of the last output; valid until the conversation changes. */
-chat_str chat_conversation_output(const chat_conversation *conversation);
-/** Returns whether the last output ends with a special token that ends outputs. */
-bool chat_conversation_ended(const chat_conversation *conversation);
+/** Returns what the conversation has. */
+const chat_conversation_fields *chat_conversation_view(const chat_conversation *conversation);
 
-/** Fills `*out` with what is known of the token of this index. */
-CHAT_MUST_USE chat_status chat_conversation_token(const chat_conversation *conversation, size_t index,
-                                                  chat_id_token *out, chat_error **error);
-
-/** Returns the number of deltas of the last `chat_conversation_observe` or `chat_conversation_finish`. */
-size_t chat_conversation_delta_count(const chat_conversation *conversation);
-
-/** Fills `*out` with one of them; its text is valid until the conversation changes. */
-CHAT_MUST_USE chat_status chat_conversation_delta(const chat_conversation *conversation, size_t index, chat_delta *out,
-                                                  chat_error **error);
+/**
+ * Returns what is known of each id; valid until the conversation changes. The first call after a change costs as much as the
+ * conversation is long.
+ */
+chat_id_token_list chat_conversation_tokens(const chat_conversation *conversation);
 
 /** Writes the last output as a message, JSON text as OpenAI has it, to `*out`; valid until the conversation changes. */
 CHAT_MUST_USE chat_status chat_conversation_message_json(chat_conversation *conversation, chat_str *out,

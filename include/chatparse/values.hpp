@@ -200,19 +200,25 @@ struct Rewrite {
   std::string_view words;
   std::optional<std::size_t> message;
 
-  explicit Rewrite(const chat_rewrite &c)
+  explicit Rewrite(const chat_turn_fields &c)
       : reason(c.reason), words(detail::view(c.words)), message(detail::number(c.message)) {}
 };
 
-// What the functions chat_message_tool_call_... say of a call.
+// A call of chat_message_view, and what chat_message_report says of it.
 struct ToolCall {
   std::string_view name, id, arguments;
   bool complete, known, valid;
   chat_origin origin;
+
+  ToolCall(const chat_tool_call &call, const chat_call_report &report)
+      : name(detail::view(call.name)), id(detail::view(call.id)), arguments(detail::view(call.arguments)),
+        complete(report.complete), known(report.known), valid(report.valid), origin(report.origin) {}
 };
 
 struct MessageDelimiter {
   std::string_view role, text;
+
+  explicit MessageDelimiter(const chat_delimiter &c) : role(detail::view(c.role)), text(detail::view(c.text)) {}
 };
 
 struct Proof {
@@ -222,7 +228,7 @@ struct Proof {
 // Ids of a conversation.
 class Ids {
  public:
-  explicit Ids(chat_ids c) noexcept : ids_(c) {}
+  explicit Ids(chat_id_list c) noexcept : ids_(c) {}
 
   const std::uint32_t *begin() const noexcept { return data(); }
   const std::uint32_t *end() const noexcept { return data() + size(); }
@@ -232,7 +238,7 @@ class Ids {
   std::uint32_t operator[](std::size_t index) const noexcept { return data()[index]; }
 
  private:
-  chat_ids ids_;
+  chat_id_list ids_;
 };
 
 // An id that was sampled, with its log probability.
@@ -320,12 +326,12 @@ template <class T, class F, class... Args> Result<T> text(F function, Args... ar
   return make<T, chat_str>(function, args...);
 }
 
-// Calls a function that has no output but the error; `done` is the result.
-template <class T, class F, class... Args> Result<T> run(T done, F function, Args... args) {
+// Calls a function that has no output but the error; `done` makes the result.
+template <class Done, class F, class... Args> auto run(Done done, F function, Args... args) -> Result<decltype(done())> {
   chat_error *why = nullptr;
   const chat_status status = function(args..., &why);
-  if (status != CHAT_STATUS_OK) return failed<T>(status, why);
-  return done;
+  if (status != CHAT_STATUS_OK) return failed<decltype(done())>(status, why);
+  return done();
 }
 
 template <class F, class... Args> Result<void> run_only(F function, Args... args) {
@@ -354,8 +360,10 @@ template <class C, void (*free)(C *)> class Handle {
   std::unique_ptr<C, Free> owned_;
 };
 
-// What a handle has several of. Each is asked for when it is looked at.
-template <class T, class C, std::size_t (*count)(const C *), T (*at)(const C *, std::size_t)> class List {
+// A list of C's, with an item as a `T`.
+template <class T, class L> class List {
+  using Item = decltype(L::data);
+
  public:
   class iterator {
    public:
@@ -367,61 +375,42 @@ template <class T, class C, std::size_t (*count)(const C *), T (*at)(const C *, 
     using iterator_concept = std::forward_iterator_tag;
 
     iterator() = default;
-    iterator(const C *of, std::size_t index) noexcept : of_(of), index_(index) {}
+    explicit iterator(Item at) noexcept : at_(at) {}
 
-    T operator*() const { return at(of_, index_); }
+    T operator*() const { return made(*at_); }
     iterator &operator++() noexcept {
-      ++index_;
+      ++at_;
       return *this;
     }
-    iterator operator++(int) noexcept { return iterator(of_, index_++); }
-    friend bool operator==(iterator a, iterator b) noexcept { return a.of_ == b.of_ && a.index_ == b.index_; }
+    iterator operator++(int) noexcept { return iterator(at_++); }
+    friend bool operator==(iterator a, iterator b) noexcept { return a.at_ == b.at_; }
     friend bool operator!=(iterator a, iterator b) noexcept { return !(a == b); }
 
    private:
-    const C *of_ = nullptr;
-    std::size_t index_ = 0;
+    Item at_ = nullptr;
   };
   using const_iterator = iterator;
   using value_type = T;
 
-  explicit List(const C *of) noexcept : of_(of) {}
+  explicit List(L list) noexcept : list_(list) {}
 
-  iterator begin() const noexcept { return iterator(of_, 0); }
-  iterator end() const noexcept { return iterator(of_, size()); }
-  std::size_t size() const noexcept { return count(of_); }
+  iterator begin() const noexcept { return iterator(list_.data); }
+  iterator end() const noexcept { return iterator(list_.data + list_.len); }
+  std::size_t size() const noexcept { return list_.len; }
   bool empty() const noexcept { return size() == 0; }
-  T operator[](std::size_t index) const { return at(of_, index); }
+  T operator[](std::size_t index) const { return made(list_.data[index]); }
 
  private:
-  const C *of_;
+  L list_;
+
+  static T made(const std::remove_reference_t<decltype(*L::data)> &item) {
+    if constexpr (std::is_same_v<L, chat_str_list>) {
+      return view(item);
+    } else {
+      return T(item);
+    }
+  }
 };
-
-template <class T, class Given, auto function, class C> T element(const C *of, std::size_t index) {
-  return value<T>(make<T, Given>(function, of, index));
-}
-template <auto function, class C> std::string_view text_at(const C *of, std::size_t index) { return view(function(of, index)); }
-
-template <class T, class Given, class C, std::size_t (*count)(const C *), auto function>
-using Elements = List<T, C, count, element<T, Given, function, C>>;
-template <class C, std::size_t (*count)(const C *), auto function>
-using Texts = List<std::string_view, C, count, text_at<function, C>>;
-
-inline ToolCall tool_call(const chat_message *of, std::size_t index) {
-  return {view(chat_message_tool_call_name(of, index)),
-          view(chat_message_tool_call_id(of, index)),
-          view(chat_message_tool_call_arguments(of, index)),
-          chat_message_tool_call_complete(of, index),
-          chat_message_tool_call_known(of, index),
-          chat_message_tool_call_valid(of, index),
-          chat_message_tool_call_origin(of, index)};
-}
-
-inline MessageDelimiter delimiter(const chat_params *of, std::size_t index) {
-  return {view(chat_params_message_delimiter_role(of, index)), view(chat_params_message_delimiter(of, index))};
-}
-
-inline std::size_t id_count(const chat_conversation *of) { return chat_conversation_ids(of).len; }
 
 // What a tokenizer threw on this thread: it must not pass through C.
 inline std::exception_ptr &thrown() noexcept {

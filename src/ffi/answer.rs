@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::error::chat_error;
 use super::guard::{Guarded, answer, filled, guard};
 use super::message::chat_message;
-use super::ptr::{ErrorOut, Out, give, item, required};
+use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{chat_str, utf8, view};
+use super::view::{View, chat_list, seen};
 use crate::api::{Answer, AnswerOptions, Api, Event, Finish};
 use chatparse_base::{Error, Result, number};
 
@@ -27,13 +28,13 @@ pub enum chat_api {
 }
 
 /// C may pass any number.
-pub(super) fn api(number: u32) -> Result<Api> {
-    match number {
-        _ if number == chat_api::ChatCompletions as u32 => Ok(Api::ChatCompletions),
-        _ if number == chat_api::Responses as u32 => Ok(Api::Responses),
-        _ if number == chat_api::Messages as u32 => Ok(Api::Messages),
-        _ => Err(Error::invalid(format!("api: {number} is unknown"))),
-    }
+fn api(number: u32) -> Result<Api> {
+    const NUMBERS: [(u32, Api); 3] = [
+        (chat_api::ChatCompletions as u32, Api::ChatCompletions),
+        (chat_api::Responses as u32, Api::Responses),
+        (chat_api::Messages as u32, Api::Messages),
+    ];
+    numbered("api", number, &NUMBERS)
 }
 
 /// One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time.
@@ -42,7 +43,7 @@ pub(super) fn api(number: u32) -> Result<Api> {
 ///
 /// ```c
 /// chat_answer_new(CHAT_API_MESSAGES, body, body_len, options, options_len, &answer, &error);
-/// request = chat_answer_request(answer);
+/// request = chat_answer_view(answer)->request;
 /// chat_params_from_template(template, request.data, request.len, &params, &error);
 /// chat_stream_new(params, &stream, &error);
 /// chat_answer_begin(answer, input_tokens, &error);
@@ -79,8 +80,9 @@ struct AnswerState {
     request: String,
     /// Those of the last call that made some.
     events: Vec<Event>,
-    sse: String,
-    body: String,
+    /// As text, or the body.
+    written: String,
+    fields: View<chat_answer_fields>,
 }
 
 impl chat_answer {
@@ -94,14 +96,15 @@ impl chat_answer {
             answer,
             request: chat,
             events: Vec::new(),
-            sse: String::new(),
-            body: String::new(),
+            written: String::new(),
+            fields: View::default(),
         })))
     }
 
     /// Makes the next events.
     fn events(&mut self, make: impl FnOnce(&mut Answer) -> Result<Vec<Event>>) -> Result<()> {
         self.0.change(|state| {
+            state.fields = View::default();
             state.events = make(&mut state.answer)?;
             Ok(())
         })
@@ -155,13 +158,33 @@ pub unsafe extern "C" fn chat_answer_new(
     })
 }
 
-/// Returns the request as a chat-completions body, for `chat_params_from_template`. One of chat completions is
-/// unchanged. From the others come `max_completion_tokens` (the limit of tokens), `stop`, `parallel_tool_calls` (true
-/// unless the request has it off), `model`, `stream`, `temperature`, `top_p` and this library's options; unknown fields
-/// are dropped.
+/// What an answer says. All is valid until the next call that takes the answer without const.
+#[repr(C)]
+pub struct chat_answer_fields {
+    /// The request as a chat-completions body, for `chat_params_from_template`. One of chat completions is unchanged. From
+    /// the others come `max_completion_tokens` (the limit of tokens), `stop`, `parallel_tool_calls` (true unless the request
+    /// has it off), `model`, `stream`, `temperature`, `top_p` and this library's options; unknown fields are dropped.
+    pub request: chat_str,
+    /// The client's stop text (`stop`, `stop_sequences`) that has ended the content, which is cut where it begins; else empty.
+    /// Look after `chat_answer_deltas`: the model need not write on. What follows is not in the answer, and the finish has
+    /// this reason. Stop texts in reasoning and in calls are text.
+    pub stopped: chat_str,
+    /// The events of the last call that makes some.
+    pub events: chat_list<chat_event>,
+}
+
+/// Returns what the answer says.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_answer_request(answer: Option<&chat_answer>) -> chat_str {
-    view(answer.and_then(|answer| answer.0.get().ok()).map(|state| state.request.as_str()))
+pub extern "C" fn chat_answer_view(answer: Option<&chat_answer>) -> *const chat_answer_fields {
+    seen(answer, |answer| {
+        let state = answer.0.get().ok()?;
+        let events = state.events.iter();
+        Some(state.fields.get(|lists| chat_answer_fields {
+            request: view(&state.request),
+            stopped: view(state.answer.stopped().unwrap_or_default()),
+            events: lists.keep(events.map(|event| chat_event { name: view(event.name), data: view(&event.data) })),
+        }))
+    })
 }
 
 /// Makes the first events. `input_tokens` is the length of the prompt in tokens; only Messages sends it at the start.
@@ -199,14 +222,6 @@ pub unsafe extern "C" fn chat_answer_token(
             Ok(())
         })
     })
-}
-
-/// Returns the client's stop text (`stop`, `stop_sequences`) that has ended the content, which is cut where it begins; else an
-/// empty text. Ask after `chat_answer_deltas`: the model need not write on. What follows is not in the answer, and the finish
-/// has this reason. Stop texts in reasoning and in calls are text.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_answer_stopped(answer: Option<&chat_answer>) -> chat_str {
-    view(answer.and_then(|answer| answer.0.get().ok()).and_then(|state| state.answer.stopped()))
 }
 
 /// Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and after finish. Costs
@@ -278,27 +293,7 @@ pub extern "C" fn chat_answer_ping(answer: Option<&mut chat_answer>, error: Erro
     guard(error, || required(answer, "answer")?.events(|answer| Ok(answer.ping())))
 }
 
-/// Returns how many events the last of these calls made.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_answer_event_count(answer: Option<&chat_answer>) -> usize {
-    answer.and_then(|answer| answer.0.get().ok()).map_or(0, |state| state.events.len())
-}
-
-/// Fills `*out` with event `index` of the last of these calls.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_answer_event(
-    answer: Option<&chat_answer>,
-    index: usize,
-    out: Out<chat_event>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(answer, "answer", out, error, |answer| {
-        let event = item(&answer.0.get()?.events, index, "events")?;
-        Ok(chat_event { name: view(Some(event.name)), data: view(Some(&event.data)) })
-    })
-}
-
-/// Writes the events of the last of these calls as the bytes that a server sends (`text/event-stream`): for each
+/// Writes the events of the last call that makes some as the bytes that a server sends (`text/event-stream`): for each
 /// `event: ...`, if it has a name, `data: ...` and an empty line. Empty if there are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_sse(
@@ -308,8 +303,8 @@ pub extern "C" fn chat_answer_sse(
 ) -> chat_status {
     filled(answer, "answer", out, error, |answer| {
         answer.0.change(|state| {
-            state.sse = state.events.iter().map(Event::sse).collect();
-            Ok(view(Some(&state.sse)))
+            state.written = state.events.iter().map(Event::sse).collect();
+            Ok(view(&state.written))
         })
     })
 }
@@ -333,8 +328,8 @@ pub unsafe extern "C" fn chat_answer_body(
         // SAFETY: the caller's text, by the contract.
         let end = Finish::from_json(&object(unsafe { utf8(end, end_len, "end") }?, "end")?)?;
         answer.0.change(|state| {
-            state.body = number::write(&state.answer.body(message.ended(), &end));
-            out.write(view(Some(&state.body)));
+            state.written = number::write(&state.answer.body(message.ended(), &end));
+            out.write(view(&state.written));
             Ok(())
         })
     })
@@ -350,7 +345,7 @@ pub extern "C" fn chat_answer_free(answer: Option<Box<chat_answer>>) {
 /// Empty for an unknown API.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_body(error: Option<&chat_error>, api: u32) -> chat_str {
-    view(answer(|| error.zip(self::api(api).ok()).map(|(error, api)| error.body(api))))
+    view(answer(|| error.zip(self::api(api).ok()).map(|(error, api)| error.body(api))).unwrap_or_default())
 }
 
 /// Returns the HTTP code of the error: 400 for a fault of the client's, else 500. 400 for NULL.

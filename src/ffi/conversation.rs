@@ -8,13 +8,15 @@ use serde_json::{Map, Value};
 
 use super::guard::{Guarded, answer, filled, guard};
 use super::message::Flags;
-use super::ptr::{ErrorOut, Out, give, item, required};
+use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use super::stream::chat_delta;
 use super::template::chat_template;
 use super::text::{self, array, bytes, chat_str, utf8, view, view_bytes};
-use crate::conversation::{Conversation, FieldKind, Finding, OwnDelta, SpecialToken, Tokenizer};
+use super::view::{View, chat_list, list, listed, seen};
+use crate::conversation::{Conversation, FieldKind, Finding, OwnDelta, SpecialToken, Token, Tokenizer};
 use chatparse_base::{Error, Result, number};
+use chatparse_stream::Delta;
 
 /// A conversation in token ids. One thread at a time. A conversation copies what it needs of the template and of the tokenizer.
 ///
@@ -30,6 +32,17 @@ struct Held {
     ended: bool,
     /// The message, as it was asked for last.
     said: String,
+    fields: View<chat_conversation_fields>,
+    tokens: View<Vec<chat_id_token>>,
+}
+
+impl chat_conversation {
+    fn change<T>(&mut self, change: impl FnOnce(&mut Held) -> Result<T>) -> Result<T> {
+        self.0.change(|held| {
+            (held.fields, held.tokens) = Default::default();
+            change(held)
+        })
+    }
 }
 
 /// Where a tokenizer puts what it is asked for.
@@ -195,7 +208,14 @@ fn with_messages(body: &str) -> Cow<'_, str> {
 }
 
 fn held(conversation: Conversation) -> chat_conversation {
-    chat_conversation(Guarded::new(Held { conversation, deltas: Vec::new(), ended: false, said: String::new() }))
+    chat_conversation(Guarded::new(Held {
+        conversation,
+        deltas: Vec::new(),
+        ended: false,
+        said: String::new(),
+        fields: View::default(),
+        tokens: View::default(),
+    }))
 }
 
 fn read(messages: &str) -> Result<Value> {
@@ -215,7 +235,7 @@ pub extern "C" fn chat_conversation_clone(
     })
 }
 
-/// Begins with these messages, JSON text of an array, and forgets what there was: `chat_conversation_ids` are those of the prompt.
+/// Begins with these messages, JSON text of an array, and forgets what there was: the ids in `chat_conversation_view` are those of the prompt.
 /// The template's own special tokens are such; what messages say is text.
 ///
 /// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
@@ -229,7 +249,7 @@ pub unsafe extern "C" fn chat_conversation_prompt(
     guard(error, || {
         // SAFETY: the caller's text, by the contract.
         let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
-        required(conversation, "conversation")?.0.change(|held| {
+        required(conversation, "conversation")?.change(|held| {
             held.conversation.prompt_ids(&messages)?;
             (held.deltas, held.ended) = (Vec::new(), false);
             Ok(())
@@ -257,7 +277,7 @@ pub unsafe extern "C" fn chat_conversation_observe(
             // SAFETY: as above.
             false => unsafe { array(logprobs, count, "logprobs") }?,
         };
-        required(conversation, "conversation")?.0.change(|held| {
+        required(conversation, "conversation")?.change(|held| {
             let observed = held.conversation.observe_with(ids, logprobs)?;
             (held.deltas, held.ended) = (observed.deltas, observed.ended);
             Ok(())
@@ -277,7 +297,7 @@ pub extern "C" fn chat_conversation_finish(
 ) -> chat_status {
     guard(error, || {
         let cut_off = Flags::from_bits(flags)?.partial;
-        required(conversation, "conversation")?.0.change(|held| {
+        required(conversation, "conversation")?.change(|held| {
             held.deltas = held.conversation.finish(cut_off)?.deltas;
             Ok(())
         })
@@ -287,7 +307,7 @@ pub extern "C" fn chat_conversation_finish(
 /// What stays of a conversation that goes on.
 #[repr(C)]
 pub struct chat_extended {
-    /// How many ids stay. Those of `chat_conversation_ids` behind them are to be sent.
+    /// How many ids stay. Those behind them, in `chat_conversation_view`, are to be sent.
     pub kept: usize,
     /// The first token whose text the template changes; `SIZE_MAX` if it changes nothing.
     pub token: usize,
@@ -316,7 +336,7 @@ pub unsafe extern "C" fn chat_conversation_extend(
     filled(conversation, "conversation", out, error, |conversation| {
         // SAFETY: the caller's text, by the contract.
         let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
-        conversation.0.change(|held| {
+        conversation.change(|held| {
             let next = held.conversation.extend(&messages)?;
             (held.deltas, held.ended) = (Vec::new(), false);
             let why = next.rewrite.as_ref().map(|rewrite| &rewrite.why);
@@ -325,8 +345,8 @@ pub unsafe extern "C" fn chat_conversation_extend(
                 token: next.rewrite.as_ref().map_or(usize::MAX, |rewrite| rewrite.token),
                 at: why.map_or(0, |why| why.at),
                 message: why.and_then(|why| why.message).unwrap_or(usize::MAX),
-                reason: view(why.map(|why| why.reason)),
-                words: view(why.map(|why| why.words)),
+                reason: view(why.map_or("", |why| why.reason)),
+                words: view(why.map_or("", |why| why.words)),
             })
         })
     })
@@ -342,7 +362,7 @@ pub extern "C" fn chat_conversation_rewind(
     error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
-        required(conversation, "conversation")?.0.change(|held| {
+        required(conversation, "conversation")?.change(|held| {
             held.conversation.rewind(length)?;
             (held.deltas, held.ended) = (Vec::new(), false);
             Ok(())
@@ -350,50 +370,43 @@ pub extern "C" fn chat_conversation_rewind(
     })
 }
 
-/// A view of ids; valid until the conversation changes.
+/// What a conversation has. All is valid until the conversation changes.
 #[repr(C)]
-pub struct chat_ids {
-    /// The first of them; not NULL.
-    pub data: *const u32,
-    /// How many there are.
-    pub len: usize,
+pub struct chat_conversation_fields {
+    /// All ids, sent and sampled.
+    pub ids: chat_list<u32>,
+    /// How many of them are in front of the last output.
+    pub prompt_count: usize,
+    /// The text in front of the last output.
+    pub text: chat_str,
+    /// The bytes of the last output.
+    pub output: chat_str,
+    /// The deltas of the last `chat_conversation_observe` or `chat_conversation_finish`.
+    pub deltas: chat_list<chat_delta>,
+    /// Whether the last output ends with a special token that ends outputs.
+    pub ended: bool,
 }
 
-fn seen<T>(conversation: Option<&chat_conversation>, see: impl FnOnce(&Held) -> T) -> Option<T> {
-    conversation?.0.get().ok().map(see)
+impl From<&OwnDelta> for chat_delta {
+    fn from(OwnDelta { kind, call, text, span }: &OwnDelta) -> Self {
+        Delta { kind: *kind, call: *call, text, span: span.clone() }.into()
+    }
 }
 
-/// Returns all ids, sent and sampled.
+/// Returns what the conversation has.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_ids(conversation: Option<&chat_conversation>) -> chat_ids {
-    let ids = conversation.and_then(|conversation| conversation.0.get().ok()).map(|held| held.conversation.ids());
-    let ids = ids.unwrap_or_default();
-    chat_ids { data: ids.as_ptr(), len: ids.len() }
-}
-
-/// Returns how many ids are in front of the last output.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_prompt_count(conversation: Option<&chat_conversation>) -> usize {
-    seen(conversation, |held| held.conversation.prompt_len()).unwrap_or(0)
-}
-
-/// Returns the text in front of the last output; valid until the conversation changes.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_text(conversation: Option<&chat_conversation>) -> chat_str {
-    view(conversation.and_then(|conversation| conversation.0.get().ok()).map(|held| held.conversation.prompt()))
-}
-
-/// Returns the bytes of the last output; valid until the conversation changes.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_output(conversation: Option<&chat_conversation>) -> chat_str {
-    let held = conversation.and_then(|conversation| conversation.0.get().ok());
-    view_bytes(held.map_or(&[], |held| held.conversation.output()))
-}
-
-/// Returns whether the last output ends with a special token that ends outputs.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_ended(conversation: Option<&chat_conversation>) -> bool {
-    seen(conversation, |held| held.ended).unwrap_or(false)
+pub extern "C" fn chat_conversation_view(conversation: Option<&chat_conversation>) -> *const chat_conversation_fields {
+    seen(conversation, |conversation| {
+        let held = conversation.0.get().ok()?;
+        Some(held.fields.get(|lists| chat_conversation_fields {
+            ids: list(held.conversation.ids()),
+            prompt_count: held.conversation.prompt_len(),
+            text: view(held.conversation.prompt()),
+            output: view_bytes(held.conversation.output()),
+            deltas: lists.keep(held.deltas.iter().map(chat_delta::from)),
+            ended: held.ended,
+        }))
+    })
 }
 
 /// What a token of a conversation is a part of. Later versions may add some: treat unknown ones as `CHAT_FIELD_MARKUP`.
@@ -450,50 +463,26 @@ pub struct chat_id_token {
     pub sampled: bool,
 }
 
-/// Fills `*out` with what is known of the token of this index.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_token(
-    conversation: Option<&chat_conversation>,
-    index: usize,
-    out: Out<chat_id_token>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(conversation, "conversation", out, error, |conversation| {
-        let token = item(conversation.0.get()?.conversation.tokens(), index, "tokens")?;
-        Ok(chat_id_token {
+impl From<&Token> for chat_id_token {
+    fn from(token: &Token) -> Self {
+        chat_id_token {
             end: token.end,
             call: token.field.call.unwrap_or(usize::MAX),
-            argument: view(token.field.argument.as_deref()),
+            argument: view(token.field.argument.as_deref().unwrap_or_default()),
             field: token.field.kind.into(),
             logprob: token.logprob.unwrap_or(f32::NAN),
             sampled: token.sampled,
-        })
-    })
+        }
+    }
 }
 
-/// Returns the number of deltas of the last `chat_conversation_observe` or `chat_conversation_finish`.
+/// Returns what is known of each id; valid until the conversation changes. The first call after a change costs as much as the
+/// conversation is long.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_delta_count(conversation: Option<&chat_conversation>) -> usize {
-    seen(conversation, |held| held.deltas.len()).unwrap_or(0)
-}
-
-/// Fills `*out` with one of them; its text is valid until the conversation changes.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_delta(
-    conversation: Option<&chat_conversation>,
-    index: usize,
-    out: Out<chat_delta>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(conversation, "conversation", out, error, |conversation| {
-        let delta = item(&conversation.0.get()?.deltas, index, "deltas")?;
-        Ok(chat_delta {
-            kind: delta.kind.into(),
-            call: delta.call,
-            text: view(Some(&delta.text)),
-            span_begin: delta.span.start,
-            span_end: delta.span.end,
-        })
+pub extern "C" fn chat_conversation_tokens(conversation: Option<&chat_conversation>) -> chat_list<chat_id_token> {
+    listed(conversation, |conversation| match conversation.0.get() {
+        Ok(held) => held.tokens.get(|_| held.conversation.tokens().iter().map(chat_id_token::from).collect()),
+        Err(_) => &[],
     })
 }
 
@@ -505,9 +494,9 @@ pub extern "C" fn chat_conversation_message_json(
     error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
-        conversation.0.change(|held| {
+        conversation.change(|held| {
             held.said = held.conversation.message().to_json().to_string();
-            Ok(view(Some(&held.said)))
+            Ok(view(&held.said))
         })
     })
 }
@@ -526,9 +515,9 @@ pub extern "C" fn chat_conversation_check_json(
     error: ErrorOut,
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
-        conversation.0.change(|held| {
+        conversation.change(|held| {
             held.said = Value::from_iter(held.conversation.check()?.iter().map(Finding::to_json)).to_string();
-            Ok(view(Some(&held.said)))
+            Ok(view(&held.said))
         })
     })
 }

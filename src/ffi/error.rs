@@ -53,7 +53,7 @@ pub extern "C" fn chat_error_status(error: Option<&chat_error>) -> chat_status {
 /// Returns what is wrong and where, as one sentence for people. The words may change between versions.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_message(error: Option<&chat_error>) -> chat_str {
-    view(error.map(|error| error.0.message()))
+    view(error.map_or("", |error| error.0.message()))
 }
 
 /// Frees the error.

@@ -4,9 +4,10 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use super::guard::{filled, guard};
-use super::ptr::{ErrorOut, Out, give, item, numbered, required};
+use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
+use super::view::{View, chat_list, seen};
 use chatparse_base::Result;
 use chatparse_grammar::{self as grammar, Dialect, FidelityKind, Grammar, Printed, Recogniser, TriggerKind, schema};
 use chatparse_message::GrammarStyle;
@@ -15,7 +16,22 @@ use chatparse_message::GrammarStyle;
 ///
 /// Grammars are in GBNF, llama.cpp's notation, or converted to another dialect; of a converted one only its text and
 /// its report can be used.
-pub struct chat_grammar(pub(super) Arc<Grammar>);
+pub struct chat_grammar {
+    grammar: Arc<Grammar>,
+    fields: View<chat_grammar_fields>,
+}
+
+impl From<Arc<Grammar>> for chat_grammar {
+    fn from(grammar: Arc<Grammar>) -> Self {
+        chat_grammar { grammar, fields: View::default() }
+    }
+}
+
+impl From<Grammar> for chat_grammar {
+    fn from(grammar: Grammar) -> Self {
+        Arc::new(grammar).into()
+    }
+}
 
 /// How a grammar departs from a schema.
 #[repr(u32)]
@@ -95,7 +111,7 @@ impl From<Printed> for chat_grammar {
     fn from(Printed { text, report }: Printed) -> Self {
         let mut grammar = Grammar::written(text);
         grammar.report = report;
-        chat_grammar(Arc::new(grammar))
+        grammar.into()
     }
 }
 
@@ -134,8 +150,8 @@ pub enum chat_grammar_verdict {
 }
 
 /// Makes the grammar of the JSON values that a schema (JSON text) allows, compact or pretty. Declared properties keep
-/// the order of the schema; others are allowed where the schema allows them. `chat_grammar_report` lists where the
-/// grammar allows more or less than the schema. `style` is a `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
+/// the order of the schema; others are allowed where the schema allows them. The grammar's report lists where it
+/// allows more or less than the schema. `style` is a `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
 ///
 /// Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a schema that is
 /// wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too large.
@@ -151,16 +167,34 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
         let out = required(out, "out")?;
         // SAFETY: the caller's text, by the contract.
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        let grammar = grammar::from_json_schema_as(&schema, style_of(style)?)?;
-        out.write(give(chat_grammar(Arc::new(grammar))));
+        out.write(give(grammar::from_json_schema_as(&schema, style_of(style)?)?.into()));
         Ok(())
     })
 }
 
-/// Returns the grammar's text. GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained.
+/// What a grammar says. All is valid as long as the grammar.
+#[repr(C)]
+pub struct chat_grammar_fields {
+    /// Its text. GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained.
+    pub text: chat_str,
+    /// Where it departs from its schemas, or what its dialect cannot express.
+    pub report: chat_list<chat_fidelity>,
+}
+
+/// Returns what the grammar says.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_grammar_text(grammar: Option<&chat_grammar>) -> chat_str {
-    view(grammar.map(|grammar| grammar.0.text.as_str()))
+pub extern "C" fn chat_grammar_view(grammar: Option<&chat_grammar>) -> *const chat_grammar_fields {
+    seen(grammar, |chat_grammar { grammar, fields }| {
+        Some(fields.get(|lists| chat_grammar_fields {
+            text: view(&grammar.text),
+            report: lists.keep(grammar.report.iter().map(|entry| chat_fidelity {
+                kind: entry.kind.into(),
+                schema: view(&entry.schema),
+                pointer: view(&entry.pointer),
+                message: view(&entry.message),
+            })),
+        }))
+    })
 }
 
 /// Writes whether a grammar allows a text: for tests of grammars, and of outputs. `grammar` is GBNF from any source;
@@ -207,32 +241,7 @@ pub extern "C" fn chat_grammar_as(
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(grammar, "grammar", out, error, |grammar| Ok(give(grammar.0.print(self::dialect(dialect)?)?.into())))
-}
-
-/// Returns the number of entries in the report.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_grammar_report_count(grammar: Option<&chat_grammar>) -> usize {
-    grammar.map_or(0, |grammar| grammar.0.report.len())
-}
-
-/// Fills `*out` with entry `index` of the report.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_grammar_report(
-    grammar: Option<&chat_grammar>,
-    index: usize,
-    out: Out<chat_fidelity>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(grammar, "grammar", out, error, |grammar| {
-        let entry = item(&grammar.0.report, index, "entries")?;
-        Ok(chat_fidelity {
-            kind: entry.kind.into(),
-            schema: view(Some(&entry.schema)),
-            pointer: view(Some(&entry.pointer)),
-            message: view(Some(&entry.message)),
-        })
-    })
+    filled(grammar, "grammar", out, error, |grammar| Ok(give(grammar.grammar.print(self::dialect(dialect)?)?.into())))
 }
 
 /// Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as

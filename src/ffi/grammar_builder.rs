@@ -1,7 +1,6 @@
 //! Grammars put together from rules and schemas.
 
 use std::ffi::c_char;
-use std::sync::Arc;
 
 use smol_str::SmolStr;
 
@@ -171,7 +170,7 @@ fn add(
     let (handle, out) = (required(handle, "builder")?, required(out, "out")?);
     handle.0.change(|building| {
         building.name = added(&mut building.builder)?.into();
-        out.write(view(Some(&building.name)));
+        out.write(view(&building.name));
         Ok(())
     })
 }
@@ -186,10 +185,7 @@ pub extern "C" fn chat_grammar_builder_build(
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(builder, "builder", out, error, |builder| {
-        let grammar = builder.0.get()?.builder.build()?;
-        Ok(give(chat_grammar(Arc::new(grammar))))
-    })
+    filled(builder, "builder", out, error, |builder| Ok(give(builder.0.get()?.builder.build()?.into())))
 }
 
 /// Frees the builder. Grammars that it made stay valid.

@@ -52,7 +52,7 @@ impl Log for ToHost {
             let text = record.args().to_string();
             if let Some(host) = &*HOST.read().unwrap_or_else(PoisonError::into_inner) {
                 // SAFETY: the host's function and its data, by the contract of `chat_log_set`.
-                unsafe { (host.log)(record.level() as u32, view(Some(&text)), host.data) }
+                unsafe { (host.log)(record.level() as u32, view(&text), host.data) }
             }
         }
     }

@@ -114,13 +114,8 @@ pub unsafe extern "C" fn chat_matcher_forced(
     capacity: usize,
 ) -> usize {
     asked(matcher, |matcher| {
-        let forced = matcher.forced();
-        let count = if out.is_null() { 0 } else { capacity.min(forced.len()) };
-        if count > 0 {
-            // SAFETY: the caller's array has `capacity` places, by the contract.
-            unsafe { std::ptr::copy_nonoverlapping(forced.as_ptr(), out.cast(), count) };
-        }
-        Ok(forced.len())
+        // SAFETY: the caller's array, by the contract.
+        Ok(unsafe { text::fill(matcher.forced().iter().copied(), out.cast(), capacity) })
     })
 }
 

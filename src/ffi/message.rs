@@ -6,13 +6,14 @@ use std::sync::OnceLock;
 use super::guard::filled;
 use super::params::chat_params;
 use super::ptr::{ErrorOut, Out, give};
+use super::report::chat_report_fields;
+use super::sources::chat_part;
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view};
+use super::view::{Lists, View, chat_list, seen};
 use chatparse_base::{Error, Result};
-use chatparse_message::ToolCall;
-use chatparse_stream::Ended;
-use chatparse_stream::Parser;
-use chatparse_stream::Status;
+use chatparse_message::Message;
+use chatparse_stream::{Ended, OutputPart, Parser, PartKind, Status};
 
 /// Flag: the output is not complete. More of it will come, or a limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;
@@ -42,6 +43,7 @@ impl Flags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_outcome {
     /// There is no message: the handle is NULL or unusable.
+    #[allow(dead_code, reason = "C finds it in the fields of a NULL handle")]
     None = 0,
     /// The whole output matches.
     Complete = 1,
@@ -49,7 +51,7 @@ pub enum chat_outcome {
     /// arguments of an unfinished call are a prefix of JSON text.
     Partial = 2,
     /// The output breaks the format. No text is lost: calls in another known format are calls, all else is content.
-    /// `chat_message_diagnostic` says what and where.
+    /// `chat_message_report` says what and where.
     Recovered = 3,
 }
 
@@ -57,9 +59,11 @@ same_names!(Status => chat_outcome: Complete, Partial, Recovered);
 
 /// One message of a model: reasoning, content, tool calls, diagnostics. Immutable.
 ///
-/// Calls, parts and diagnostics are numbered from 0, in the order of the output.
+/// Calls are numbered from 0, in the order of the output.
 pub struct chat_message {
     ended: Ended,
+    fields: View<chat_message_fields>,
+    pub(super) judged: View<chat_report_fields>,
     json: OnceLock<String>,
     report: OnceLock<String>,
     tree: String,
@@ -67,7 +71,14 @@ pub struct chat_message {
 
 impl chat_message {
     pub(super) fn new(ended: Ended) -> Self {
-        chat_message { ended, json: OnceLock::new(), report: OnceLock::new(), tree: String::new() }
+        chat_message {
+            ended,
+            fields: View::default(),
+            judged: View::default(),
+            json: OnceLock::new(),
+            report: OnceLock::new(),
+            tree: String::new(),
+        }
     }
 
     /// The tagged parts of a text, with its tree.
@@ -111,50 +122,61 @@ pub unsafe extern "C" fn chat_parse_partial(
     })
 }
 
-/// Returns how the output relates to the format. `CHAT_OUTCOME_NONE` for NULL.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_outcome(message: Option<&chat_message>) -> chat_outcome {
-    message.map_or(chat_outcome::None, |message| message.ended.status.into())
+/// A tool call.
+#[repr(C)]
+pub struct chat_tool_call {
+    /// The name of the tool.
+    pub name: chat_str,
+    /// The id; empty if the model wrote none.
+    pub id: chat_str,
+    /// The arguments as JSON text, or a prefix of it if the output was cut off.
+    pub arguments: chat_str,
 }
 
-/// Returns the content.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_content(message: Option<&chat_message>) -> chat_str {
-    view(message.map(|message| message.ended.message.content.as_str()))
+/// What a message says. All is valid as long as the message.
+#[repr(C)]
+pub struct chat_message_fields {
+    /// How the output relates to the format. `CHAT_OUTCOME_NONE` for a NULL message.
+    pub outcome: chat_outcome,
+    /// The content.
+    pub content: chat_str,
+    /// The reasoning, if the request separates it from the content (`reasoning_format`).
+    pub reasoning: chat_str,
+    /// The tool calls. `chat_message_report` says which can be run.
+    pub calls: chat_list<chat_tool_call>,
+    /// Reasoning, content and calls in the order in which a model thinks, calls and answers.
+    pub parts: chat_list<chat_part>,
 }
 
-/// Returns the reasoning, if the request separates it from the content (`reasoning_format`).
+/// Returns what the message says.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_message_reasoning(message: Option<&chat_message>) -> chat_str {
-    view(message.map(|message| message.ended.message.reasoning_content.as_str()))
+pub extern "C" fn chat_message_view(message: Option<&chat_message>) -> *const chat_message_fields {
+    seen(message, |message| Some(message.fields.get(|lists| fields(&message.ended, lists))))
 }
 
-/// Returns how many tool calls the message has.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_count(message: Option<&chat_message>) -> usize {
-    message.map_or(0, |message| message.ended.message.tool_calls.len())
-}
-
-/// Returns the name of the tool in call `index`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_name(message: Option<&chat_message>, index: usize) -> chat_str {
-    view(call(message, index).map(|call| call.name.as_str()))
-}
-
-/// Returns the id of call `index`; empty if the model wrote none.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_id(message: Option<&chat_message>, index: usize) -> chat_str {
-    view(call(message, index).map(|call| call.id.as_str()))
-}
-
-/// Returns the arguments of call `index` as JSON text, or as a prefix of it if the output was cut off.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_arguments(message: Option<&chat_message>, index: usize) -> chat_str {
-    view(call(message, index).map(|call| call.arguments.as_str()))
-}
-
-fn call(message: Option<&chat_message>, index: usize) -> Option<&ToolCall> {
-    message?.ended.message.tool_calls.get(index)
+fn fields(ended: &Ended, lists: &mut Lists) -> chat_message_fields {
+    let Message { content, reasoning_content: reasoning, tool_calls, .. } = &ended.message;
+    chat_message_fields {
+        outcome: ended.status.into(),
+        content: view(content),
+        reasoning: view(reasoning),
+        calls: lists.keep(tool_calls.iter().map(|call| chat_tool_call {
+            name: view(&call.name),
+            id: view(&call.id),
+            arguments: view(&call.arguments),
+        })),
+        parts: lists.keep(ended.parts().iter().map(|OutputPart { kind, call, text, span }| chat_part {
+            kind: (*kind).into(),
+            call: *call,
+            text: view(match kind {
+                PartKind::Reasoning => &reasoning[text.clone()],
+                PartKind::Content => &content[text.clone()],
+                PartKind::Call => "",
+            }),
+            span_begin: span.start,
+            span_end: span.end,
+        })),
+    }
 }
 
 /// Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` if there are
@@ -167,7 +189,7 @@ pub extern "C" fn chat_message_json(
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
         let json = message.json.get_or_init(|| message.ended.message.to_json().to_string());
-        Ok(view(Some(json)))
+        Ok(view(json))
     })
 }
 
@@ -186,7 +208,7 @@ pub extern "C" fn chat_message_tree_json(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(message, "message", out, error, |message| Ok(view(Some(&message.tree))))
+    filled(message, "message", out, error, |message| Ok(view(&message.tree)))
 }
 
 /// Frees the message.

@@ -50,6 +50,7 @@ mod ptr;
 
 pub mod status;
 pub mod text;
+pub mod view;
 
 #[allow(dead_code, reason = "the numbers are for the header")]
 pub mod version;

@@ -9,12 +9,13 @@ use super::params::{Continued, chat_params};
 use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
+use super::view::seen;
 use crate::next::{Next, Reason};
 use chatparse_base::{Error, number};
 
 /// Makes the params of the next turn without a change to what the model has already read, if the template allows it, so
-/// a server's key-value cache stays valid. Send `chat_params_append` of the new params after the prompt of `params` and
-/// `output`.
+/// a server's key-value cache stays valid. Send `append` of `chat_params_turn` of the new params after the prompt of `params`
+/// and `output`.
 ///
 /// `output` is what the model wrote after that prompt, any bytes, with or without the text of the end-of-turn token. It
 /// stays as written, even if the template would render the parsed message with other white space or another order of
@@ -26,10 +27,10 @@ use chatparse_base::{Error, number};
 /// `chat_template_kwargs`; other options stay for all turns. Calls without an id get the ids of the results, in order.
 ///
 /// Some templates change earlier turns once other messages follow, e.g. drop their reasoning. This is not an error:
-/// `chat_params_rewrite` has the reason and `chat_params_kept` how many bytes stay. Remove the tokens after them, and
-/// the one that crosses the border, then send `chat_params_append`. With the option `append: always` of the request,
+/// `chat_params_turn` has the `reason`, and in `kept` how many bytes stay. Remove the tokens after them, and the one that
+/// crosses the border, then send `append`. With the option `append: always` of the request,
 /// everything stays instead, except for half a character at the end of `output`. The end of the turn, and all after it,
-/// is as the template writes it; `chat_params_rendered` has the prompt that the template alone would give.
+/// is as the template writes it; `rendered` is the prompt that the template alone would give.
 ///
 /// `flags` is 0; no other value is known yet. The library renders and compares the whole conversation, so no change goes
 /// unnoticed. The template's clock is that of the first request. The new params hold the whole prompt; `params`
@@ -64,7 +65,7 @@ pub unsafe extern "C" fn chat_params_continue(
 /// Makes the params of the next turn from a whole request, such as servers get each turn. The library finds the new
 /// messages, and continues `params` and `output` with them as `chat_params_continue` does.
 ///
-/// `request` is a body as for `chat_params_from_template`; `chat_answer_request` makes it of a body of another API.
+/// `request` is a body as for `chat_params_from_template`; `chat_answer_view` has that of a body of another API.
 /// `options` is an object of the host's options, as for `chat_params_from_template_with`. The request goes on if it
 /// begins with the messages that were sent, then has the output as the assistant's message, and the template writes the
 /// same earlier prompt with its tools and options. What counts is what messages say: a client may move `cache_control`,
@@ -74,9 +75,9 @@ pub unsafe extern "C" fn chat_params_continue(
 /// clock stays that of the first request.
 ///
 /// If the request goes on, `*first` is the index of its first new message. Otherwise `*first` is `SIZE_MAX`, and the new
-/// params are those of the request alone, as `chat_params_from_template_with` makes them: `chat_params_kept` is how many
-/// bytes of the earlier prompt and output the new prompt begins with, also with `append: always`; the reason of
-/// `chat_params_rewrite` is `CHAT_REASON_REQUEST`, its message the first that differs (`SIZE_MAX` for an option or a
+/// params are those of the request alone, as `chat_params_from_template_with` makes them. Of `chat_params_turn`, `kept` is
+/// how many bytes of the earlier prompt and output the new prompt begins with, also with `append: always`; `reason` is
+/// `CHAT_REASON_REQUEST`, and `message` the first that differs (`SIZE_MAX` for an option or a
 /// tool); and `notes` name the field. `first` may be null.
 ///
 /// The new params hold the whole prompt, and keep no pointer to the texts; `params` can be continued with another output.
@@ -117,33 +118,12 @@ fn of_next(next: Next) -> *mut chat_params {
     give(params)
 }
 
-/// Returns how many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no
-/// rewrite, or if the request says `append: always`. 0 for params that do not continue others.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_kept(params: Option<&chat_params>) -> usize {
-    params.and_then(|params| params.next.as_ref()).map_or(0, |next| next.kept)
-}
-
-/// Returns the prompt from byte `chat_params_kept` on. Empty for params that do not continue others.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_append(params: Option<&chat_params>) -> chat_str {
-    view(params.and_then(|params| params.params().prompt.get(chat_params_kept(Some(params))..)))
-}
-
-/// Returns the prompt as the template renders the whole conversation. It differs from `chat_params_prompt` where an output
-/// was not written as the template writes it, or where `append: always` kept what the template would change.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_rendered(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.session.rendered()))
-}
-
 /// Why a template renders a part of the earlier prompt and output differently. Later versions may add reasons: treat
 /// unknown ones as `CHAT_REASON_CHANGED`.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_reason {
     /// It does not: nothing is different.
-    #[default]
     None = 0,
     /// The template leaves out the reasoning of an earlier turn.
     Reasoning = 1,
@@ -162,29 +142,41 @@ pub enum chat_reason {
 
 same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output, Request);
 
-/// Where and why the template changes the earlier prompt and output.
+/// How params of a next turn go on behind the earlier prompt and output. Views are valid as long as the params, `words` for
+/// ever.
 #[repr(C)]
-pub struct chat_rewrite {
-    /// Why; `CHAT_REASON_NONE` if nothing differs.
+pub struct chat_turn_fields {
+    /// How many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no rewrite, or if
+    /// the request says `append: always`. 0 for params that do not continue others.
+    pub kept: usize,
+    /// The prompt from byte `kept` on.
+    pub append: chat_str,
+    /// The prompt as the template renders the whole conversation. It differs from `prompt` of the params where an output was
+    /// not written as the template writes it, or where `append: always` kept what the template would change.
+    pub rendered: chat_str,
+    /// Why the template changes the earlier prompt and output; `kept` is the position of the first different byte, unless the
+    /// request says `append: always`. `CHAT_REASON_NONE` if it does not, and for params that do not continue others.
     pub reason: chat_reason,
-    /// The reason as a sentence; valid for ever.
+    /// The reason as a sentence.
     pub words: chat_str,
     /// Index of the message that holds the first different byte; `SIZE_MAX` for text of the template, and if nothing
     /// differs.
     pub message: usize,
 }
 
-/// Returns why the template changes the earlier prompt and output; `chat_params_kept` is the position of the first
-/// different byte, unless the request says `append: always`. `CHAT_REASON_NONE` if it does not, and for params that do not
-/// continue others.
+/// Returns how the params go on behind those that they continue.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_params_rewrite(params: Option<&chat_params>) -> chat_rewrite {
-    match params.and_then(|params| params.next.as_ref()?.rewrite.as_ref()) {
-        Some(rewrite) => chat_rewrite {
-            reason: rewrite.reason.into(),
-            words: view(Some(rewrite.reason.words())),
-            message: rewrite.message.unwrap_or(usize::MAX),
-        },
-        None => chat_rewrite { reason: chat_reason::None, words: view(None), message: usize::MAX },
-    }
+pub extern "C" fn chat_params_turn(params: Option<&chat_params>) -> *const chat_turn_fields {
+    seen(params, |params| {
+        let next = params.next.as_ref();
+        let rewrite = next.and_then(|next| next.rewrite.as_ref());
+        Some(params.turn.get(|_| chat_turn_fields {
+            kept: next.map_or(0, |next| next.kept),
+            append: view(params.params().prompt.get(next.map_or(0, |next| next.kept)..).unwrap_or_default()),
+            rendered: view(params.session.rendered()),
+            reason: rewrite.map_or(chat_reason::None, |rewrite| rewrite.reason.into()),
+            words: view(rewrite.map_or("", |rewrite| rewrite.reason.words())),
+            message: rewrite.and_then(|rewrite| rewrite.message).unwrap_or(usize::MAX),
+        }))
+    })
 }

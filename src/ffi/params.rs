@@ -5,15 +5,18 @@ use std::sync::{Arc, OnceLock};
 
 use super::grammar::{self, chat_grammar, chat_trigger};
 use super::guard::{answer, filled};
-use super::ptr::{ErrorOut, Out, give, item};
+#[cfg(feature = "next")]
+use super::next::chat_turn_fields;
+use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
+use super::view::{Lists, Pointers, View, chat_list, listed, seen};
 use crate::chat::{ChatTemplate, Params};
 #[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
 use chatparse_base::Result;
-use chatparse_learn::format::Thinking;
+use chatparse_grammar::Dialect;
 use chatparse_message::Request;
 
 /// One request: its prompt, what the sampler and the tokeniser need, and the output's parser. Immutable.
@@ -24,9 +27,12 @@ pub struct chat_params {
     /// Of those that go on behind others.
     #[cfg(feature = "next")]
     pub(super) next: Option<Continued>,
+    fields: View<chat_params_fields>,
+    #[cfg(feature = "next")]
+    pub(super) turn: View<chat_turn_fields>,
     json: OnceLock<String>,
-    /// The sources of the media as JSON.
-    sources: OnceLock<Vec<String>>,
+    /// With the sources as JSON. Made when somebody asks: media may be large.
+    media: OnceLock<Pointers<(Vec<chat_media>, Vec<String>)>>,
 }
 
 /// A session that cannot go on.
@@ -56,18 +62,16 @@ impl chat_params {
             session,
             #[cfg(feature = "next")]
             next: None,
+            #[cfg(feature = "next")]
+            turn: View::default(),
+            fields: View::default(),
             json: OnceLock::new(),
-            sources: OnceLock::new(),
+            media: OnceLock::new(),
         }
     }
 
     pub(super) fn params(&self) -> &Params {
         &self.session.params
-    }
-
-    /// Made when somebody asks: media may be large.
-    fn sources(&self) -> &[String] {
-        self.sources.get_or_init(|| self.params().media.iter().map(|media| media.source.to_string()).collect())
     }
 }
 
@@ -226,16 +230,69 @@ pub unsafe extern "C" fn chat_params_for_prompt(
     })
 }
 
-/// Returns the prompt: the text for the model.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_prompt(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.params().prompt.as_str()))
+/// What a host reads of the params. Views and arrays are valid as long as the params.
+#[repr(C)]
+pub struct chat_params_fields {
+    /// The prompt: the text for the model.
+    pub prompt: chat_str,
+    /// The end of the prompt that belongs to the assistant's turn. Streams know it: do not feed it to them.
+    pub generation_prompt: chat_str,
+    /// The name of the output's format, for logs: `peg-native`, `peg-gemma4` or `peg-minimax-m3`.
+    pub format: chat_str,
+    /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
+    pub preserved_tokens: chat_list<chat_str>,
+    /// Texts that end the output besides the end-of-turn token.
+    pub additional_stops: chat_list<chat_str>,
+    /// The text that opens reasoning, e.g. `<think>`; empty if there is none.
+    pub thinking_start_tag: chat_str,
+    /// The texts that close reasoning; each of them alone does.
+    pub thinking_end_tags: chat_list<chat_str>,
+    /// The texts at the start of a role's turns in a prompt.
+    pub message_delimiters: chat_list<chat_delimiter>,
+    /// The places from which a lazy grammar applies. Ignore them if the grammar is not lazy.
+    pub grammar_triggers: chat_list<chat_trigger>,
+    /// Whether the output is free up to the first trigger, and the grammar applies from there. If false, the grammar
+    /// describes the generation prompt and the output together: let the sampler accept `generation_prompt` first.
+    pub grammar_lazy: bool,
+    /// Whether the template has reasoning.
+    pub supports_thinking: bool,
 }
 
-/// Returns the end of the prompt that belongs to the assistant's turn. Streams know it: do not feed it to them.
+/// The text at the start of a role's turns in a prompt.
+#[repr(C)]
+pub struct chat_delimiter {
+    /// The role: `user`, `assistant`, `system` or `tool`.
+    pub role: chat_str,
+    /// The text.
+    pub text: chat_str,
+}
+
+/// Returns what a host reads of the params.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_params_generation_prompt(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.params().generation_prompt.as_str()))
+pub extern "C" fn chat_params_view(params: Option<&chat_params>) -> *const chat_params_fields {
+    seen(params, |params| Some(params.fields.get(|lists| fields(params.params(), lists))))
+}
+
+fn fields(params: &Params, lists: &mut Lists) -> chat_params_fields {
+    let mut texts = |texts: &[String]| lists.keep(texts.iter().map(|text| view(text)));
+    let thinking = params.thinking.as_ref();
+    let delimiters = params.delimiters.iter();
+    let triggers = params.constraint.triggers().iter();
+    chat_params_fields {
+        prompt: view(&params.prompt),
+        generation_prompt: view(&params.generation_prompt),
+        format: view(params.format),
+        preserved_tokens: texts(&params.preserved_tokens),
+        additional_stops: texts(&params.additional_stops),
+        thinking_start_tag: view(thinking.map_or("", |thinking| &thinking.start)),
+        thinking_end_tags: texts(thinking.map_or(&[], |thinking| &thinking.ends)),
+        message_delimiters: lists
+            .keep(delimiters.map(|from| chat_delimiter { role: view(from.role), text: view(&from.delimiter) })),
+        grammar_triggers: lists
+            .keep(triggers.map(|from| chat_trigger { kind: from.kind.into(), value: view(&from.value) })),
+        grammar_lazy: params.constraint.is_lazy(),
+        supports_thinking: thinking.is_some(),
+    }
 }
 
 /// A piece of media that the prompt refers to.
@@ -255,120 +312,54 @@ pub struct chat_media {
     pub native: bool,
 }
 
-/// Returns how many pieces of media the prompt refers to; 0 for a `plain` request.
+/// Returns the pieces of media that the prompt refers to, in its order; none for a `plain` request. They are valid as long as
+/// the params.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_params_media_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params().media.len())
-}
-
-/// Fills `*out` with piece of media `index`, in the order of the prompt.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_media(
-    params: Option<&chat_params>,
-    index: usize,
-    out: Out<chat_media>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(params, "params", out, error, |params| {
-        let media = item(&params.params().media, index, "pieces of media")?;
-        Ok(chat_media {
-            kind: view(Some(&media.kind)),
-            text: view(Some(&media.text)),
-            source: view(Some(&params.sources()[index])),
-            message: media.message,
-            part: media.part,
-            native: media.native,
-        })
+pub extern "C" fn chat_params_media(params: Option<&chat_params>) -> chat_list<chat_media> {
+    listed(params, |params| {
+        let made = params.media.get_or_init(|| {
+            let sources: Vec<String> = params.params().media.iter().map(|media| media.source.to_string()).collect();
+            let media = params.params().media.iter().zip(&sources);
+            let media = media.map(|(media, source)| chat_media {
+                kind: view(&media.kind),
+                text: view(&media.text),
+                source: view(source),
+                message: media.message,
+                part: media.part,
+                native: media.native,
+            });
+            Pointers((media.collect(), sources))
+        });
+        &made.0.0
     })
 }
 
-/// Makes the sampling grammar in GBNF. Its text is empty if the output is unconstrained. If `chat_params_grammar_lazy`
-/// is true, apply it from the first trigger on; otherwise from the first byte of the generation prompt. A tool whose
-/// schema cannot be converted is replaced by "any JSON object" and listed in the grammar's report; other tools are
-/// unaffected. The first call makes the grammar; later ones are quick.
+/// Makes the sampling grammar in a `chat_dialect`. Its text is empty if the output is unconstrained. The grammar in GBNF is
+/// made by the first call; later ones are quick.
+///
+/// GBNF is for engines that know `grammar_lazy` of `chat_params_fields`: if it is true, apply the grammar from the first
+/// trigger on; otherwise from the first byte of the generation prompt. A tool whose schema cannot be converted is replaced by
+/// "any JSON object" and listed in the grammar's report; other tools are unaffected.
+///
+/// Other dialects are for engines that see only the output: the grammar applies from the output's first byte on, lazy or not, and
+/// allows free text before a trigger. The report lists what the dialect cannot express, but not where the grammar departs
+/// from schemas.
+///
+/// Errors: `CHAT_STATUS_LIMIT` if the grammar is too large for the dialect.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_grammar(
-    params: Option<&chat_params>,
-    out: Out<*mut chat_grammar>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(params, "params", out, error, |params| Ok(give(chat_grammar(Arc::clone(params.params().grammar())))))
-}
-
-/// Makes the sampling grammar in another dialect, a `chat_dialect`, for an engine that sees only the output: it applies
-/// from the output's first byte on, whatever `chat_params_grammar_lazy` returns, and allows free text before a trigger.
-/// With `CHAT_DIALECT_GBNF` it is that of `chat_params_grammar`, unchanged. The text is empty if the output is
-/// unconstrained. The report lists what the dialect cannot express, but not where the grammar departs from schemas.
-///
-/// Errors: `CHAT_STATUS_LIMIT` if the grammar is too large.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_grammar_as(
     params: Option<&chat_params>,
     dialect: u32,
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
-        Ok(give(params.params().grammar_as(grammar::dialect(dialect)?)?.into()))
+        let params = params.params();
+        Ok(give(match grammar::dialect(dialect)? {
+            Dialect::Gbnf => Arc::clone(params.grammar()).into(),
+            dialect => params.grammar_as(dialect)?.into(),
+        }))
     })
-}
-
-/// Returns whether the output is free up to the first trigger, and the grammar applies from there. If false, the
-/// grammar describes the generation prompt and the output together: let the sampler accept
-/// `chat_params_generation_prompt` first.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_grammar_lazy(params: Option<&chat_params>) -> bool {
-    params.is_some_and(|params| params.params().constraint.is_lazy())
-}
-
-/// Returns how many triggers there are. Ignore them if the grammar is not lazy.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_grammar_trigger_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params().constraint.triggers().len())
-}
-
-/// Fills `*out` with trigger `index`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_grammar_trigger(
-    params: Option<&chat_params>,
-    index: usize,
-    out: Out<chat_trigger>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(params, "params", out, error, |params| {
-        let trigger = item(params.params().constraint.triggers(), index, "triggers")?;
-        Ok(chat_trigger { kind: trigger.kind.into(), value: view(Some(&trigger.value)) })
-    })
-}
-
-/// Returns the name of the output's format, for logs: `peg-native`, `peg-gemma4` or `peg-minimax-m3`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_format(params: Option<&chat_params>) -> chat_str {
-    view(params.map(|params| params.params().format))
-}
-
-/// Returns how many texts the tokeniser must keep as single tokens and the detokeniser must print.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_preserved_token_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params().preserved_tokens.len())
-}
-
-/// Returns preserved token `index`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_preserved_token(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params().preserved_tokens.get(index)).map(String::as_str))
-}
-
-/// Returns how many texts end the output besides the end-of-turn token.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_additional_stop_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params().additional_stops.len())
-}
-
-/// Returns additional stop `index`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params().additional_stops.get(index)).map(String::as_str))
 }
 
 /// Returns what the template writes to end the assistant's turn, e.g. `<|im_end|>`; empty if it writes nothing, or if
@@ -376,7 +367,7 @@ pub extern "C" fn chat_params_additional_stop(params: Option<&chat_params>, inde
 /// learn the format of turns. The view is valid as long as the params.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_end_of_turn(params: Option<&chat_params>) -> chat_str {
-    view(answer(|| params.map(|params| params.params().end_of_turn())))
+    view(answer(|| params.map(|params| params.params().end_of_turn())).unwrap_or_default())
 }
 
 /// Builds what a stream otherwise builds when an output first needs it, such as the parser of calls in other formats.
@@ -391,68 +382,22 @@ pub extern "C" fn chat_params_warm(params: Option<&chat_params>) {
     });
 }
 
-/// Returns whether the template has reasoning.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_supports_thinking(params: Option<&chat_params>) -> bool {
-    thinking(params).is_some()
-}
-
-/// Returns the text that opens reasoning, e.g. `<think>`; empty if there is none.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_thinking_start_tag(params: Option<&chat_params>) -> chat_str {
-    view(thinking(params).map(|thinking| thinking.start.as_str()))
-}
-
-/// Returns how many texts close reasoning; each of them alone does.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_thinking_end_tag_count(params: Option<&chat_params>) -> usize {
-    thinking(params).map_or(0, |thinking| thinking.ends.len())
-}
-
-/// Returns reasoning end tag `index`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_thinking_end_tag(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(thinking(params).and_then(|thinking| thinking.ends.get(index)).map(String::as_str))
-}
-
-fn thinking(params: Option<&chat_params>) -> Option<&Thinking> {
-    params?.params().thinking.as_ref()
-}
-
-/// Returns how many message delimiters there are: the texts at the start of a role's turns in a prompt.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_message_delimiter_count(params: Option<&chat_params>) -> usize {
-    params.map_or(0, |params| params.params().delimiters.len())
-}
-
-/// Returns the role of message delimiter `index`: `user`, `assistant`, `system` or `tool`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_message_delimiter_role(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params().delimiters.get(index)).map(|delimiter| delimiter.role))
-}
-
-/// Returns the text of message delimiter `index`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_params_message_delimiter(params: Option<&chat_params>, index: usize) -> chat_str {
-    view(params.and_then(|params| params.params().delimiters.get(index)).map(|delimiter| delimiter.delimiter.as_str()))
-}
-
 /// Writes all of the params as one JSON object. Later versions may add fields. The first call writes the text; later
 /// ones return the same.
 ///
 /// - `prompt`, `generation_prompt`, `format`, `preserved_tokens`, `additional_stops`, `supports_thinking`,
-///   `thinking_start_tag`, `thinking_end_tags`: as the functions of these names;
-/// - `grammar`: the text of `chat_params_grammar`; `grammar_lazy`: as the function of that name;
+///   `thinking_start_tag`, `thinking_end_tags`, `grammar_lazy`: as in `chat_params_fields`;
 /// - `grammar_triggers`: objects with `type`, `word` or `pattern`, and `value`;
-/// - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
 /// - `message_delimiters`: objects with `role` and `delimiter`; `end_of_turn`: as the function of that name;
+/// - `grammar`: the text of the grammar in GBNF;
+/// - `grammar_report`: objects with `schema`, `pointer`, `kind` (`widened`, `narrowed` or `refused`) and `message`;
 /// - `notes`: sentences on the request: which messages were changed because the template demands it (see `roles`); and
 ///   each option that has no effect: its field, a colon, and the reason.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_json(params: Option<&chat_params>, out: Out<chat_str>, error: ErrorOut) -> chat_status {
     filled(params, "params", out, error, |params| {
         let json = params.json.get_or_init(|| params.params().to_json().to_string());
-        Ok(view(Some(json)))
+        Ok(view(json))
     })
 }
 

@@ -1,7 +1,7 @@
 //! A parser by itself: out of params, out of text, or of a format of the host's own.
 
 use std::ffi::c_char;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::grammar::chat_grammar;
 use super::guard::{filled, guard};
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn chat_parser_from_json(
 /// change between versions. The first call writes the text; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_parser_json(parser: Option<&chat_parser>, out: Out<chat_str>, error: ErrorOut) -> chat_status {
-    filled(parser, "parser", out, error, |parser| Ok(view(Some(parser.text.get_or_init(|| parser.parser.to_text())))))
+    filled(parser, "parser", out, error, |parser| Ok(view(parser.text.get_or_init(|| parser.parser.to_text()))))
 }
 
 /// Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
@@ -91,7 +91,7 @@ pub extern "C" fn chat_parser_grammar(
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(parser, "parser", out, error, |parser| Ok(give(chat_grammar(Arc::new(parser.parser.grammar(lazy))))))
+    filled(parser, "parser", out, error, |parser| Ok(give(parser.parser.grammar(lazy).into())))
 }
 
 /// As `chat_parse_partial`, with a parser instead of params.

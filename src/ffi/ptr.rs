@@ -17,15 +17,6 @@ pub(super) fn required<T>(pointer: Option<T>, name: &str) -> Result<T> {
     pointer.ok_or_else(|| Error::invalid(format!("{name}: must not be NULL")))
 }
 
-/// Number `index` of what errors call `what`, e.g. `events`.
-pub(super) fn item<'a, T>(items: &'a [T], index: usize, what: &str) -> Result<&'a T> {
-    items.get(index).ok_or_else(|| out_of_range(index, items.len(), what))
-}
-
-pub(super) fn out_of_range(index: usize, count: usize, what: &str) -> Error {
-    Error::invalid(format!("index: {index} is out of range, there are {count} {what}"))
-}
-
 /// What a number stands for that C gave; `what` is its name.
 pub(super) fn numbered<T: Copy>(what: &str, number: u32, numbers: &[(u32, T)]) -> Result<T> {
     let found = numbers.iter().find(|(known, _)| *known == number);

@@ -1,11 +1,12 @@
 //! What there is to say of a message: which calls can be used, and what is unusual.
 
-use super::guard::{answer, filled};
+use super::guard::filled;
 use super::message::chat_message;
-use super::ptr::{ErrorOut, Out, item};
+use super::ptr::{ErrorOut, Out};
 use super::status::chat_status;
 use super::text::{chat_str, view};
-use chatparse_stream::{CallOrigin, CallReport, DiagnosticKind};
+use super::view::{chat_list, seen};
+use chatparse_stream::{CallOrigin, DiagnosticKind};
 
 /// The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks.
 #[repr(u32)]
@@ -41,11 +42,8 @@ same_names!(
 
 /// How the output marks a call as a call. Text that a model only quotes may look like a bare call.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_origin {
-    /// There is no such call.
-    #[default]
-    None = 0,
     /// By the template's own markers.
     Format = 1,
     /// By other markers, tags or special tokens.
@@ -71,60 +69,50 @@ pub struct chat_diagnostic {
     pub message: chat_str,
 }
 
-/// What there is to say of a call. The first question of a message judges it, which checks values against schemas.
-fn of_call<T: Default>(message: Option<&chat_message>, index: usize, what: impl FnOnce(&CallReport) -> T) -> T {
-    answer(|| message.and_then(|message| message.ended().calls().get(index)).map(what).unwrap_or_default())
+/// What there is to say of a tool call.
+#[repr(C)]
+pub struct chat_call_report {
+    /// How the output marks it as a call. Run a bare call only where it is harmless to run a call that the model only
+    /// quotes; the option `bare_calls` of the request decides which of them are calls.
+    pub origin: chat_origin,
+    /// Whether the output has its end. Without it, the arguments may be a prefix: do not run it.
+    pub complete: bool,
+    /// Whether the request offers its tool. True if the parser has no list of tools.
+    pub known: bool,
+    /// Whether it is complete and its arguments are a JSON object that does not certainly violate the tool's schema.
+    pub valid: bool,
 }
 
-/// Returns whether the output has the end of call `index`. Without it, the arguments may be a prefix: do not run it.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_complete(message: Option<&chat_message>, index: usize) -> bool {
-    of_call(message, index, |call| call.complete)
+/// What there is to say of a message: which calls can be used, and what is unusual.
+#[repr(C)]
+pub struct chat_report_fields {
+    /// Of each tool call, in their order.
+    pub calls: chat_list<chat_call_report>,
+    /// Remarks, in the order of the output.
+    pub diagnostics: chat_list<chat_diagnostic>,
 }
 
-/// Returns whether the request offers the tool of call `index`. True if the parser has no list of tools.
+/// Returns what there is to say of the message. The first call checks the values of all calls against their schemas. All is
+/// valid as long as the message.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_known(message: Option<&chat_message>, index: usize) -> bool {
-    of_call(message, index, |call| call.known)
-}
-
-/// Returns whether call `index` is complete and its arguments are a JSON object that does not certainly violate the
-/// tool's schema. The first question about a message checks all of its calls.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_valid(message: Option<&chat_message>, index: usize) -> bool {
-    of_call(message, index, |call| call.valid)
-}
-
-/// Returns how the output marks call `index` as a call. Run a bare call only where it is harmless to run a call that
-/// the model only quotes; the option `bare_calls` of the request decides which of them are calls.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_tool_call_origin(message: Option<&chat_message>, index: usize) -> chat_origin {
-    of_call(message, index, |call| call.origin.into())
-}
-
-/// Returns how many diagnostics there are.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_diagnostic_count(message: Option<&chat_message>) -> usize {
-    answer(|| message.map_or(0, |message| message.ended().diagnostics().len()))
-}
-
-/// Fills `*out` with diagnostic `index`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_diagnostic(
-    message: Option<&chat_message>,
-    index: usize,
-    out: Out<chat_diagnostic>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(message, "message", out, error, |message| {
-        let found = item(message.ended().diagnostics(), index, "diagnostics")?;
-        Ok(chat_diagnostic {
-            kind: found.kind.into(),
-            call: found.call.unwrap_or(usize::MAX),
-            span_begin: found.span.start,
-            span_end: found.span.end,
-            message: view(Some(&found.message)),
-        })
+pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const chat_report_fields {
+    seen(message, |message| {
+        let ended = message.ended();
+        Some(message.judged.get(|lists| chat_report_fields {
+            calls: lists.keep(ended.calls().iter().map(|call| chat_call_report {
+                origin: call.origin.into(),
+                complete: call.complete,
+                known: call.known,
+                valid: call.valid,
+            })),
+            diagnostics: lists.keep(ended.diagnostics().iter().map(|found| chat_diagnostic {
+                kind: found.kind.into(),
+                call: found.call.unwrap_or(usize::MAX),
+                span_begin: found.span.start,
+                span_end: found.span.end,
+                message: view(&found.message),
+            })),
+        }))
     })
 }
 
@@ -144,5 +132,5 @@ pub extern "C" fn chat_message_report_json(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(message, "message", out, error, |message| Ok(view(Some(message.report_json()))))
+    filled(message, "message", out, error, |message| Ok(view(message.report_json())))
 }

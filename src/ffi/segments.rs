@@ -4,11 +4,12 @@ use std::ffi::c_char;
 use std::ops::Range;
 
 use super::guard::{answer, filled, guard};
-use super::ptr::{ErrorOut, Out, give, item, required};
+use super::ptr::{ErrorOut, Out, give, required};
 use super::sources::chat_span;
 use super::status::chat_status;
 use super::template::chat_template;
-use super::text::{self, array, chat_str, utf8, view};
+use super::text::{self, array, chat_str, fill, utf8, view};
+use super::view::{View, chat_list, seen};
 use crate::segments::{Limit, MaskParts, Offsets, Origin, Segment, Segments, in_threads};
 use chatparse_base::Result;
 
@@ -16,7 +17,16 @@ use chatparse_base::Result;
 ///
 /// A tokeniser should encode special tokens only in segments of `CHAT_TEXT_ORIGIN_TEMPLATE`: then no text of a user
 /// becomes one.
-pub struct chat_segments(Segments);
+pub struct chat_segments {
+    found: Segments,
+    fields: View<chat_segments_fields>,
+}
+
+impl From<Segments> for chat_segments {
+    fn from(found: Segments) -> Self {
+        chat_segments { found, fields: View::default() }
+    }
+}
 
 /// The source of a part of a prompt. Later versions may add some: treat unknown ones as `CHAT_TEXT_ORIGIN_UNKNOWN`.
 #[repr(u32)]
@@ -99,7 +109,7 @@ pub unsafe extern "C" fn chat_segments_from_template(
         // SAFETY: as above.
         let options = unsafe { text::options(options, options_len) }?;
         let request = template.template.request(request, options)?;
-        Ok(give(chat_segments(template.template.segments(&request)?)))
+        Ok(give(template.template.segments(&request)?.into()))
     })
 }
 
@@ -141,7 +151,7 @@ pub unsafe extern "C" fn chat_segments_batch(
         let mut failed = None;
         for (index, found) in found.into_iter().enumerate() {
             match found {
-                Ok(found) => put(index, give(chat_segments(found))),
+                Ok(found) => put(index, give(found.into())),
                 Err(error) => drop(failed.get_or_insert((index, error))),
             }
         }
@@ -149,43 +159,35 @@ pub unsafe extern "C" fn chat_segments_batch(
     })
 }
 
-/// Returns which limit the search for origins and turns reached, as a sentence that is valid for ever; empty if it
-/// reached none. If it did, more bytes than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_segments_limit(segments: Option<&chat_segments>) -> chat_str {
-    view(segments.and_then(|segments| segments.0.limit).map(Limit::words))
+/// What there is to say of a prompt. All is valid as long as the segments, `limit` for ever.
+#[repr(C)]
+pub struct chat_segments_fields {
+    /// The prompt.
+    pub prompt: chat_str,
+    /// Its segments, in its order. They cover the prompt, and none is empty.
+    pub segments: chat_list<chat_segment>,
+    /// Which limit the search for origins and turns reached, as a sentence; empty if it reached none. If it did, more bytes
+    /// than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
+    pub limit: chat_str,
 }
 
-/// Returns the prompt.
+/// Returns what there is to say of the prompt.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_segments_prompt(segments: Option<&chat_segments>) -> chat_str {
-    view(segments.map(|segments| segments.0.prompt.as_str()))
-}
-
-/// Returns how many segments the prompt has.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_segments_count(segments: Option<&chat_segments>) -> usize {
-    segments.map_or(0, |segments| segments.0.segments.len())
-}
-
-/// Fills `*out` with segment `index`, in the order of the prompt. Segments cover the prompt, and none is empty.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_segments_at(
-    segments: Option<&chat_segments>,
-    index: usize,
-    out: Out<chat_segment>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(segments, "segments", out, error, |segments| {
-        let Segment { bytes, origin } = item(&segments.0.segments, index, "segments")?;
-        let (index, path) = match origin {
-            Origin::Message { index, path } => (*index, path.as_str()),
-            Origin::Tool(index) => (*index, ""),
-            Origin::Kwarg(name) => (0, name.as_str()),
-            Origin::Template | Origin::Unknown => (0, ""),
-        };
-        let origin = origin.into();
-        Ok(chat_segment { begin: bytes.start, end: bytes.end, origin, index, path: view(Some(path)) })
+pub extern "C" fn chat_segments_view(segments: Option<&chat_segments>) -> *const chat_segments_fields {
+    seen(segments, |chat_segments { found, fields }| {
+        Some(fields.get(|lists| chat_segments_fields {
+            prompt: view(&found.prompt),
+            segments: lists.keep(found.segments.iter().map(|Segment { bytes, origin }| {
+                let (index, path) = match origin {
+                    Origin::Message { index, path } => (*index, path.as_str()),
+                    Origin::Tool(index) => (*index, ""),
+                    Origin::Kwarg(name) => (0, name.as_str()),
+                    Origin::Template | Origin::Unknown => (0, ""),
+                };
+                chat_segment { begin: bytes.start, end: bytes.end, origin: origin.into(), index, path: view(path) }
+            })),
+            limit: view(found.limit.map_or("", Limit::words)),
+        }))
     })
 }
 
@@ -204,13 +206,9 @@ pub unsafe extern "C" fn chat_segments_mask(
 ) -> usize {
     answer(|| {
         let Some(segments) = segments else { return 0 };
-        let mask = segments.0.mask(mask_parts(parts));
-        let capacity = if out.is_null() { 0 } else { capacity };
-        for (index, span) in mask.iter().take(capacity).enumerate() {
-            // SAFETY: the caller's array has `capacity` places, by the contract.
-            unsafe { out.add(index).write(chat_span { begin: span.start, end: span.end }) };
-        }
-        mask.len()
+        let mask = segments.found.mask(mask_parts(parts));
+        // SAFETY: the caller's array, by the contract.
+        unsafe { fill(mask.iter().map(chat_span::from), out, capacity) }
     })
 }
 
@@ -262,12 +260,14 @@ pub unsafe extern "C" fn chat_segments_tokens(
         let out = required((count == 0 || !out.is_null()).then_some(out), "out")?;
         let offsets: Vec<Range<usize>> = offsets.iter().map(|span| span.begin..span.end).collect();
         let offsets = if in_chars { Offsets::Chars(&offsets) } else { Offsets::Bytes(&offsets) };
-        for (index, label) in segments.0.tokens(offsets, mask_parts(parts))?.into_iter().enumerate() {
-            let message = label.message.unwrap_or(usize::MAX);
-            let token = chat_segment_token { origin: label.origin.into(), sampled: label.sampled, message };
-            // SAFETY: the caller's array has `count` places, by the contract.
-            unsafe { out.add(index).write(token) };
-        }
+        let tokens = segments.found.tokens(offsets, mask_parts(parts))?;
+        let tokens = tokens.into_iter().map(|token| chat_segment_token {
+            origin: token.origin.into(),
+            message: token.message.unwrap_or(usize::MAX),
+            sampled: token.sampled,
+        });
+        // SAFETY: the caller's array, by the contract.
+        unsafe { fill(tokens, out, count) };
         Ok(())
     })
 }

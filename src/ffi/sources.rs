@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use super::guard::{answer, filled};
+use super::guard::answer;
 use super::message::chat_message;
-use super::ptr::{ErrorOut, Out, item};
-use super::status::chat_status;
 use super::stream::chat_delta_kind;
-use super::text::{chat_str, view};
-use chatparse_stream::{DeltaKind, OutputPart, PartKind};
+use super::text::{chat_str, fill};
+use chatparse_stream::{DeltaKind, PartKind};
 
 /// The kinds of part. Later versions may add some: skip unknown ones.
 #[repr(u32)]
@@ -48,37 +46,10 @@ pub struct chat_span {
     pub end: usize,
 }
 
-/// Returns how many parts the output has: ranges of reasoning and of content, and calls.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_part_count(message: Option<&chat_message>) -> usize {
-    message.map_or(0, |message| message.ended().parts().len())
-}
-
-/// Fills `*out` with part `index`. Parts keep the order in which a model thinks, calls and answers; the other functions
-/// return all reasoning, all content and all calls.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_part(
-    message: Option<&chat_message>,
-    index: usize,
-    out: Out<chat_part>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(message, "message", out, error, |message| {
-        let ended = message.ended();
-        let OutputPart { kind, call, text, span } = item(ended.parts(), index, "parts")?;
-        let text = match kind {
-            PartKind::Reasoning => &ended.message.reasoning_content[text.clone()],
-            PartKind::Content => &ended.message.content[text.clone()],
-            PartKind::Call => "",
-        };
-        Ok(chat_part {
-            kind: (*kind).into(),
-            call: *call,
-            text: view(Some(text)),
-            span_begin: span.start,
-            span_end: span.end,
-        })
-    })
+impl From<&Range<usize>> for chat_span {
+    fn from(range: &Range<usize>) -> Self {
+        chat_span { begin: range.start, end: range.end }
+    }
 }
 
 /// In place of a field: the bytes of the output that became no field. These are markers, white space and other texts
@@ -86,30 +57,27 @@ pub extern "C" fn chat_message_part(
 /// with the ranges of all fields this is the whole output, without calls that `incomplete_calls` of the request drops.
 pub const CHAT_SPANS_STRUCTURE: u32 = 255;
 
-/// Returns how many ranges of the output a field of the message comes from. `field` is `CHAT_DELTA_KIND_REASONING` or
-/// `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or
-/// `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or `CHAT_SPANS_STRUCTURE`; 0 for others. The first call on a message
-/// computes the ranges of all fields.
+/// Finds the ranges of the output that a field of the message comes from, in the order of its text: to find the tokens of a
+/// field. `field` is `CHAT_DELTA_KIND_REASONING` or `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or
+/// `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or
+/// `CHAT_SPANS_STRUCTURE`; there are no ranges of others. Ranges hold no markup, and nothing that the output does not have: a
+/// brace that the library added, text of the prompt. The range of a name may be a part of that of the id.
+///
+/// Fills the first `capacity` ranges of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0. The
+/// first call on a message computes the ranges of all fields.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_message_span_count(message: Option<&chat_message>, field: u32, call: usize) -> usize {
-    answer(|| message.map_or(0, |message| spans(message, field, call).len()))
-}
-
-/// Fills `*out` with range `index` of a field (see `chat_message_span_count`), in the order of its text: to find the
-/// tokens of a field. Ranges hold no markup, and nothing that the output does not have: a brace that the library added,
-/// text of the prompt. The range of a name may be a part of that of the id.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_span(
+pub unsafe extern "C" fn chat_message_spans(
     message: Option<&chat_message>,
     field: u32,
     call: usize,
-    index: usize,
-    out: Out<chat_span>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(message, "message", out, error, |message| {
-        let span = item(spans(message, field, call), index, "spans")?;
-        Ok(chat_span { begin: span.start, end: span.end })
+    out: *mut chat_span,
+    capacity: usize,
+) -> usize {
+    answer(|| {
+        let Some(message) = message else { return 0 };
+        let spans = spans(message, field, call).iter().map(chat_span::from);
+        // SAFETY: the caller's array, by the contract.
+        unsafe { fill(spans, out, capacity) }
     })
 }
 

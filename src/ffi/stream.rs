@@ -7,13 +7,12 @@ use super::guard::{Guarded, filled, guard};
 use super::message::{Flags, chat_message, chat_outcome};
 use super::params::chat_params;
 use super::parser::chat_parser;
-use super::ptr::{ErrorOut, Out, give, out_of_range, required};
+use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, view, view_bytes};
+use super::view::{Pointers, chat_list, list, seen};
 use chatparse_base::{Error, Result};
-use chatparse_stream::Parser;
-use chatparse_stream::{Budget, Ended, Stream};
-use chatparse_stream::{DeltaKind, chunk_delta};
+use chatparse_stream::{Budget, Delta, DeltaKind, Ended, Parser, Stream, chunk_delta};
 
 /// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time.
 ///
@@ -25,11 +24,8 @@ use chatparse_stream::{DeltaKind, chunk_delta};
 /// chat_stream_new(params, &stream, &error);
 /// while (the model writes) {
 ///   chat_stream_feed(stream, bytes, len, &error);
-///   for (size_t i = 0; i < chat_stream_delta_count(stream); i++) {
-///     chat_delta delta;
-///     chat_stream_delta(stream, i, &delta, &error);
-///     ... send delta.text on ...
-///   }
+///   const chat_stream_fields *now = chat_stream_view(stream);
+///   for (size_t i = 0; i < now->deltas.len; i++) ... send now->deltas.data[i].text on ...
 /// }
 /// chat_stream_finish(stream, flags, &error);
 /// ... deltas once more: text that could have become a marker ...
@@ -45,6 +41,8 @@ struct Parse {
     ended: Option<Ended>,
     /// What `chat_stream_chunk_json` or one of its kin said last.
     said: String,
+    /// What C reads of the stream as it is, and the deltas.
+    shown: Pointers<(chat_stream_fields, Vec<chat_delta>)>,
 }
 
 impl Parse {
@@ -55,26 +53,56 @@ impl Parse {
         }
     }
 
-    fn outcome(&self) -> chat_outcome {
-        self.ended.as_ref().map_or(chat_outcome::Partial, |ended| ended.status.into())
+    /// Shows C how the stream is now. The array of deltas is used again: a piece of output costs no new one.
+    fn show(&mut self) {
+        let (fields, deltas) = &mut self.shown.0;
+        deltas.clear();
+        deltas.extend(self.stream.deltas().map(chat_delta::from));
+        fields.deltas = list(deltas);
+        let running = self.ended.is_none();
+        fields.outcome = self.ended.as_ref().map_or(chat_outcome::Partial, |ended| ended.status.into());
+        fields.pending = view_bytes(if running { self.stream.pending() } else { &[] });
+        fields.work = self.stream.work();
     }
 }
 
 impl chat_stream {
     fn new(parser: &Parser) -> Self {
-        chat_stream(Guarded::new(Parse { stream: Stream::new(parser), ended: None, said: String::new() }))
+        chat_stream::of(Parse {
+            stream: Stream::new(parser),
+            ended: None,
+            said: String::new(),
+            shown: Pointers((
+                chat_stream_fields {
+                    deltas: chat_list::default(),
+                    outcome: chat_outcome::Partial,
+                    pending: view(""),
+                    work: 0,
+                },
+                Vec::new(),
+            )),
+        })
+    }
+
+    fn of(mut parse: Parse) -> Self {
+        parse.show();
+        chat_stream(Guarded::new(parse))
     }
 
     pub(super) fn stream(&self) -> Result<&Stream> {
         Ok(&self.0.get()?.stream)
     }
 
-    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Stream) -> Result<T>) -> Result<T> {
-        self.0.change(|parse| change(parse.running()?))
+    fn parse<T>(&mut self, change: impl FnOnce(&mut Parse) -> Result<T>) -> Result<T> {
+        self.0.change(|parse| {
+            let changed = change(parse);
+            parse.show();
+            changed
+        })
     }
 
-    fn usable(stream: Option<&Self>) -> Option<&Parse> {
-        stream?.0.get().ok()
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Stream) -> Result<T>) -> Result<T> {
+        self.parse(|parse| change(parse.running()?))
     }
 }
 
@@ -130,15 +158,6 @@ const NAMES: &[(chat_delta_kind, &CStr)] = &[
     (chat_delta_kind::ToolEndWithdrawn, c"tool_end_withdrawn"),
 ];
 
-/// Returns the last bytes that were fed, are in no delta yet, and are not known to be markup: a host that stops parsing
-/// here still has to show them. They may end inside a character. Empty for a finished stream. Valid until the stream
-/// changes.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_pending(stream: Option<&chat_stream>) -> chat_str {
-    let parse = chat_stream::usable(stream).filter(|parse| parse.ended.is_none());
-    view_bytes(parse.map_or(&[], |parse| parse.stream.pending()))
-}
-
 /// Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_delta_kind_name(kind: u32) -> *const c_char {
@@ -148,6 +167,7 @@ pub extern "C" fn chat_delta_kind_name(kind: u32) -> *const c_char {
 
 /// One change of the message. All deltas of a stream, applied in order, are its message.
 #[repr(C)]
+#[derive(Clone)]
 pub struct chat_delta {
     /// The part of the message, and whether to append or to remove.
     pub kind: chat_delta_kind,
@@ -161,6 +181,40 @@ pub struct chat_delta {
     /// Position after the last byte. Equal to `span_begin` for text that the output does not have, e.g. an added
     /// closing brace.
     pub span_end: usize,
+}
+
+impl From<Delta<'_>> for chat_delta {
+    fn from(delta: Delta) -> Self {
+        chat_delta {
+            kind: delta.kind.into(),
+            call: delta.call,
+            text: view(delta.text),
+            span_begin: delta.span.start,
+            span_end: delta.span.end,
+        }
+    }
+}
+
+/// How a parse stands. All is valid until the next call that takes the stream without const.
+#[repr(C)]
+#[derive(Clone)]
+pub struct chat_stream_fields {
+    /// The deltas of the last feed, finish or rollback.
+    pub deltas: chat_list<chat_delta>,
+    /// How the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished.
+    pub outcome: chat_outcome,
+    /// The last bytes that were fed, are in no delta yet, and are not known to be markup: a host that stops parsing here
+    /// still has to show them. They may end inside a character. Empty for a finished stream.
+    pub pending: chat_str,
+    /// The work of the parse so far, in the units of `chat_stream_set_budget`. `chat_stream_rollback` does not lower it;
+    /// `chat_stream_reset` does. The budget counts only the work for the output as it is.
+    pub work: u64,
+}
+
+/// Returns how the parse stands. The address is the same for the life of the stream; what is there changes with it.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_stream_view(stream: Option<&chat_stream>) -> *const chat_stream_fields {
+    seen(stream, |stream| Some(&stream.0.get().ok()?.shown.0.0))
 }
 
 /// Makes a stream at the start of an output. A message that the prompt has begun (`continue_final_message`) comes with
@@ -216,38 +270,11 @@ pub unsafe extern "C" fn chat_stream_feed(
 pub extern "C" fn chat_stream_finish(stream: Option<&mut chat_stream>, flags: u32, error: ErrorOut) -> chat_status {
     guard(error, || {
         let flags = Flags::from_bits(flags)?;
-        required(stream, "stream")?.0.change(|parse| {
+        required(stream, "stream")?.parse(|parse| {
             let ended = parse.running()?.finish(flags.partial);
             let result = if flags.strict { ended.strict(flags.partial) } else { Ok(()) };
             parse.ended = Some(ended);
             result
-        })
-    })
-}
-
-/// Returns how many deltas the last feed, finish or rollback made.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_delta_count(stream: Option<&chat_stream>) -> usize {
-    chat_stream::usable(stream).map_or(0, |parse| parse.stream.deltas().len())
-}
-
-/// Fills `*out` with delta `index` of the last feed, finish or rollback.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_delta(
-    stream: Option<&chat_stream>,
-    index: usize,
-    out: Out<chat_delta>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(stream, "stream", out, error, |stream| {
-        let stream = &stream.0.get()?.stream;
-        let delta = stream.delta(index).ok_or_else(|| out_of_range(index, stream.deltas().len(), "deltas"))?;
-        Ok(chat_delta {
-            kind: delta.kind.into(),
-            call: delta.call,
-            text: view(Some(delta.text)),
-            span_begin: delta.span.start,
-            span_end: delta.span.end,
         })
     })
 }
@@ -265,7 +292,7 @@ pub extern "C" fn chat_stream_chunk_json(
     filled(stream, "stream", out, error, |stream| {
         stream.0.change(|parse| {
             parse.said = chunk_delta(parse.stream.deltas()).to_string();
-            Ok(view(Some(&parse.said)))
+            Ok(view(&parse.said))
         })
     })
 }
@@ -321,7 +348,7 @@ fn said(
     filled(stream, "stream", out, error, |stream| {
         stream.0.change(|parse| {
             parse.said = say(parse.running()?).to_string();
-            Ok(view(Some(&parse.said)))
+            Ok(view(&parse.said))
         })
     })
 }
@@ -344,12 +371,6 @@ pub extern "C" fn chat_stream_grammar(
     })
 }
 
-/// Returns how the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_outcome(stream: Option<&chat_stream>) -> chat_outcome {
-    chat_stream::usable(stream).map_or(chat_outcome::None, Parse::outcome)
-}
-
 /// Copies the message so far, or, after finish, the message. Costs as much as the message.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_message(
@@ -370,7 +391,7 @@ pub extern "C" fn chat_stream_clone(
     out: Out<*mut chat_stream>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(stream, "stream", out, error, |stream| Ok(give(chat_stream(Guarded::new(stream.0.get()?.clone())))))
+    filled(stream, "stream", out, error, |stream| Ok(give(chat_stream::of(stream.0.get()?.clone()))))
 }
 
 /// Sets the earliest position that `chat_stream_rollback` can go back to: the end of the output so far. A stream has
@@ -381,7 +402,7 @@ pub extern "C" fn chat_stream_clone(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_checkpoint(stream: Option<&mut chat_stream>, error: ErrorOut) -> chat_status {
     guard(error, || {
-        required(stream, "stream")?.0.change(|parse| {
+        required(stream, "stream")?.parse(|parse| {
             parse.running()?.checkpoint();
             Ok(())
         })
@@ -401,7 +422,7 @@ pub extern "C" fn chat_stream_rollback(
     error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
-        required(stream, "stream")?.0.change(|parse| {
+        required(stream, "stream")?.parse(|parse| {
             let _ = parse.stream.rollback(output_len)?;
             parse.ended = None;
             Ok(())
@@ -422,25 +443,18 @@ pub extern "C" fn chat_stream_set_budget(
     error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
-        required(stream, "stream")?.0.change(|parse| {
+        required(stream, "stream")?.parse(|parse| {
             parse.stream.set_budget(Budget { base, per_byte });
             Ok(())
         })
     })
 }
 
-/// Returns the work of the parse so far, in the units of `chat_stream_set_budget`. `chat_stream_rollback` does not
-/// lower it; `chat_stream_reset` does. The budget counts only the work for the output as it is.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_work(stream: Option<&chat_stream>) -> u64 {
-    chat_stream::usable(stream).map_or(0, |parse| parse.stream.work())
-}
-
 /// Takes the stream back to the start of the output. Its budget and its special tokens stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_reset(stream: Option<&mut chat_stream>, error: ErrorOut) -> chat_status {
     guard(error, || {
-        required(stream, "stream")?.0.change(|parse| {
+        required(stream, "stream")?.parse(|parse| {
             parse.stream.reset();
             parse.ended = None;
             Ok(())

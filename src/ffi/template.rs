@@ -7,6 +7,7 @@ use super::guard::{filled, guard};
 use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view, view_bytes};
+use super::view::{Pointers, chat_list, listed};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::report::ReportKind;
@@ -151,23 +152,18 @@ pub unsafe extern "C" fn chat_template_builtin(
     })
 }
 
-/// Returns how many built-in templates there are.
+/// Returns the names of the built-in templates, valid for ever.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_template_builtin_count() -> usize {
-    builtin::names().count()
-}
-
-/// Returns the name of built-in template `index`. The view is valid for ever.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_template_builtin_name(index: usize) -> chat_str {
-    view(builtin::names().nth(index))
+pub extern "C" fn chat_template_builtins() -> chat_list<chat_str> {
+    static NAMES: OnceLock<Pointers<Vec<chat_str>>> = OnceLock::new();
+    listed(Some(&NAMES), |names| &names.get_or_init(|| Pointers(builtin::names().map(view).collect())).0)
 }
 
 /// Returns the text of the template as the library renders it: line feeds only, no line feed at its end, known faults
 /// corrected.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat_str {
-    view(template.map(|template| template.template.source()))
+    view(template.map_or("", |template| template.template.source()))
 }
 
 /// Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of
@@ -179,7 +175,7 @@ pub extern "C" fn chat_template_reader(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(template, "template", out, error, |template| Ok(view(Some(template.template.reader()))))
+    filled(template, "template", out, error, |template| Ok(view(template.template.reader())))
 }
 
 /// Tests how well the library reads what the template writes: it renders messages of many kinds, and parses the
@@ -310,7 +306,7 @@ pub extern "C" fn chat_template_report(
     filled(template, "template", out, error, |template| {
         let kind = kind_of(report)?;
         let text = template.reports[report as usize - 1].get_or_init(|| template.template.report(kind).to_string());
-        Ok(view(Some(text)))
+        Ok(view(text))
     })
 }
 

@@ -7,16 +7,17 @@ use chatparse_base::{Error, Result};
 
 /// A view of text. See the rules above for its lifetime. Print it with `printf("%.*s", (int)text.len, text.data)`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct chat_str {
-    /// The first byte; never NULL in a view that the library returns.
+    /// The first byte; never NULL in a view that the library returns, except in the fields of a NULL handle.
     pub data: *const c_char,
     /// Length in bytes.
     pub len: usize,
 }
 
-/// A view of `text`, or of nothing.
-pub(super) fn view(text: Option<&str>) -> chat_str {
-    view_bytes(text.unwrap_or_default().as_bytes())
+/// A view of text.
+pub(super) fn view(text: &str) -> chat_str {
+    view_bytes(text.as_bytes())
 }
 
 /// A view of bytes that may be no text.
@@ -91,4 +92,17 @@ pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> R
 pub(super) unsafe fn texts<'a>(data: *const chat_str, count: usize, name: &str) -> Result<Vec<&'a str>> {
     // SAFETY: this function's contract is the same.
     unsafe { array(data, count, name)?.iter().map(|text| utf8(text.data, text.len, name)).collect() }
+}
+
+/// Fills the first `capacity` places of C's array, and returns how many items there are.
+///
+/// # Safety
+/// `out` is NULL, or `capacity` items can be written there.
+pub(super) unsafe fn fill<T>(items: impl ExactSizeIterator<Item = T>, out: *mut T, capacity: usize) -> usize {
+    let len = items.len();
+    for (index, item) in items.take(if out.is_null() { 0 } else { capacity }).enumerate() {
+        // SAFETY: within the array, by this function's contract.
+        unsafe { out.add(index).write(item) };
+    }
+    len
 }

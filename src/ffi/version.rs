@@ -22,12 +22,6 @@ pub extern "C" fn chat_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Returns the version of the linked library as a number like `CHAT_VERSION_NUMBER`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_version_number() -> u32 {
-    CHAT_VERSION_NUMBER
-}
-
 /// Checks that a program compiled with the header version `header` can use the library that was loaded: pass
 /// `CHAT_VERSION_NUMBER`. A library can be used by programs for its own version, and for older versions with the same
 /// ABI.

@@ -38,9 +38,14 @@ export class Answer extends Handle {
     super(wasm, wasm.work("chat_answer_new", APIS[api], body, JSON.stringify(options), OUT), "chat_answer_free");
   }
 
+  /** The address of `chat_answer_fields`. */
+  get #fields() {
+    return this.wasm.invoke("chat_answer_view", [this.pointer]);
+  }
+
   /** The request as a chat-completions body, JSON text, for `Template.params`. */
   get request() {
-    return this.wasm.text("chat_answer_request", this.pointer);
+    return this.wasm.view(this.#fields);
   }
 
   /** The first events. Only `messages` sends the length of the prompt at the start. @param {number} [inputTokens] */
@@ -51,7 +56,7 @@ export class Answer extends Handle {
 
   /** The client's stop text (`stop`, `stop_sequences`) that has ended the content, or nothing. The model need not write on. */
   get stopped() {
-    return this.wasm.text("chat_answer_stopped", this.pointer);
+    return this.wasm.view(this.#fields + 8);
   }
 
   /**
@@ -112,11 +117,7 @@ export class Answer extends Handle {
 
   /** @returns {Event[]} */
   #events() {
-    const { wasm, pointer } = this;
-    return Array.from({ length: wasm.invoke("chat_answer_event_count", [pointer]) }, (_, i) => {
-      const at = wasm.fill("chat_answer_event", pointer, i);
-      const name = wasm.view(at);
-      return { name, data: wasm.view(at + 8) };
-    });
+    const { wasm } = this;
+    return wasm.list(this.#fields + 16, 16, (at) => ({ name: wasm.view(at), data: wasm.view(at + 8) }));
   }
 }

@@ -70,8 +70,7 @@ export class Chatparse {
   /** The names of the templates that the library brings along, for models that have none. */
   get builtins() {
     const wasm = this.#wasm;
-    const length = wasm.invoke("chat_template_builtin_count", []);
-    return Array.from({ length }, (_, index) => wasm.text("chat_template_builtin_name", index));
+    return wasm.texts(wasm.struct("chat_template_builtins"));
   }
 
   /**

@@ -23,16 +23,20 @@ export class Grammar extends Handle {
     super(wasm, pointer, "chat_grammar_free");
   }
 
+  /** The address of `chat_grammar_fields`. */
+  get #fields() {
+    return this.wasm.invoke("chat_grammar_view", [this.pointer]);
+  }
+
   /** The rules; those of GBNF start at `root`. Empty where nothing is constrained. */
   get text() {
-    return this.wasm.text("chat_grammar_text", this.pointer);
+    return this.wasm.view(this.#fields);
   }
 
   /** @returns {Departure[]} */
   get report() {
-    const { wasm, pointer } = this;
-    return Array.from({ length: wasm.invoke("chat_grammar_report_count", [pointer]) }, (_, i) => {
-      const at = wasm.fill("chat_grammar_report", pointer, i);
+    const { wasm } = this;
+    return wasm.list(this.#fields + 8, 28, (at) => {
       const kind = FIDELITIES[wasm.word(at)] ?? "unknown";
       return { kind, schema: wasm.view(at + 4), pointer: wasm.view(at + 12), message: wasm.view(at + 20) };
     });

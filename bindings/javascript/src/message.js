@@ -1,6 +1,6 @@
 import { Handle } from "./handle.js";
 import { CALL_ORIGINS, FIELDS, PART_KINDS, STATUSES } from "./names.js";
-import { OUT } from "./wasm.js";
+import { OUT, Room } from "./wasm.js";
 
 /** @import { Wasm } from "./wasm.js" */
 /** @import { CallOrigin, Field, PartKind, Status } from "./names.js" */
@@ -53,32 +53,40 @@ export class Message extends Handle {
     super(wasm, pointer, "chat_message_free");
   }
 
+  /** The address of `chat_message_fields`. */
+  get #fields() {
+    return this.wasm.invoke("chat_message_view", [this.pointer]);
+  }
+
   /** How the output related to the format. */
   get status() {
-    return STATUSES[this.wasm.invoke("chat_message_outcome", [this.pointer])] ?? "unknown";
+    return STATUSES[this.wasm.word(this.#fields)] ?? "unknown";
   }
 
   get content() {
-    return this.wasm.text("chat_message_content", this.pointer);
+    return this.wasm.view(this.#fields + 4);
   }
 
   /** Empty if the request keeps reasoning in the content. */
   get reasoning() {
-    return this.wasm.text("chat_message_reasoning", this.pointer);
+    return this.wasm.view(this.#fields + 12);
   }
 
   /** @returns {ToolCall[]} */
   get toolCalls() {
-    const { wasm, pointer } = this;
-    return Array.from({ length: wasm.invoke("chat_message_tool_call_count", [pointer]) }, (_, i) => ({
-      id: wasm.text("chat_message_tool_call_id", pointer, i),
-      name: wasm.text("chat_message_tool_call_name", pointer, i),
-      arguments: wasm.text("chat_message_tool_call_arguments", pointer, i),
-      complete: wasm.invoke("chat_message_tool_call_complete", [pointer, i]) !== 0,
-      known: wasm.invoke("chat_message_tool_call_known", [pointer, i]) !== 0,
-      valid: wasm.invoke("chat_message_tool_call_valid", [pointer, i]) !== 0,
-      origin: CALL_ORIGINS[wasm.invoke("chat_message_tool_call_origin", [pointer, i])] ?? "unknown",
+    const { wasm } = this;
+    const reports = wasm.list(wasm.invoke("chat_message_report", [this.pointer]), 8, (at) => ({
+      complete: wasm.bytes[at + 4] !== 0,
+      known: wasm.bytes[at + 5] !== 0,
+      valid: wasm.bytes[at + 6] !== 0,
+      origin: CALL_ORIGINS[wasm.word(at)] ?? "unknown",
     }));
+    const calls = wasm.list(this.#fields + 20, 24, (at) => ({
+      id: wasm.view(at + 8),
+      name: wasm.view(at),
+      arguments: wasm.view(at + 16),
+    }));
+    return calls.map((call, i) => ({ ...call, ...reports[i] }));
   }
 
   /** How well the output fitted, call by call, and what was unusual. @returns {Report} */
@@ -93,9 +101,8 @@ export class Message extends Handle {
 
   /** What the output became, in its order: a model may think, call, and think again. @returns {Part[]} */
   get parts() {
-    const { wasm, pointer } = this;
-    return Array.from({ length: wasm.invoke("chat_message_part_count", [pointer]) }, (_, i) => {
-      const at = wasm.fill("chat_message_part", pointer, i);
+    const { wasm } = this;
+    return wasm.list(this.#fields + 28, 24, (at) => {
       const [kind, call] = [wasm.word(at), wasm.word(at + 4)];
       return { kind: PART_KINDS[kind] ?? "unknown", call, text: wasm.view(at + 8), ...wasm.span(at + 16) };
     });
@@ -109,8 +116,10 @@ export class Message extends Handle {
    */
   spans(field, call = 0) {
     const { wasm, pointer } = this;
-    const length = wasm.invoke("chat_message_span_count", [pointer, FIELDS[field], call]);
-    return Array.from({ length }, (_, i) => wasm.span(wasm.fill("chat_message_span", pointer, FIELDS[field], call, i)));
+    const length = wasm.invoke("chat_message_spans", [pointer, FIELDS[field], call, 0, 0]);
+    const spans = new Room(8 * length);
+    wasm.call("chat_message_spans", pointer, FIELDS[field], call, spans, length);
+    return Array.from({ length }, (_, i) => wasm.span(spans.at + 8 * i));
   }
 
   /** The message as OpenAI's chat completions have it. @returns {OpenAIMessage} */

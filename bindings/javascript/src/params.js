@@ -34,29 +34,39 @@ export class Params extends Handle {
     super(wasm, pointer, "chat_params_free");
   }
 
+  /** The address of `chat_params_fields`. */
+  get #fields() {
+    return this.wasm.invoke("chat_params_view", [this.pointer]);
+  }
+
+  /** The address of `chat_turn_fields`. */
+  get #turn() {
+    return this.wasm.invoke("chat_params_turn", [this.pointer]);
+  }
+
   /** What the model is given. */
   get prompt() {
-    return this.wasm.text("chat_params_prompt", this.pointer);
+    return this.wasm.view(this.#fields);
   }
 
   /** The end of the prompt that is already the assistant's turn. Streams know it: do not feed it to them. */
   get generationPrompt() {
-    return this.wasm.text("chat_params_generation_prompt", this.pointer);
+    return this.wasm.view(this.#fields + 8);
   }
 
   /** The name of the way the output is parsed in, for logs. */
   get format() {
-    return this.wasm.text("chat_params_format", this.pointer);
+    return this.wasm.view(this.#fields + 16);
   }
 
   /** Texts that end the output besides the end-of-turn token. */
   get additionalStops() {
-    return this.wasm.texts("chat_params_additional_stop_count", "chat_params_additional_stop", this.pointer);
+    return this.wasm.texts(this.#fields + 32);
   }
 
   /** Texts that the tokeniser must keep whole and the detokeniser must print. */
   get preservedTokens() {
-    return this.wasm.texts("chat_params_preserved_token_count", "chat_params_preserved_token", this.pointer);
+    return this.wasm.texts(this.#fields + 24);
   }
 
   /** What the template writes to end the assistant's turn; empty where nothing does, or where that is unknown. */
@@ -66,24 +76,24 @@ export class Params extends Handle {
 
   /** Whether the template knows reasoning. */
   get supportsThinking() {
-    return this.wasm.invoke("chat_params_supports_thinking", [this.pointer]) !== 0;
+    const at = this.#fields + 73;
+    return this.wasm.bytes[at] !== 0;
   }
 
   /** What opens reasoning; empty where nothing does. */
   get thinkingStartTag() {
-    return this.wasm.text("chat_params_thinking_start_tag", this.pointer);
+    return this.wasm.view(this.#fields + 40);
   }
 
   /** What closes it: any of these does. */
   get thinkingEndTags() {
-    return this.wasm.texts("chat_params_thinking_end_tag_count", "chat_params_thinking_end_tag", this.pointer);
+    return this.wasm.texts(this.#fields + 48);
   }
 
   /** @returns {Media[]} */
   get media() {
-    const { wasm, pointer } = this;
-    return Array.from({ length: wasm.invoke("chat_params_media_count", [pointer]) }, (_, i) => {
-      const at = wasm.fill("chat_params_media", pointer, i);
+    const { wasm } = this;
+    return wasm.list(wasm.struct("chat_params_media", this.pointer), 36, (at) => {
       const [kind, text, source] = [at, at + 8, at + 16].map((place) => wasm.view(place));
       const [message, part] = [wasm.word(at + 24), wasm.word(at + 28)];
       return { kind, text, source: JSON.parse(source), message, part, native: wasm.bytes[at + 32] !== 0 };
@@ -97,25 +107,22 @@ export class Params extends Handle {
    */
   grammar(dialect) {
     const { wasm, pointer } = this;
-    const handle =
-      dialect === undefined
-        ? wasm.work("chat_params_grammar", pointer, OUT)
-        : wasm.work("chat_params_grammar_as", pointer, DIALECTS[dialect], OUT);
-    return new Grammar(wasm, handle);
+    return new Grammar(wasm, wasm.work("chat_params_grammar", pointer, DIALECTS[dialect ?? "gbnf"], OUT));
   }
 
   /** Whether the grammar waits for a trigger. If not, let the sampler accept `generationPrompt` first. */
   get grammarLazy() {
-    return this.wasm.invoke("chat_params_grammar_lazy", [this.pointer]) !== 0;
+    const at = this.#fields + 72;
+    return this.wasm.bytes[at] !== 0;
   }
 
   /** @returns {Trigger[]} */
   get grammarTriggers() {
-    const { wasm, pointer } = this;
-    return Array.from({ length: wasm.invoke("chat_params_grammar_trigger_count", [pointer]) }, (_, i) => {
-      const at = wasm.fill("chat_params_grammar_trigger", pointer, i);
-      return { kind: wasm.word(at) === 1 ? "word" : "pattern", value: wasm.view(at + 4) };
-    });
+    const { wasm } = this;
+    return wasm.list(this.#fields + 64, 12, (at) => ({
+      kind: wasm.word(at) === 1 ? "word" : "pattern",
+      value: wasm.view(at + 4),
+    }));
   }
 
   /** What may come next in the output, and what must. Each call makes it anew; keep it, and clone it. */
@@ -158,27 +165,27 @@ export class Params extends Handle {
 
   /** How many bytes stand of what was sent before `next`, prompt and output. */
   get kept() {
-    return this.wasm.invoke("chat_params_kept", [this.pointer]);
+    return this.wasm.word(this.#turn);
   }
 
   /** What to send behind these. */
   get append() {
-    return this.wasm.text("chat_params_append", this.pointer);
+    return this.wasm.view(this.#turn + 4);
   }
 
   /** The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`. */
   get rendered() {
-    return this.wasm.text("chat_params_rendered", this.pointer);
+    return this.wasm.view(this.#turn + 12);
   }
 
   /** Why the template does not keep all that was sent before `next`; null where it does. @returns {Rewrite | null} */
   get rewrite() {
     const { wasm } = this;
-    const at = wasm.struct("chat_params_rewrite", this.pointer);
-    const reason = wasm.word(at);
+    const at = this.#turn;
+    const reason = wasm.word(at + 20);
     if (reason === 0) return null;
-    const message = wasm.word(at + 12);
-    const words = wasm.view(at + 4);
+    const words = wasm.view(at + 24);
+    const message = wasm.word(at + 32);
     return { reason: REWRITE_REASONS[reason] ?? "unknown", words, message: message === NO_MESSAGE ? null : message };
   }
 

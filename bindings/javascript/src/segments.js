@@ -27,15 +27,14 @@ export class Segments extends Handle {
   }
 
   get prompt() {
-    return this.wasm.text("chat_segments_prompt", this.pointer);
+    return this.wasm.view(this.#fields);
   }
 
   /** The segments in the order of the prompt. They cover it, and none is empty. @returns {Segment[]} */
   get list() {
-    const { wasm, pointer } = this;
+    const { wasm } = this;
     const prompt = this.#start();
-    return Array.from({ length: wasm.invoke("chat_segments_count", [pointer]) }, (_, i) => {
-      const at = wasm.fill("chat_segments_at", pointer, i);
+    return wasm.list(this.#fields + 8, 24, (at) => {
       const { begin, end } = wasm.span(at);
       const origin = TEXT_ORIGINS[wasm.word(at + 8)] ?? "unknown";
       const index = wasm.word(at + 12);
@@ -89,12 +88,17 @@ export class Segments extends Handle {
    * turns are missing in masks.
    */
   get limit() {
-    return this.wasm.text("chat_segments_limit", this.pointer);
+    return this.wasm.view(this.#fields + 16);
+  }
+
+  /** The address of `chat_segments_fields`. */
+  get #fields() {
+    return this.wasm.invoke("chat_segments_view", [this.pointer]);
   }
 
   /** Where the prompt lies in memory. */
   #start() {
-    return this.wasm.word(this.wasm.struct("chat_segments_prompt", this.pointer));
+    return this.wasm.word(this.#fields);
   }
 }
 

@@ -3,7 +3,7 @@ import { Grammar } from "./grammar.js";
 import { Handle } from "./handle.js";
 import { Message } from "./message.js";
 import { DELTA_KINDS, DIALECTS, STATUSES } from "./names.js";
-import { ARGUMENTS_AT, ERROR_AT, OUT, STRUCT_AT } from "./wasm.js";
+import { ARGUMENTS_AT, ERROR_AT, OUT } from "./wasm.js";
 
 /** @import { Wasm } from "./wasm.js" */
 /** @import { DeltaKind, Dialect } from "./names.js" */
@@ -134,7 +134,7 @@ export class Stream extends Handle {
    */
   get pending() {
     const { wasm } = this;
-    const { begin, end: length } = wasm.span(wasm.struct("chat_stream_pending", this.pointer));
+    const { begin, end: length } = wasm.span(wasm.invoke("chat_stream_view", [this.pointer]) + 12);
     return wasm.bytes.slice(begin, begin + length);
   }
 
@@ -167,7 +167,7 @@ export class Stream extends Handle {
 
   /** How the output related to the format; `partial` until it is finished. */
   get status() {
-    return STATUSES[this.wasm.invoke("chat_stream_outcome", [this.pointer])] ?? "unknown";
+    return STATUSES[this.wasm.word(this.wasm.invoke("chat_stream_view", [this.pointer]) + 8)] ?? "unknown";
   }
 
   /** The message so far, or, after `finish`, the message. The stream does not change it. */
@@ -216,7 +216,8 @@ export class Stream extends Handle {
 
   /** The work that the parse has taken so far. */
   get work() {
-    return Number(this.wasm.invoke("chat_stream_work", [this.pointer]));
+    const at = this.wasm.invoke("chat_stream_view", [this.pointer]) + 24;
+    return Number(this.wasm.words.getBigUint64(at, true));
   }
 
   /** @param {string | Uint8Array} piece */
@@ -241,14 +242,14 @@ export class Stream extends Handle {
   #deltas() {
     const { wasm, pointer } = this;
     const { functions, words } = wasm;
-    const at = wasm.base + STRUCT_AT;
     /** @type {Delta[]} */
     const deltas = [];
-    // Called by hand, too. These two look at what is there, so they neither fail nor need memory.
+    // Called by hand, too. It looks at what is there, so it neither fails nor needs memory.
     try {
-      const count = functions.chat_stream_delta_count(pointer);
-      for (let i = 0; i < count; i++) {
-        functions.chat_stream_delta(pointer, i, at, 0);
+      const list = functions.chat_stream_view(pointer);
+      const first = words.getUint32(list, true);
+      const end = first + 24 * words.getUint32(list + 4, true);
+      for (let at = first; at < end; at += 24) {
         deltas.push({
           kind: DELTA_KINDS[words.getUint32(at, true)] ?? "unknown",
           call: words.getUint32(at + 4, true),
@@ -258,7 +259,7 @@ export class Stream extends Handle {
         });
       }
     } catch (trap) {
-      wasm.stop("chat_stream_delta", trap);
+      wasm.stop("chat_stream_view", trap);
     }
     return deltas;
   }

@@ -27,7 +27,7 @@ export class Room {
 const PAGE = 65536;
 const OUT_AT = 0;
 export const ERROR_AT = 8;
-export const STRUCT_AT = 16;
+const STRUCT_AT = 16;
 export const ARGUMENTS_AT = 80;
 /** Texts up to this length are read and written here: the platform's coders cost more than so few letters. */
 const SHORT = 48;
@@ -177,13 +177,23 @@ export class Wasm {
   }
 
   /**
-   * All texts of a list.
-   * @param {string} count name of the function that counts them
-   * @param {string} item and of the one that has each
-   * @param {number} pointer
+   * The items of the list at this address.
+   * @template T
+   * @param {number} at
+   * @param {number} size of an item in bytes
+   * @param {(at: number) => T} read
    */
-  texts(count, item, pointer) {
-    return Array.from({ length: this.invoke(count, [pointer]) }, (_, index) => this.text(item, pointer, index));
+  list(at, size, read) {
+    const first = this.word(at);
+    return Array.from({ length: this.word(at + 4) }, (_, index) => read(first + index * size));
+  }
+
+  /**
+   * The texts of the list at this address.
+   * @param {number} at
+   */
+  texts(at) {
+    return this.list(at, 8, (text) => this.view(text));
   }
 
   /**

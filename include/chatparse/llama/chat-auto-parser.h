@@ -56,7 +56,7 @@ inline std::string request_json(const autoparser::generation_params & inputs) {
 inline common_chat_prompt common_chat_template_direct_apply(const common_chat_template & tmpl, const autoparser::generation_params & inputs) {
     const auto request = chatparse_llama::request_json(inputs);
     const auto params  = chatparse_llama::params_of(tmpl, request);
-    return chatparse_llama::prompt_of(tmpl, request, chatparse_llama::to_string(chat_params_prompt(params.get())), inputs.add_bos, inputs.add_eos);
+    return chatparse_llama::prompt_of(tmpl, request, chatparse_llama::to_string(chat_params_view(params.get())->prompt), inputs.add_bos, inputs.add_eos);
 }
 
 // What a prompt for the model's turn has more than one without.
@@ -64,5 +64,5 @@ inline std::string common_chat_template_generation_prompt(const common_chat_temp
     auto with                  = inputs;
     with.add_generation_prompt = true;
     const auto params          = chatparse_llama::params_of(tmpl, chatparse_llama::request_json(with));
-    return chatparse_llama::to_string(chat_params_generation_prompt(params.get()));
+    return chatparse_llama::to_string(chat_params_view(params.get())->generation_prompt);
 }

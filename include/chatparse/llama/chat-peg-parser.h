@@ -31,13 +31,13 @@ class common_chat_peg_mapper {
             return;
         }
         const chat_message * handle = parsed.message.get();
-        result.reasoning_content += chatparse_llama::to_string(chat_message_reasoning(handle));
-        result.content += chatparse_llama::to_string(chat_message_content(handle));
-        for (size_t i = 0; i < chat_message_tool_call_count(handle); i++) {
+        result.reasoning_content += chatparse_llama::to_string(chat_message_view(handle)->reasoning);
+        result.content += chatparse_llama::to_string(chat_message_view(handle)->content);
+        for (const chat_tool_call & given : chatparse_llama::items(chat_message_view(handle)->calls)) {
             common_chat_tool_call call;
-            call.name = chatparse_llama::to_string(chat_message_tool_call_name(handle, i));
-            call.arguments = chatparse_llama::to_string(chat_message_tool_call_arguments(handle, i));
-            call.id = chatparse_llama::to_string(chat_message_tool_call_id(handle, i));
+            call.name = chatparse_llama::to_string(given.name);
+            call.arguments = chatparse_llama::to_string(given.arguments);
+            call.id = chatparse_llama::to_string(given.id);
             result.tool_calls.push_back(call);
         }
     }

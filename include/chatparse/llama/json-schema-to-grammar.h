@@ -36,7 +36,7 @@ namespace chatparse_llama {
 
 // The text of a grammar, in spellings that the version's reader knows.
 inline std::string text_of(const chat_grammar * grammar) {
-    const std::string text = to_string(chat_grammar_text(grammar));
+    const std::string text = to_string(chat_grammar_view(grammar)->text);
 #if CHATPARSE_LLAMA != CHATPARSE_LLAMA_IK
     return text;
 #else

@@ -48,6 +48,15 @@ namespace chatparse_llama {
 
 inline std::string to_string(chat_str text) { return std::string(text.data, text.len); }
 
+// A list of the C surface, for a loop.
+template <class List> struct list_items {
+    List list;
+
+    auto begin() const { return list.data; }
+    auto end() const { return list.data + list.len; }
+};
+template <class List> list_items<List> items(List list) { return { list }; }
+
 // Throws what llama.cpp throws: std::invalid_argument where the caller's input is wrong, std::runtime_error otherwise.
 [[noreturn]] inline void raise(chat_status status, chat_error * error) {
     const std::string message = to_string(chat_error_message(error));
@@ -411,7 +420,7 @@ class common_peg_arena {
         chat_grammar * grammar = nullptr;
         chat_error *   error   = nullptr;
         chatparse_llama::check(chat_parser_grammar(handle(), false, &grammar, &error), error);
-        const std::string text = "\n" + chatparse_llama::to_string(chat_grammar_text(grammar));
+        const std::string text = "\n" + chatparse_llama::to_string(chat_grammar_view(grammar)->text);
         chat_grammar_free(grammar);
         return text.find("\n" + name + " ::=") != std::string::npos;
     }

@@ -6,17 +6,14 @@ PyTypeObject *answer_type;
 FREED_BY(answer, chat_answer_free)
 
 static PyObject *one_event(PyObject *self, size_t index) {
-  chat_event event;
-  chat_error *error = NULL;
-  const chat_status status = chat_answer_event(HANDLE(self), index, &event, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_event event = chat_answer_view(HANDLE(self))->events.data[index];
   return Py_BuildValue("(NN)", str_of(event.name), str_of(event.data));
 }
 
 /* The events that a call has made. */
 static PyObject *events(PyObject *self, chat_status status, chat_error *error) {
   if (status != CHAT_STATUS_OK) return fail(status, error);
-  return list_of(self, chat_answer_event_count(HANDLE(self)), one_event);
+  return list_of(self, chat_answer_view(HANDLE(self))->events.len, one_event);
 }
 
 static PyObject *answer_of_request(PyObject *type, PyObject *arguments) {
@@ -30,8 +27,8 @@ static PyObject *answer_of_request(PyObject *type, PyObject *arguments) {
   text_done(&options);
   return wrap(type, status, error, made);
 }
-VIEW(answer, request)
-VIEW(answer, stopped)
+VIEW(answer, request, chat_answer_view(HANDLE(self))->request)
+VIEW(answer, stopped, chat_answer_view(HANDLE(self))->stopped)
 
 static PyObject *answer_put_token(PyObject *self, PyObject *arguments) {
   Py_ssize_t begin, end;

@@ -151,7 +151,7 @@ static PyObject *conversation_fork(PyObject *self, PyObject *none) {
 }
 
 static PyObject *ids_of(const chat_conversation *one, size_t from) {
-  const chat_ids ids = chat_conversation_ids(one);
+  const chat_id_list ids = chat_conversation_view(one)->ids;
   if (from > ids.len) from = ids.len;
   PyObject *list = PyList_New((Py_ssize_t)(ids.len - from));
   for (size_t i = from; list && i < ids.len; i++) {
@@ -182,15 +182,12 @@ static PyObject *conversation_put_prompt(PyObject *self, PyObject *messages) {
 }
 
 static PyObject *one_delta(PyObject *self, size_t index) {
-  chat_delta delta;
-  chat_error *error = NULL;
-  const chat_status status = chat_conversation_delta(HELD(self)->one, index, &delta, &error);
-  return status == CHAT_STATUS_OK ? delta_of(&delta) : fail(status, error);
+  return delta_of(&chat_conversation_view(HELD(self)->one)->deltas.data[index]);
 }
 
 static PyObject *tell_deltas(PyObject *self) {
-  PyObject *deltas = list_of(self, chat_conversation_delta_count(HELD(self)->one), one_delta);
-  return deltas ? Py_BuildValue("(NN)", deltas, PyBool_FromLong(chat_conversation_ended(HELD(self)->one))) : NULL;
+  PyObject *deltas = list_of(self, chat_conversation_view(HELD(self)->one)->deltas.len, one_delta);
+  return deltas ? Py_BuildValue("(NN)", deltas, PyBool_FromLong(chat_conversation_view(HELD(self)->one)->ended)) : NULL;
 }
 
 /* Numbers of whatever can be walked through: `count` of them in `*ids`, or in `*floats` if that is given. */
@@ -297,7 +294,7 @@ static PyObject *conversation_get_ids(PyObject *self, PyObject *none) {
   return looked(self, tell_ids);
 }
 
-static PyObject *tell_prompt_count(PyObject *self) { return PyLong_FromSize_t(chat_conversation_prompt_count(HELD(self)->one)); }
+static PyObject *tell_prompt_count(PyObject *self) { return PyLong_FromSize_t(chat_conversation_view(HELD(self)->one)->prompt_count); }
 
 static PyObject *conversation_get_prompt_count(PyObject *self, PyObject *none) {
   (void)none;
@@ -305,8 +302,8 @@ static PyObject *conversation_get_prompt_count(PyObject *self, PyObject *none) {
 }
 
 static PyObject *tell_text(PyObject *self) {
-  const chat_str prompt = chat_conversation_text(HELD(self)->one), output = chat_conversation_output(HELD(self)->one);
-  return Py_BuildValue("(Ny#)", str_of(prompt), output.data, (Py_ssize_t)output.len);
+  const chat_conversation_fields *fields = chat_conversation_view(HELD(self)->one);
+  return Py_BuildValue("(Ny#)", str_of(fields->text), fields->output.data, (Py_ssize_t)fields->output.len);
 }
 
 static PyObject *conversation_get_text(PyObject *self, PyObject *none) {
@@ -315,10 +312,7 @@ static PyObject *conversation_get_text(PyObject *self, PyObject *none) {
 }
 
 static PyObject *one_token(PyObject *self, size_t index) {
-  chat_id_token token;
-  chat_error *error = NULL;
-  const chat_status status = chat_conversation_token(HELD(self)->one, index, &token, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_id_token token = chat_conversation_tokens(HELD(self)->one).data[index];
   PyObject *call = token.call == SIZE_MAX ? Py_NewRef(Py_None) : PyLong_FromSize_t(token.call);
   PyObject *argument = token.argument.len ? str_of(token.argument) : Py_NewRef(Py_None);
   PyObject *logprob = token.logprob != token.logprob ? Py_NewRef(Py_None) : PyFloat_FromDouble(token.logprob);
@@ -326,7 +320,7 @@ static PyObject *one_token(PyObject *self, size_t index) {
     "(nINNNN)", (Py_ssize_t)token.end, (unsigned)token.field, PyBool_FromLong(token.sampled), call, argument, logprob);
 }
 
-static PyObject *tell_tokens(PyObject *self) { return list_of(self, chat_conversation_ids(HELD(self)->one).len, one_token); }
+static PyObject *tell_tokens(PyObject *self) { return list_of(self, chat_conversation_tokens(HELD(self)->one).len, one_token); }
 
 static PyObject *conversation_get_tokens(PyObject *self, PyObject *none) {
   (void)none;

@@ -4,7 +4,7 @@
 PyTypeObject *grammar_type, *builder_type, *matcher_type;
 
 FREED_BY(grammar, chat_grammar_free)
-VIEW(grammar, text)
+VIEW(grammar, text, chat_grammar_view(HANDLE(self))->text)
 
 /* The grammar of params; in the dialect of that number, or as it is where that is 0. */
 static PyObject *grammar_of_params(PyObject *type, PyObject *arguments) {
@@ -14,8 +14,7 @@ static PyObject *grammar_of_params(PyObject *type, PyObject *arguments) {
   chat_grammar *made = NULL;
   chat_error *error = NULL;
   chat_status status;
-  UNLOCKED(dialect ? chat_params_grammar_as(HANDLE(params), dialect, &made, &error)
-                   : chat_params_grammar(HANDLE(params), &made, &error));
+  UNLOCKED(chat_params_grammar(HANDLE(params), dialect ? dialect : CHAT_DIALECT_GBNF, &made, &error));
   return wrap(type, status, error, made);
 }
 
@@ -54,17 +53,14 @@ static PyObject *grammar_in_dialect(PyObject *type, PyObject *arguments) {
 }
 
 static PyObject *one_fidelity(PyObject *self, size_t index) {
-  chat_fidelity place;
-  chat_error *error = NULL;
-  const chat_status status = chat_grammar_report(HANDLE(self), index, &place, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_fidelity place = chat_grammar_view(HANDLE(self))->report.data[index];
   return Py_BuildValue(
     "(INNN)", (unsigned)place.kind, str_of(place.schema), str_of(place.pointer), str_of(place.message));
 }
 
 static PyObject *grammar_get_report(PyObject *self, PyObject *none) {
   (void)none;
-  return list_of(self, chat_grammar_report_count(HANDLE(self)), one_fidelity);
+  return list_of(self, chat_grammar_view(HANDLE(self))->report.len, one_fidelity);
 }
 
 static PyObject *grammar_check_text(PyObject *nothing, PyObject *arguments) {

@@ -7,8 +7,8 @@ FREED_BY(message, chat_message_free)
 MADE_TEXT(message, json)
 MADE_TEXT(message, report_json)
 MADE_TEXT(message, tree_json)
-VIEW(message, content)
-VIEW(message, reasoning)
+VIEW(message, content, chat_message_view(HANDLE(self))->content)
+VIEW(message, reasoning, chat_message_view(HANDLE(self))->reasoning)
 
 static PyObject *message_of_stream(PyObject *type, PyObject *arguments) {
   PyObject *stream;
@@ -58,54 +58,47 @@ static PyObject *message_parse(PyObject *type, PyObject *arguments) {
 
 static PyObject *message_get_outcome(PyObject *self, PyObject *none) {
   (void)none;
-  return PyLong_FromUnsignedLong(chat_message_outcome(HANDLE(self)));
+  return PyLong_FromUnsignedLong(chat_message_view(HANDLE(self))->outcome);
 }
 
 static PyObject *message_one_tool_call(PyObject *self, size_t index) {
-  const chat_message *message = HANDLE(self);
+  const chat_tool_call call = chat_message_view(HANDLE(self))->calls.data[index];
+  const chat_call_report report = chat_message_report(HANDLE(self))->calls.data[index];
   return Py_BuildValue(
-    "(NNNNNNI)", str_of(chat_message_tool_call_id(message, index)), str_of(chat_message_tool_call_name(message, index)),
-    str_of(chat_message_tool_call_arguments(message, index)), PyBool_FromLong(chat_message_tool_call_complete(message, index)),
-    PyBool_FromLong(chat_message_tool_call_known(message, index)), PyBool_FromLong(chat_message_tool_call_valid(message, index)),
-    (unsigned)chat_message_tool_call_origin(message, index));
+    "(NNNNNNI)", str_of(call.id), str_of(call.name), str_of(call.arguments), PyBool_FromLong(report.complete),
+    PyBool_FromLong(report.known), PyBool_FromLong(report.valid), (unsigned)report.origin);
 }
-LISTED(message, tool_call)
+LISTED(message, tool_call, chat_message_view(HANDLE(self))->calls)
 
 static PyObject *message_one_diagnostic(PyObject *self, size_t index) {
-  chat_diagnostic found;
-  chat_error *error = NULL;
-  const chat_status status = chat_message_diagnostic(HANDLE(self), index, &found, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_diagnostic found = chat_message_report(HANDLE(self))->diagnostics.data[index];
   PyObject *call = found.call == SIZE_MAX ? Py_BuildValue("") : PyLong_FromSize_t(found.call);
   return Py_BuildValue(
     "(INnnN)", (unsigned)found.kind, call, (Py_ssize_t)found.span_begin, (Py_ssize_t)found.span_end, str_of(found.message));
 }
-LISTED(message, diagnostic)
+LISTED(message, diagnostic, chat_message_report(HANDLE(self))->diagnostics)
 
 static PyObject *message_one_part(PyObject *self, size_t index) {
-  chat_part part;
-  chat_error *error = NULL;
-  const chat_status status = chat_message_part(HANDLE(self), index, &part, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_part part = chat_message_view(HANDLE(self))->parts.data[index];
   return Py_BuildValue(
     "(InNnn)", (unsigned)part.kind, (Py_ssize_t)part.call, str_of(part.text), (Py_ssize_t)part.span_begin, (Py_ssize_t)part.span_end);
 }
-LISTED(message, part)
+LISTED(message, part, chat_message_view(HANDLE(self))->parts)
 
 static PyObject *message_get_spans(PyObject *self, PyObject *arguments) {
   unsigned field;
   Py_ssize_t call;
   if (!PyArg_ParseTuple(arguments, "In", &field, &call)) return NULL;
-  const size_t count = chat_message_span_count(HANDLE(self), field, (size_t)call);
+  const size_t count = chat_message_spans(HANDLE(self), field, (size_t)call, NULL, 0);
+  chat_span *spans = PyMem_Malloc((count + 1) * sizeof *spans);
+  if (!spans) return PyErr_NoMemory();
+  chat_message_spans(HANDLE(self), field, (size_t)call, spans, count);
   PyObject *list = PyList_New((Py_ssize_t)count);
   for (size_t i = 0; list && i < count; i++) {
-    chat_span span;
-    chat_error *error = NULL;
-    const chat_status status = chat_message_span(HANDLE(self), field, (size_t)call, i, &span, &error);
-    PyObject *made = status == CHAT_STATUS_OK ? Py_BuildValue("(nn)", (Py_ssize_t)span.begin, (Py_ssize_t)span.end)
-                                              : fail(status, error);
+    PyObject *made = Py_BuildValue("(nn)", (Py_ssize_t)spans[i].begin, (Py_ssize_t)spans[i].end);
     if (!made || PyList_SetItem(list, (Py_ssize_t)i, made) < 0) Py_CLEAR(list);
   }
+  PyMem_Free(spans);
   return list;
 }
 

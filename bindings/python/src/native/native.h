@@ -95,25 +95,25 @@ chat_str *strs_from(PyObject *tuple);
     return status == CHAT_STATUS_OK ? str_of(text) : fail(status, error); \
   }
 
-#define VIEW(noun, name)                                           \
+#define VIEW(noun, name, text)                                     \
   static PyObject *noun##_##name(PyObject *self, PyObject *none) { \
     (void)none;                                                    \
-    return str_of(chat_##noun##_##name(HANDLE(self)));             \
+    return str_of(text);                                           \
   }
 
-/* A list, by its count and a function `noun_one_name`. */
-#define LISTED(noun, name)                                                                          \
-  static PyObject *noun##_##name##s(PyObject *self, PyObject *none) {                               \
-    (void)none;                                                                                     \
-    return list_of(self, chat_##noun##_##name##_count(HANDLE(self)), noun##_one_##name);            \
+/* A list, by what C has and a function `noun_one_name`. */
+#define LISTED(noun, name, list)                                      \
+  static PyObject *noun##_##name##s(PyObject *self, PyObject *none) { \
+    (void)none;                                                       \
+    return list_of(self, (list).len, noun##_one_##name);              \
   }
 
 /* A list of texts. */
-#define TEXTS(noun, name)                                                     \
-  static PyObject *noun##_one_##name(PyObject *self, size_t index) {          \
-    return str_of(chat_##noun##_##name(HANDLE(self), index));                 \
-  }                                                                           \
-  LISTED(noun, name)
+#define TEXTS(noun, name, list)                                      \
+  static PyObject *noun##_one_##name(PyObject *self, size_t index) { \
+    return str_of((list).data[index]);                               \
+  }                                                                  \
+  LISTED(noun, name, list)
 
 #define NO_ARGUMENTS(noun, name) {#name, noun##_##name, METH_NOARGS, NULL}
 #define ARGUMENTS(noun, name) {#name, noun##_##name, METH_VARARGS, NULL}

@@ -5,16 +5,16 @@ PyTypeObject *params_type, *parser_type;
 
 FREED_BY(params, chat_params_free)
 MADE_TEXT(params, json)
-VIEW(params, prompt)
-VIEW(params, generation_prompt)
-VIEW(params, append)
-VIEW(params, rendered)
-VIEW(params, format)
-VIEW(params, end_of_turn)
-VIEW(params, thinking_start_tag)
-TEXTS(params, preserved_token)
-TEXTS(params, additional_stop)
-TEXTS(params, thinking_end_tag)
+VIEW(params, prompt, chat_params_view(HANDLE(self))->prompt)
+VIEW(params, generation_prompt, chat_params_view(HANDLE(self))->generation_prompt)
+VIEW(params, append, chat_params_turn(HANDLE(self))->append)
+VIEW(params, rendered, chat_params_turn(HANDLE(self))->rendered)
+VIEW(params, format, chat_params_view(HANDLE(self))->format)
+VIEW(params, end_of_turn, chat_params_end_of_turn(HANDLE(self)))
+VIEW(params, thinking_start_tag, chat_params_view(HANDLE(self))->thinking_start_tag)
+TEXTS(params, preserved_token, chat_params_view(HANDLE(self))->preserved_tokens)
+TEXTS(params, additional_stop, chat_params_view(HANDLE(self))->additional_stops)
+TEXTS(params, thinking_end_tag, chat_params_view(HANDLE(self))->thinking_end_tags)
 
 static PyObject *params_render(PyObject *type, PyObject *arguments) {
   PyObject *template;
@@ -80,51 +80,45 @@ static PyObject *params_followed(PyObject *type, PyObject *arguments) {
 }
 
 static PyObject *params_one_media(PyObject *self, size_t index) {
-  chat_media media;
-  chat_error *error = NULL;
-  const chat_status status = chat_params_media(HANDLE(self), index, &media, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_media media = chat_params_media(HANDLE(self)).data[index];
   return Py_BuildValue(
     "(NNNnnN)", str_of(media.kind), str_of(media.text), str_of(media.source), (Py_ssize_t)media.message, (Py_ssize_t)media.part,
     PyBool_FromLong(media.native));
 }
-LISTED(params, media)
+LISTED(params, media, chat_params_media(HANDLE(self)))
 
 static PyObject *params_one_grammar_trigger(PyObject *self, size_t index) {
-  chat_trigger trigger;
-  chat_error *error = NULL;
-  const chat_status status = chat_params_grammar_trigger(HANDLE(self), index, &trigger, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_trigger trigger = chat_params_view(HANDLE(self))->grammar_triggers.data[index];
   return Py_BuildValue("(IN)", (unsigned)trigger.kind, str_of(trigger.value));
 }
-LISTED(params, grammar_trigger)
+LISTED(params, grammar_trigger, chat_params_view(HANDLE(self))->grammar_triggers)
 
 static PyObject *params_one_message_delimiter(PyObject *self, size_t index) {
-  return Py_BuildValue(
-    "(NN)", str_of(chat_params_message_delimiter_role(HANDLE(self), index)), str_of(chat_params_message_delimiter(HANDLE(self), index)));
+  const chat_delimiter delimiter = chat_params_view(HANDLE(self))->message_delimiters.data[index];
+  return Py_BuildValue("(NN)", str_of(delimiter.role), str_of(delimiter.text));
 }
-LISTED(params, message_delimiter)
+LISTED(params, message_delimiter, chat_params_view(HANDLE(self))->message_delimiters)
 
 static PyObject *params_grammar_lazy(PyObject *self, PyObject *none) {
   (void)none;
-  return PyBool_FromLong(chat_params_grammar_lazy(HANDLE(self)));
+  return PyBool_FromLong(chat_params_view(HANDLE(self))->grammar_lazy);
 }
 
 static PyObject *params_supports_thinking(PyObject *self, PyObject *none) {
   (void)none;
-  return PyBool_FromLong(chat_params_supports_thinking(HANDLE(self)));
+  return PyBool_FromLong(chat_params_view(HANDLE(self))->supports_thinking);
 }
 
 static PyObject *params_kept(PyObject *self, PyObject *none) {
   (void)none;
-  return PyLong_FromSize_t(chat_params_kept(HANDLE(self)));
+  return PyLong_FromSize_t(chat_params_turn(HANDLE(self))->kept);
 }
 
 static PyObject *params_rewrite(PyObject *self, PyObject *none) {
   (void)none;
-  const chat_rewrite rewrite = chat_params_rewrite(HANDLE(self));
-  if (rewrite.message == SIZE_MAX) return Py_BuildValue("(INO)", (unsigned)rewrite.reason, str_of(rewrite.words), Py_None);
-  return Py_BuildValue("(INn)", (unsigned)rewrite.reason, str_of(rewrite.words), (Py_ssize_t)rewrite.message);
+  const chat_turn_fields *turn = chat_params_turn(HANDLE(self));
+  if (turn->message == SIZE_MAX) return Py_BuildValue("(INO)", (unsigned)turn->reason, str_of(turn->words), Py_None);
+  return Py_BuildValue("(INn)", (unsigned)turn->reason, str_of(turn->words), (Py_ssize_t)turn->message);
 }
 
 static PyObject *params_warm(PyObject *self, PyObject *none) {

@@ -13,15 +13,12 @@ chat_stream *opened(PyObject *self) {
 
 /* The deltas of the last call, which are views into the stream. */
 static PyObject *one_delta(PyObject *self, size_t index) {
-  chat_delta delta;
-  chat_error *error = NULL;
-  const chat_status status = chat_stream_delta(HANDLE(self), index, &delta, &error);
-  return status == CHAT_STATUS_OK ? delta_of(&delta) : fail(status, error);
+  return delta_of(&chat_stream_view(HANDLE(self))->deltas.data[index]);
 }
 
 static PyObject *deltas(PyObject *self, chat_status status, chat_error *error) {
   if (status != CHAT_STATUS_OK) return fail(status, error);
-  return list_of(self, chat_stream_delta_count(HANDLE(self)), one_delta);
+  return list_of(self, chat_stream_view(HANDLE(self))->deltas.len, one_delta);
 }
 
 static PyObject *done(chat_status status, chat_error *error) {
@@ -159,18 +156,18 @@ static PyObject *stream_begin_again(PyObject *self, PyObject *none) {
 
 static PyObject *stream_get_work(PyObject *self, PyObject *none) {
   (void)none;
-  return opened(self) ? PyLong_FromUnsignedLongLong(chat_stream_work(HANDLE(self))) : NULL;
+  return opened(self) ? PyLong_FromUnsignedLongLong(chat_stream_view(HANDLE(self))->work) : NULL;
 }
 
 static PyObject *stream_get_outcome(PyObject *self, PyObject *none) {
   (void)none;
-  return opened(self) ? PyLong_FromUnsignedLong(chat_stream_outcome(HANDLE(self))) : NULL;
+  return opened(self) ? PyLong_FromUnsignedLong(chat_stream_view(HANDLE(self))->outcome) : NULL;
 }
 
 static PyObject *stream_get_pending(PyObject *self, PyObject *none) {
   (void)none;
   if (!opened(self)) return NULL;
-  const chat_str bytes = chat_stream_pending(HANDLE(self));
+  const chat_str bytes = chat_stream_view(HANDLE(self))->pending;
   return PyBytes_FromStringAndSize(bytes.data, (Py_ssize_t)bytes.len);
 }
 

@@ -5,7 +5,7 @@ PyTypeObject *template_type, *segments_type;
 
 FREED_BY(template, chat_template_free)
 MADE_TEXT(template, reader)
-VIEW(template, source)
+VIEW(template, source, chat_template_source(HANDLE(self)))
 
 static PyObject *template_compile(PyObject *type, PyObject *arguments) {
   Text source, options;
@@ -51,12 +51,12 @@ static PyObject *template_store(PyObject *self, PyObject *none) {
 
 static PyObject *builtin_name(PyObject *module, size_t index) {
   (void)module;
-  return str_of(chat_template_builtin_name(index));
+  return str_of(chat_template_builtins().data[index]);
 }
 
 static PyObject *template_builtin_names(PyObject *none, PyObject *nothing) {
   (void)nothing;
-  return list_of(none, chat_template_builtin_count(), builtin_name);
+  return list_of(none, chat_template_builtins().len, builtin_name);
 }
 
 static PyObject *template_report(PyObject *self, PyObject *arguments) {
@@ -125,7 +125,7 @@ static PyObject *segments_trace_all(PyObject *type, PyObject *arguments) {
 
 static PyObject *segments_get_limit(PyObject *self, PyObject *none) {
   (void)none;
-  return str_of(chat_segments_limit(HANDLE(self)));
+  return str_of(chat_segments_view(HANDLE(self))->limit);
 }
 
 /* The places of tokens, and behind them room for their labels; NULL with an exception where one is no pair of numbers. */
@@ -174,15 +174,12 @@ static PyObject *segments_get_tokens(PyObject *self, PyObject *arguments) {
 
 static PyObject *segments_get_prompt(PyObject *self, PyObject *none) {
   (void)none;
-  const chat_str prompt = chat_segments_prompt(HANDLE(self));
+  const chat_str prompt = chat_segments_view(HANDLE(self))->prompt;
   return PyBytes_FromStringAndSize(prompt.data, (Py_ssize_t)prompt.len);
 }
 
 static PyObject *one_segment(PyObject *self, size_t index) {
-  chat_segment segment;
-  chat_error *error = NULL;
-  const chat_status status = chat_segments_at(HANDLE(self), index, &segment, &error);
-  if (status != CHAT_STATUS_OK) return fail(status, error);
+  const chat_segment segment = chat_segments_view(HANDLE(self))->segments.data[index];
   return Py_BuildValue(
     "(nnInN)", (Py_ssize_t)segment.begin, (Py_ssize_t)segment.end, (unsigned)segment.origin, (Py_ssize_t)segment.index,
     str_of(segment.path));
@@ -190,7 +187,7 @@ static PyObject *one_segment(PyObject *self, size_t index) {
 
 static PyObject *segments_all(PyObject *self, PyObject *none) {
   (void)none;
-  return list_of(self, chat_segments_count(HANDLE(self)), one_segment);
+  return list_of(self, chat_segments_view(HANDLE(self))->segments.len, one_segment);
 }
 
 static PyObject *segments_get_mask(PyObject *self, PyObject *arguments) {

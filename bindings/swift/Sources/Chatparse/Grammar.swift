@@ -15,11 +15,11 @@ public struct Grammar: Sendable {
   }
 
   /// GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained.
-  public var text: String { handle.text(chat_grammar_text) }
+  public var text: String { handle.text { chat_grammar_view($0).pointee.text } }
 
   /// Where it departs from its schemas; of a converted one, what the dialect cannot express.
   public func report() throws -> [Departure] {
-    try handle.list(chat_grammar_report_count, chat_fidelity(), chat_grammar_report) {
+    handle.list({ $0.data }, { $0.len }, of: { chat_grammar_view($0).pointee.report }) {
       Departure(
         kind: Departure.Kind(rawValue: $0.kind) ?? .other, schema: String($0.schema), pointer: String($0.pointer),
         message: String($0.message))

@@ -42,16 +42,18 @@ final class Handle: @unchecked Sendable {
     JSON(text: try written(call))
   }
 
-  func texts(_ count: (OpaquePointer) -> Int, _ text: (OpaquePointer, Int) -> chat_str) -> [String] {
-    use { object in (0..<count(object)).map { String(text(object, $0)) } }
+  func texts(_ texts: (OpaquePointer) -> chat_str_list) -> [String] {
+    list({ $0.data }, { $0.len }, of: texts) { String($0) }
   }
 
-  /// A list of structs. An index below the count never fails.
-  func list<Raw, Value>(
-    _ count: (OpaquePointer) -> Int, _ raw: Raw, _ call: (OpaquePointer, Int, Out<Raw>, Out<OpaquePointer?>) -> UInt32,
-    _ value: (Raw) -> Value
-  ) throws -> [Value] {
-    try use { object in try (0..<count(object)).map { index in value(try read(raw) { call($0, index, $1, $2) }) } }
+  /// A list of structs, copied.
+  func list<List, Raw, Value>(
+    _ data: (List) -> UnsafePointer<Raw>?, _ len: (List) -> Int, of list: (OpaquePointer) -> List, _ value: (Raw) -> Value
+  ) -> [Value] {
+    use { object in
+      let list = list(object)
+      return UnsafeBufferPointer(start: data(list), count: len(list)).map(value)
+    }
   }
 }
 

@@ -50,17 +50,17 @@ public struct Message: Sendable, Equatable {
 
   init(_ handle: Handle) throws {
     self.handle = handle
-    outcome = handle.use { Outcome(rawValue: chat_message_outcome($0)) ?? .recovered }
-    content = handle.text(chat_message_content)
-    reasoning = handle.text(chat_message_reasoning)
+    outcome = handle.use { Outcome(rawValue: chat_message_view($0).pointee.outcome) ?? .recovered }
+    content = handle.text { chat_message_view($0).pointee.content }
+    reasoning = handle.text { chat_message_view($0).pointee.reasoning }
     toolCalls = handle.use { message in
-      (0..<chat_message_tool_call_count(message)).map {
-        ToolCall(
-          id: String(chat_message_tool_call_id(message, $0)), name: String(chat_message_tool_call_name(message, $0)),
-          arguments: String(chat_message_tool_call_arguments(message, $0)),
-          isComplete: chat_message_tool_call_complete(message, $0),
-          isKnown: chat_message_tool_call_known(message, $0), isValid: chat_message_tool_call_valid(message, $0),
-          origin: ToolCall.Origin(rawValue: chat_message_tool_call_origin(message, $0)) ?? .other)
+      let calls = chat_message_view(message).pointee.calls
+      let reports = chat_message_report(message).pointee.calls
+      return (0..<calls.len).map {
+        let (call, report) = (calls.data[$0], reports.data[$0])
+        return ToolCall(
+          id: String(call.id), name: String(call.name), arguments: String(call.arguments), isComplete: report.complete,
+          isKnown: report.known, isValid: report.valid, origin: ToolCall.Origin(rawValue: report.origin) ?? .other)
       }
     }
   }
@@ -78,7 +78,7 @@ public struct Message: Sendable, Equatable {
 
   /// What is unusual, in the order of the output.
   public func diagnostics() throws -> [Diagnostic] {
-    try handle.list(chat_message_diagnostic_count, chat_diagnostic(), chat_message_diagnostic) {
+    handle.list({ $0.data }, { $0.len }, of: { chat_message_report($0).pointee.diagnostics }) {
       Diagnostic(
         kind: Diagnostic.Kind(rawValue: $0.kind) ?? .other, call: index($0.call), span: $0.span_begin..<$0.span_end,
         message: String($0.message))
@@ -87,7 +87,7 @@ public struct Message: Sendable, Equatable {
 
   /// Reasoning, content and calls in the order of the output.
   public func parts() throws -> [Part] {
-    try handle.list(chat_message_part_count, chat_part(), chat_message_part) {
+    handle.list({ $0.data }, { $0.len }, of: { chat_message_view($0).pointee.parts }) {
       Part(
         kind: Part.Kind(rawValue: $0.kind) ?? .other, call: $0.call, text: String($0.text),
         span: $0.span_begin..<$0.span_end)
@@ -96,10 +96,13 @@ public struct Message: Sendable, Equatable {
 
   /// The bytes of the output that a field comes from: `reasoning`, `content`, or `toolName`, `toolID`, `toolArguments` of a call.
   public func spans(of field: Delta.Kind, call: Int = 0) throws -> [Range<Int>] {
-    try handle.list(
-      { chat_message_span_count($0, field.rawValue, call) }, chat_span(),
-      { chat_message_span($0, field.rawValue, call, $1, $2, $3) }
-    ) { $0.begin..<$0.end }
+    handle.use { message in
+      let count = chat_message_spans(message, field.rawValue, call, nil, 0)
+      let spans = [chat_span](unsafeUninitializedCapacity: count) {
+        $1 = chat_message_spans(message, field.rawValue, call, $0.baseAddress, $0.count)
+      }
+      return spans.map { $0.begin..<$0.end }
+    }
   }
 }
 

@@ -127,7 +127,7 @@ public final class MessageStream {
   }
 
   /// What the parse has taken so far of its budget.
-  public var work: UInt64 { handle.use(chat_stream_work) }
+  public var work: UInt64 { handle.use { chat_stream_view($0).pointee.work } }
 
   /// Back to the start of the output.
   public func reset() throws { try call(chat_stream_reset) }
@@ -139,7 +139,7 @@ public final class MessageStream {
   }
 
   /// `partial` until the stream is finished.
-  public var outcome: Outcome { handle.use { Outcome(rawValue: chat_stream_outcome($0)) ?? .recovered } }
+  public var outcome: Outcome { handle.use { Outcome(rawValue: chat_stream_view($0).pointee.outcome) ?? .recovered } }
 
   /// The last deltas as the `delta` object of an OpenAI chunk; `{}` where they add nothing.
   public func chunk() throws -> JSON { try handle.json(chat_stream_chunk_json) }
@@ -148,7 +148,7 @@ public final class MessageStream {
   /// show. They may end inside a character.
   public var pending: [UInt8] {
     handle.use {
-      let view = chat_stream_pending($0)
+      let view = chat_stream_view($0).pointee.pending
       return Array(UnsafeRawBufferPointer(start: view.data, count: view.len))
     }
   }
@@ -184,7 +184,7 @@ public final class MessageStream {
 
   private func deltas(_ change: (OpaquePointer, Handle.Out<OpaquePointer?>) -> UInt32) throws -> [Delta] {
     try call(change)
-    return try handle.list(chat_stream_delta_count, chat_delta(), chat_stream_delta) {
+    return handle.list({ $0.data }, { $0.len }, of: { chat_stream_view($0).pointee.deltas }) {
       Delta(
         kind: Delta.Kind(rawValue: $0.kind) ?? .other, call: $0.call, text: String($0.text),
         span: $0.span_begin..<$0.span_end)

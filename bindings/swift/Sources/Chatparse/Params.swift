@@ -5,52 +5,48 @@ public struct Params: Sendable {
   let handle: Handle
 
   /// What the model is given.
-  public var prompt: String { handle.text(chat_params_prompt) }
+  public var prompt: String { handle.text { chat_params_view($0).pointee.prompt } }
 
   /// The end of the prompt that is already the assistant's turn. Streams know it: do not feed it to them.
-  public var generationPrompt: String { handle.text(chat_params_generation_prompt) }
+  public var generationPrompt: String { handle.text { chat_params_view($0).pointee.generation_prompt } }
 
   /// The name of the output's format, for logs.
-  public var format: String { handle.text(chat_params_format) }
+  public var format: String { handle.text { chat_params_view($0).pointee.format } }
 
   /// Texts that the tokeniser must keep as single tokens and the detokeniser must print.
   public var preservedTokens: [String] {
-    handle.texts(chat_params_preserved_token_count, chat_params_preserved_token)
+    handle.texts { chat_params_view($0).pointee.preserved_tokens }
   }
 
   /// Texts that end the output besides the end-of-turn token.
   public var additionalStops: [String] {
-    handle.texts(chat_params_additional_stop_count, chat_params_additional_stop)
+    handle.texts { chat_params_view($0).pointee.additional_stops }
   }
 
   /// What the template writes to end the assistant's turn; empty where nothing does, or where that is unknown.
   public var endOfTurn: String { handle.text(chat_params_end_of_turn) }
 
   /// Whether the template has reasoning.
-  public var supportsThinking: Bool { handle.use(chat_params_supports_thinking) }
+  public var supportsThinking: Bool { handle.use { chat_params_view($0).pointee.supports_thinking } }
 
   /// What opens reasoning; empty where nothing does.
-  public var thinkingStartTag: String { handle.text(chat_params_thinking_start_tag) }
+  public var thinkingStartTag: String { handle.text { chat_params_view($0).pointee.thinking_start_tag } }
 
   /// What closes reasoning: each of them does.
   public var thinkingEndTags: [String] {
-    handle.texts(chat_params_thinking_end_tag_count, chat_params_thinking_end_tag)
+    handle.texts { chat_params_view($0).pointee.thinking_end_tags }
   }
 
   /// Texts at the start of a role's turns in a prompt.
   public var messageDelimiters: [MessageDelimiter] {
-    handle.use { params in
-      (0..<chat_params_message_delimiter_count(params)).map {
-        MessageDelimiter(
-          role: String(chat_params_message_delimiter_role(params, $0)),
-          text: String(chat_params_message_delimiter(params, $0)))
-      }
+    handle.list({ $0.data }, { $0.len }, of: { chat_params_view($0).pointee.message_delimiters }) {
+      MessageDelimiter(role: String($0.role), text: String($0.text))
     }
   }
 
   /// The media that the prompt refers to, in its order.
   public func media() throws -> [Media] {
-    try handle.list(chat_params_media_count, chat_media(), chat_params_media) {
+    handle.list({ $0.data }, { $0.len }, of: chat_params_media) {
       Media(
         kind: String($0.kind), text: String($0.text), source: JSON(text: String($0.source)), message: $0.message,
         part: $0.part, isNative: $0.native)
@@ -64,8 +60,7 @@ public struct Params: Sendable {
     Grammar(
       handle: try handle.use { params in
         try Handle(chat_grammar_free) {
-          guard let dialect else { return chat_params_grammar(params, $0, $1) }
-          return chat_params_grammar_as(params, dialect.rawValue, $0, $1)
+          chat_params_grammar(params, (dialect ?? .gbnf).rawValue, $0, $1)
         }
       })
   }
@@ -77,11 +72,11 @@ public struct Params: Sendable {
   }
 
   /// Whether the output is free up to the first trigger, and the grammar applies from there.
-  public var isGrammarLazy: Bool { handle.use(chat_params_grammar_lazy) }
+  public var isGrammarLazy: Bool { handle.use { chat_params_view($0).pointee.grammar_lazy } }
 
   /// What makes a lazy grammar start.
   public func grammarTriggers() throws -> [Trigger] {
-    try handle.list(chat_params_grammar_trigger_count, chat_trigger(), chat_params_grammar_trigger) {
+    handle.list({ $0.data }, { $0.len }, of: { chat_params_view($0).pointee.grammar_triggers }) {
       $0.kind == 2 ? .pattern(String($0.value)) : .word(String($0.value))
     }
   }
@@ -108,18 +103,18 @@ public struct Params: Sendable {
   }
 
   /// How many bytes of what was sent before `next`, prompt and output, the prompt begins with.
-  public var kept: Int { handle.use(chat_params_kept) }
+  public var kept: Int { handle.use { chat_params_turn($0).pointee.kept } }
 
   /// The prompt behind these.
-  public var appended: String { handle.text(chat_params_append) }
+  public var appended: String { handle.text { chat_params_turn($0).pointee.append } }
 
   /// The prompt as the template renders the whole conversation; another one where the request's option `append` is `always`.
-  public var rendered: String { handle.text(chat_params_rendered) }
+  public var rendered: String { handle.text { chat_params_turn($0).pointee.rendered } }
 
   /// Why the template writes anew what was sent, behind byte `kept` unless the option `append` is `always`; nil where it does not.
   public var rewrite: Rewrite? {
     handle.use {
-      let rewrite = chat_params_rewrite($0)
+      let rewrite = chat_params_turn($0).pointee
       guard rewrite.reason != 0 else { return nil }
       return Rewrite(
         reason: Rewrite.Reason(rawValue: rewrite.reason) ?? .changed, words: String(rewrite.words),

@@ -33,7 +33,8 @@ public struct Template: Sendable {
 
   /// The names that `init(builtin:)` takes.
   public static var builtinNames: [String] {
-    (0..<chat_template_builtin_count()).map { String(chat_template_builtin_name($0)) }
+    let names = chat_template_builtins()
+    return (0..<names.len).map { String(names.data[$0]) }
   }
 
   /// The text as it is rendered: line feeds only, none at its end, known faults corrected.
@@ -228,11 +229,11 @@ public struct Lint: Sendable, Hashable, Decodable {
 public struct Segments: Sendable {
   let handle: Handle
 
-  public var prompt: String { handle.text(chat_segments_prompt) }
+  public var prompt: String { handle.text { chat_segments_view($0).pointee.prompt } }
 
   /// The segments in the order of the prompt. They cover it, and none is empty.
   public func list() throws -> [Segment] {
-    try handle.list(chat_segments_count, chat_segment(), chat_segments_at) {
+    handle.list({ $0.data }, { $0.len }, of: { chat_segments_view($0).pointee.segments }) {
       Segment(
         span: $0.begin..<$0.end, origin: Segment.Origin(rawValue: $0.origin) ?? .unknown, index: $0.index,
         path: String($0.path))
@@ -267,7 +268,7 @@ public struct Segments: Sendable {
 
   /// What ran out in search of origins and turns; empty where nothing did. If something did, more is `unknown` than need be, or turns are
   /// missing in masks.
-  public var limit: String { handle.text(chat_segments_limit) }
+  public var limit: String { handle.text { chat_segments_view($0).pointee.limit } }
 }
 
 /// What a token of a prompt is.

@@ -12,10 +12,8 @@ struct free_stream {
 // What is unusual about an output: warnings where it does not fit its format, else for who debugs. A log is not filled by one output.
 inline void log_diagnostics(const chat_message * message, bool warn) {
     constexpr size_t MOST = 20;
-    for (size_t i = 0; i < std::min(chat_message_diagnostic_count(message), MOST); i++) {
-        chat_diagnostic found;
-        chat_error *    error = nullptr;
-        check(chat_message_diagnostic(message, i, &found, &error), error);
+    const auto diagnostics = chat_message_report(message)->diagnostics;
+    for (const chat_diagnostic & found : items(chat_diagnostic_list{ diagnostics.data, std::min(diagnostics.len, MOST) })) {
         const std::string text = sanitized(to_string(found.message));
         if (warn) {
             LOG_WRN("%s: byte %zu of the output: %s\n", __func__, found.span_begin, text.c_str());
@@ -28,13 +26,10 @@ inline void log_diagnostics(const chat_message * message, bool warn) {
 // Whether an output ends inside of its reasoning or of a call. For llama.cpp it is whole.
 inline bool ends_inside(const chat_message * message) {
     bool ends = false;
-    for (size_t i = 0; i < chat_message_diagnostic_count(message); i++) {
-        chat_diagnostic found;
-        chat_error *    error = nullptr;
-        check(chat_message_diagnostic(message, i, &found, &error), error);
+    for (const chat_diagnostic & found : items(chat_message_report(message)->diagnostics)) {
         ends = ends || found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_REASONING || found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL;
     }
-    return ends && chat_message_outcome(message) == CHAT_OUTCOME_PARTIAL;
+    return ends && chat_message_view(message)->outcome == CHAT_OUTCOME_PARTIAL;
 }
 
 // Where an output has special tokens.
@@ -83,11 +78,7 @@ class live_parse {
     }
 
     void add_deltas() {
-        const size_t count = chat_stream_delta_count(stream_.get());
-        for (size_t i = 0; i < count; i++) {
-            chat_delta   delta;
-            chat_error * error = nullptr;
-            check(chat_stream_delta(stream_.get(), i, &delta, &error), error);
+        for (const chat_delta & delta : items(chat_stream_view(stream_.get())->deltas)) {
             add(delta);
         }
     }
@@ -99,7 +90,7 @@ class live_parse {
         size_t added = 0;  // to the content
         size_t taken = 0;  // of the output, up to here
         for (size_t i = 0; i < message_.tool_calls.size(); i++) {
-            if (chat_message_tool_call_complete(handle, i) || i < shown_) {
+            if (chat_message_report(handle)->calls.data[i].complete || i < shown_) {
                 whole.push_back(std::move(message_.tool_calls[i]));
                 continue;
             }
@@ -112,10 +103,7 @@ class live_parse {
 
     // A call without an end, as the model wrote it, with the markup around it.
     std::string written(const chat_message * handle, size_t call, size_t & taken) const {
-        for (size_t i = 0; i < chat_message_diagnostic_count(handle); i++) {
-            chat_diagnostic found;
-            chat_error *    error = nullptr;
-            check(chat_message_diagnostic(handle, i, &found, &error), error);
+        for (const chat_diagnostic & found : items(chat_message_report(handle)->diagnostics)) {
             if (found.kind == CHAT_DIAGNOSTIC_KIND_UNFINISHED_CALL && found.call == call) {
                 const size_t begin = std::min(std::max(found.span_begin, taken), read_.size());
                 taken = std::max({ begin, found.span_end, std::min(places_[call].end, read_.size()) });
@@ -217,7 +205,7 @@ class live_parse {
                                      std::string(common_chat_format_name(format)) + " format: " + why);
         }
         add_deltas();
-        const bool left_format = chat_stream_outcome(stream_.get()) == CHAT_OUTCOME_RECOVERED;
+        const bool left_format = chat_stream_view(stream_.get())->outcome == CHAT_OUTCOME_RECOVERED;
         log_diagnostics(handle, left_format);
         if (left_format) {
             judge_calls(handle);

@@ -157,9 +157,7 @@ inline common_chat_prompt prompt_of(const common_chat_template & chat, const std
     // What the tokeniser adds is the template's text, at both ends.
     const size_t       from = adds_bos && text.compare(0, chat.bos_tok.size(), chat.bos_tok) == 0 ? chat.bos_tok.size() : 0;
     common_chat_prompt prompt;
-    for (size_t i = 0; i < chat_segments_count(segments); i++) {
-        chat_segment segment;
-        check(chat_segments_at(segments, i, &segment, &error), error);
+    for (const chat_segment & segment : items(chat_segments_view(segments)->segments)) {
         const size_t begin = std::max(segment.begin, from) - from;
         const size_t end   = std::min(std::max(segment.end, from) - from, trimmed.size());
         if (begin < end) {
@@ -176,10 +174,7 @@ inline common_chat_prompt prompt_of(const common_chat_template & chat, const std
 // As in llama.cpp, a tool with a schema that cannot be used makes the request an error. Where the grammar is not just what a schema
 // says is told to who debugs.
 inline void refuse_schemas(const chat_grammar * grammar) {
-    for (size_t i = 0; i < chat_grammar_report_count(grammar); i++) {
-        chat_fidelity found;
-        chat_error *  error = nullptr;
-        check(chat_grammar_report(grammar, i, &found, &error), error);
+    for (const chat_fidelity & found : items(chat_grammar_view(grammar)->report)) {
         const std::string text = to_string(found.schema) + ", " + to_string(found.pointer) + ": " + to_string(found.message);
         if (found.kind == CHAT_FIDELITY_KIND_REFUSED) {
             throw std::invalid_argument("JSON schema conversion failed:\n" + text);
@@ -192,7 +187,7 @@ inline void refuse_schemas(const chat_grammar * grammar) {
 inline std::string grammar_of(const chat_params * params) {
     chat_grammar * grammar = nullptr;
     chat_error *   error   = nullptr;
-    check(chat_params_grammar(params, &grammar, &error), error);
+    check(chat_params_grammar(params, CHAT_DIALECT_GBNF, &grammar, &error), error);
     const std::unique_ptr<chat_grammar, void (*)(chat_grammar *)> freed(grammar, chat_grammar_free);
     refuse_schemas(grammar);
     return text_of(grammar);
@@ -207,11 +202,7 @@ inline common_peg_arena parser_of(const chat_params * params) {
 
 inline std::vector<common_grammar_trigger> triggers_of(const chat_params * params) {
     std::vector<common_grammar_trigger> triggers;
-    const size_t                        count = chat_params_grammar_trigger_count(params);
-    for (size_t i = 0; i < count; i++) {
-        chat_trigger found;
-        chat_error * error = nullptr;
-        check(chat_params_grammar_trigger(params, i, &found, &error), error);
+    for (const chat_trigger & found : items(chat_params_view(params)->grammar_triggers)) {
         common_grammar_trigger trigger;
         trigger.type  = found.kind == CHAT_TRIGGER_KIND_WORD ? COMMON_GRAMMAR_TRIGGER_TYPE_WORD : COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN;
         trigger.value = to_string(found.value);
@@ -220,12 +211,10 @@ inline std::vector<common_grammar_trigger> triggers_of(const chat_params * param
     return triggers;
 }
 
-inline std::vector<std::string> texts(const chat_params * params,
-                                      size_t (*count)(const chat_params *),
-                                      chat_str (*text)(const chat_params *, size_t)) {
+inline std::vector<std::string> texts(chat_str_list list) {
     std::vector<std::string> all;
-    for (size_t i = 0; i < count(params); i++) {
-        all.push_back(to_string(text(params, i)));
+    for (const chat_str & text : items(list)) {
+        all.push_back(to_string(text));
     }
     return all;
 }
@@ -235,33 +224,33 @@ inline common_chat_params apply_jinja(const common_chat_templates & tmpls, const
     const auto   request = request_json(inputs, chat.caps);
     const auto   handle  = params_of(chat, request);
     const auto * params = handle.get();
+    const auto * fields = chat_params_view(params);
 
     common_chat_params result;
-    result.format            = format_from_name(to_string(chat_params_format(params)));
-    result.generation_prompt = to_string(chat_params_generation_prompt(params));
+    result.format            = format_from_name(to_string(fields->format));
+    result.generation_prompt = to_string(fields->generation_prompt);
     result.grammar           = grammar_of(params);
-    result.grammar_lazy      = chat_params_grammar_lazy(params);
+    result.grammar_lazy      = fields->grammar_lazy;
     result.grammar_triggers  = triggers_of(params);
-    result.supports_thinking = chat_params_supports_thinking(params);
+    result.supports_thinking = fields->supports_thinking;
 #if CHATPARSE_LLAMA >= CHATPARSE_LLAMA_B11549
     result.parser            = parser_of(params);
 #else
     result.parser            = parser_of(params).save();
 #endif
-    result.thinking_start_tag = to_string(chat_params_thinking_start_tag(params));
+    result.thinking_start_tag = to_string(fields->thinking_start_tag);
 #if CHATPARSE_LLAMA == CHATPARSE_LLAMA_IK
-    result.thinking_end_tag   = chat_params_thinking_end_tag_count(params) > 0 ? to_string(chat_params_thinking_end_tag(params, 0)) : "";
+    result.thinking_end_tag   = fields->thinking_end_tags.len > 0 ? to_string(fields->thinking_end_tags.data[0]) : "";
 #else
-    result.thinking_end_tags  = texts(params, chat_params_thinking_end_tag_count, chat_params_thinking_end_tag);
+    result.thinking_end_tags  = texts(fields->thinking_end_tags);
 #endif
-    result.preserved_tokens   = texts(params, chat_params_preserved_token_count, chat_params_preserved_token);
-    result.additional_stops   = texts(params, chat_params_additional_stop_count, chat_params_additional_stop);
-    for (size_t i = 0; i < chat_params_message_delimiter_count(params); i++) {
-        const auto role = common_chat_role_from_string(to_string(chat_params_message_delimiter_role(params, i)));
-        result.message_delimiters.add(role, to_string(chat_params_message_delimiter(params, i)));
+    result.preserved_tokens   = texts(fields->preserved_tokens);
+    result.additional_stops   = texts(fields->additional_stops);
+    for (const chat_delimiter & delimiter : items(fields->message_delimiters)) {
+        result.message_delimiters.add(common_chat_role_from_string(to_string(delimiter.role)), to_string(delimiter.text));
     }
 
-    result.prompt = prompt_of(chat, request, to_string(chat_params_prompt(params)), tmpls.add_bos, tmpls.add_eos);
+    result.prompt = prompt_of(chat, request, to_string(fields->prompt), tmpls.add_bos, tmpls.add_eos);
     return result;
 }
 
@@ -508,6 +497,6 @@ inline std::string common_chat_get_tts_prompt(const common_chat_templates * chat
     request["chat_template_kwargs"]  = variables;
     request["add_generation_prompt"] = false;
     const auto params = chatparse_llama::params_of(*chat_templates->template_tts, chatparse_llama::dump_safe(request));
-    return chatparse_llama::to_string(chat_params_prompt(params.get()));
+    return chatparse_llama::to_string(chat_params_view(params.get())->prompt);
 }
 #endif

@@ -95,7 +95,7 @@ class runtime {
         chat_params * params = nullptr;
         chat_error *  error  = nullptr;
         chatparse_llama::check(chat_params_from_template(with_tokens.handle(), body.data(), body.size(), &params, &error), error);
-        const std::string prompt = chatparse_llama::to_string(chat_params_prompt(params));
+        const std::string prompt = chatparse_llama::to_string(chat_params_view(params)->prompt);
         chat_params_free(params);
         return mk_val<value_string>(prompt);
     }
