@@ -19,6 +19,7 @@ made=$(mktemp -d)
 trap 'rm -r "$made"' EXIT
 # cbindgen does not see through aliases.
 cp -r src/ffi "$made/ffi"
+python3 .ci/enums.py "$made/ffi"
 sed -i -E "s/: ErrorOut\b/: Out<*mut chat_error>/; s/: Out<([^<>']*)>/: Option<\&mut MaybeUninit<\1>>/g" "$made"/ffi/*.rs
 cbindgen --quiet --config cbindgen.toml "$made/ffi/mod.rs" | python3 .ci/header.py "$made"
 rm -r "$made/ffi"

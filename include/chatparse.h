@@ -750,7 +750,8 @@ void chat_params_free(chat_params *params);
 
 /** The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks. */
 CHAT_ENUM(chat_diagnostic_kind) {
-  CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT = 1,          /**< From this byte on, the output does not match the format. */
+  CHAT_DIAGNOSTIC_KIND_LEFT_FORMAT = 1,          /**< From this byte on, the output does not match the format. What is
+                                                      unusual before it has diagnostics of its own. */
   CHAT_DIAGNOSTIC_KIND_DIALECT = 2,              /**< A call in another format than the template's, or in another
                                                       place. */
   CHAT_DIAGNOSTIC_KIND_CALL_IN_REASONING = 3,    /**< A call inside reasoning that was not closed. */

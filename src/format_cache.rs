@@ -111,7 +111,7 @@ impl CompiledFormat {
 
     /// See [`crate::Params::grammar_as`]. Printed by the first call.
     pub fn grammar_as(&self, dialect: Dialect) -> &Result<Printed> {
-        self.printed[dialect as usize].get_or_init(|| self.grammar().print_output(dialect, self.start()))
+        self.printed[dialect as usize - 1].get_or_init(|| self.grammar().print_output(dialect, self.start()))
     }
 
     /// Where the grammar begins in the output.

@@ -55,15 +55,16 @@ use chatparse_base::{Error, Result, number};
 use chatparse_message::Request;
 
 /// An API of servers.
+#[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Api {
-    /// OpenAI's `/v1/chat/completions`.
-    ChatCompletions,
-    /// OpenAI's `/v1/responses`.
-    Responses,
-    /// Anthropic's `/v1/messages`.
-    Messages,
+    /// OpenAI's chat completions (`/v1/chat/completions`).
+    ChatCompletions = 1,
+    /// OpenAI's Responses (`/v1/responses`).
+    Responses = 2,
+    /// Anthropic's Messages (`/v1/messages`).
+    Messages = 3,
 }
 
 impl Api {

@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use serde_json::Value;
 
 use super::error::chat_error;
-use super::guard::{Guarded, answer, filled, guard};
+use super::guard::{Guarded, answer, filled, guard, written};
 use super::message::chat_message;
 use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
@@ -16,25 +16,11 @@ use crate::api::{Answer, AnswerOptions, Api, Event, Finish};
 use chatparse_base::{Error, Result, number};
 
 /// The APIs of servers.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_api {
-    /// OpenAI's chat completions (`/v1/chat/completions`).
-    ChatCompletions = 1,
-    /// OpenAI's Responses (`/v1/responses`).
-    Responses = 2,
-    /// Anthropic's Messages (`/v1/messages`).
-    Messages = 3,
-}
+pub use crate::api::Api as chat_api;
 
 /// C may pass any number.
-fn api(number: u32) -> Result<Api> {
-    const NUMBERS: [(u32, Api); 3] = [
-        (chat_api::ChatCompletions as u32, Api::ChatCompletions),
-        (chat_api::Responses as u32, Api::Responses),
-        (chat_api::Messages as u32, Api::Messages),
-    ];
-    numbered("api", number, &NUMBERS)
+fn api(number: u32) -> Result<chat_api> {
+    numbered("api", number, &[chat_api::ChatCompletions, chat_api::Responses, chat_api::Messages])
 }
 
 /// One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time.
@@ -148,13 +134,11 @@ pub unsafe extern "C" fn chat_answer_new(
     out: Out<*mut chat_answer>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's texts, by the contract.
         let (request, options) =
             unsafe { (utf8(request, request_len, "request")?, utf8(options, options_len, "options")?) };
-        out.write(give(chat_answer::new(self::api(api)?, request, options)?));
-        Ok(())
+        Ok(give(chat_answer::new(self::api(api)?, request, options)?))
     })
 }
 
@@ -322,15 +306,13 @@ pub unsafe extern "C" fn chat_answer_body(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let (answer, message) = (required(answer, "answer")?, required(message, "message")?);
-        let out = required(out, "out")?;
+    filled(answer, "answer", out, error, |answer| {
+        let message = required(message, "message")?;
         // SAFETY: the caller's text, by the contract.
         let end = Finish::from_json(&object(unsafe { utf8(end, end_len, "end") }?, "end")?)?;
         answer.0.change(|state| {
             state.written = number::write(&state.answer.body(message.ended(), &end));
-            out.write(view(&state.written));
-            Ok(())
+            Ok(view(&state.written))
         })
     })
 }

@@ -14,7 +14,7 @@ use super::stream::chat_delta;
 use super::template::chat_template;
 use super::text::{self, array, bytes, chat_str, utf8, view, view_bytes};
 use super::view::{View, chat_list, list, listed, seen};
-use crate::conversation::{Conversation, FieldKind, Finding, OwnDelta, SpecialToken, Token, Tokenizer};
+use crate::conversation::{Conversation, Finding, OwnDelta, SpecialToken, Token, Tokenizer};
 use chatparse_base::{Error, Result, number};
 use chatparse_stream::Delta;
 
@@ -410,41 +410,7 @@ pub extern "C" fn chat_conversation_view(conversation: Option<&chat_conversation
 }
 
 /// What a token of a conversation is a part of. Later versions may add some: treat unknown ones as `CHAT_FIELD_MARKUP`.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_field {
-    /// Sent: the template's own text.
-    Template = 1,
-    /// Sent: text of a message, a tool or a variable.
-    Value = 2,
-    /// Sampled: what no field has, such as markers, and the end of the turn.
-    Markup = 3,
-    /// Sampled: the reasoning.
-    Reasoning = 4,
-    /// Sampled: the content.
-    Content = 5,
-    /// Sampled: the name of a call.
-    ToolName = 6,
-    /// Sampled: the id of a call.
-    ToolId = 7,
-    /// Sampled: the arguments of a call.
-    ToolArguments = 8,
-}
-
-impl From<FieldKind> for chat_field {
-    fn from(kind: FieldKind) -> Self {
-        match kind {
-            FieldKind::Template => chat_field::Template,
-            FieldKind::Value => chat_field::Value,
-            FieldKind::Reasoning => chat_field::Reasoning,
-            FieldKind::Content => chat_field::Content,
-            FieldKind::ToolName => chat_field::ToolName,
-            FieldKind::ToolId => chat_field::ToolId,
-            FieldKind::ToolArguments => chat_field::ToolArguments,
-            _ => chat_field::Markup,
-        }
-    }
-}
+pub use chatparse_conversation::FieldKind as chat_field;
 
 /// A token of a conversation.
 #[repr(C)]
@@ -469,7 +435,7 @@ impl From<&Token> for chat_id_token {
             end: token.end,
             call: token.field.call.unwrap_or(usize::MAX),
             argument: view(token.field.argument.as_deref().unwrap_or_default()),
-            field: token.field.kind.into(),
+            field: token.field.kind,
             logprob: token.logprob.unwrap_or(f32::NAN),
             sampled: token.sampled,
         }

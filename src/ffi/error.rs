@@ -40,7 +40,7 @@ impl chat_error {
 
     #[cfg(feature = "api")]
     pub(super) fn body(&self, api: Api) -> &str {
-        self.1[api as usize].get_or_init(|| api.error_body(http_status(&self.0), self.0.message()).to_string())
+        self.1[api as usize - 1].get_or_init(|| api.error_body(http_status(&self.0), self.0.message()).to_string())
     }
 }
 

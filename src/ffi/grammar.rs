@@ -3,14 +3,13 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use super::guard::{filled, guard};
-use super::ptr::{ErrorOut, Out, give, numbered, required};
+use super::guard::{filled, written};
+use super::ptr::{ErrorOut, Out, give, numbered};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use super::view::{View, chat_list, seen};
 use chatparse_base::Result;
-use chatparse_grammar::{self as grammar, Dialect, FidelityKind, Grammar, Printed, Recogniser, TriggerKind, schema};
-use chatparse_message::GrammarStyle;
+use chatparse_grammar::{self as grammar, Grammar, Printed, Recogniser, schema};
 
 /// A sampling grammar and a report on where it differs from its schemas. Immutable.
 ///
@@ -34,18 +33,7 @@ impl From<Grammar> for chat_grammar {
 }
 
 /// How a grammar departs from a schema.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_fidelity_kind {
-    /// It allows more than the schema.
-    Widened = 1,
-    /// The library could not use this part and replaced it; or no value fits it, and what needs it is left out.
-    Refused = 2,
-    /// It allows less than the schema.
-    Narrowed = 3,
-}
-
-same_names!(FidelityKind => chat_fidelity_kind: Widened, Refused, Narrowed);
+pub use chatparse_grammar::FidelityKind as chat_fidelity_kind;
 
 /// A place of a schema where the grammar departs from it. At all other places they agree.
 #[repr(C)]
@@ -61,50 +49,20 @@ pub struct chat_fidelity {
 }
 
 /// How the library converts schemas to rules.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_grammar_style {
-    /// Follow the schema as closely as a grammar can.
-    Faithful = 1,
-    /// Write the same text as llama.cpp from 0.5.0 on.
-    LlamaCpp = 2,
-    /// Write the same text as llama.cpp before that, e.g. b10587: `{}` is any object.
-    LlamaCppB10587 = 3,
-}
+pub use chatparse_message::GrammarStyle as chat_grammar_style;
 
 /// The style of a number that C gave.
-pub(super) fn style_of(number: u32) -> Result<GrammarStyle> {
-    const NUMBERS: [(u32, GrammarStyle); 3] = [
-        (chat_grammar_style::Faithful as u32, GrammarStyle::Faithful),
-        (chat_grammar_style::LlamaCpp as u32, GrammarStyle::LlamaCpp),
-        (chat_grammar_style::LlamaCppB10587 as u32, GrammarStyle::LlamaCppB10587),
-    ];
-    numbered("style", number, &NUMBERS)
+pub(super) fn style_of(number: u32) -> Result<chat_grammar_style> {
+    use chat_grammar_style::{Faithful, LlamaCpp, LlamaCppB10587};
+    numbered("style", number, &[Faithful, LlamaCpp, LlamaCppB10587])
 }
 
 /// The notations of grammars.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_dialect {
-    /// GBNF as llama.cpp writes it.
-    Gbnf = 1,
-    /// GBNF for all versions of llama.cpp and for XGrammar.
-    PortableGbnf = 2,
-    /// Lark for llguidance, XGrammar and vLLM.
-    Lark = 3,
-    /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
-    StructuralTag = 4,
-}
+pub use chatparse_grammar::Dialect as chat_dialect;
 
 /// The dialect of a number that C gave.
-pub(super) fn dialect(number: u32) -> Result<Dialect> {
-    const NUMBERS: [(u32, Dialect); 4] = [
-        (chat_dialect::Gbnf as u32, Dialect::Gbnf),
-        (chat_dialect::PortableGbnf as u32, Dialect::PortableGbnf),
-        (chat_dialect::Lark as u32, Dialect::Lark),
-        (chat_dialect::StructuralTag as u32, Dialect::StructuralTag),
-    ];
-    numbered("dialect", number, &NUMBERS)
+pub(super) fn dialect(number: u32) -> Result<chat_dialect> {
+    numbered("dialect", number, &chat_dialect::ALL)
 }
 
 impl From<Printed> for chat_grammar {
@@ -116,17 +74,7 @@ impl From<Printed> for chat_grammar {
 }
 
 /// The kinds of trigger.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_trigger_kind {
-    /// A text in the output.
-    Word = 1,
-    /// A regular expression (ECMAScript) to search for in the output. The grammar applies from the match's first
-    /// group that took part, or else from the start of the match.
-    Pattern = 2,
-}
-
-same_names!(TriggerKind => chat_trigger_kind: Word, Pattern);
+pub use chatparse_grammar::TriggerKind as chat_trigger_kind;
 
 /// A place in the output from which a lazy grammar applies.
 #[repr(C)]
@@ -163,12 +111,10 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        out.write(give(grammar::from_json_schema_as(&schema, style_of(style)?)?.into()));
-        Ok(())
+        Ok(give(grammar::from_json_schema_as(&schema, style_of(style)?)?.into()))
     })
 }
 
@@ -188,7 +134,7 @@ pub extern "C" fn chat_grammar_view(grammar: Option<&chat_grammar>) -> *const ch
         Some(fields.get(|lists| chat_grammar_fields {
             text: view(&grammar.text),
             report: lists.keep(grammar.report.iter().map(|entry| chat_fidelity {
-                kind: entry.kind.into(),
+                kind: entry.kind,
                 schema: view(&entry.schema),
                 pointer: view(&entry.pointer),
                 message: view(&entry.message),
@@ -212,19 +158,17 @@ pub unsafe extern "C" fn chat_grammar_check(
     out: Out<chat_grammar_verdict>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's two texts, by the contract.
         let [grammar, text] = unsafe { [utf8(grammar, grammar_len, "grammar")?, utf8(text, text_len, "text")?] };
         let recogniser = Recogniser::new(grammar)?;
-        out.write(if recogniser.reach(text)? < text.len() {
+        Ok(if recogniser.reach(text)? < text.len() {
             chat_grammar_verdict::Refused
         } else if recogniser.accepts(text) {
             chat_grammar_verdict::Allowed
         } else {
             chat_grammar_verdict::Prefix
-        });
-        Ok(())
+        })
     })
 }
 
@@ -253,12 +197,10 @@ pub unsafe extern "C" fn chat_schema_allows_string(
     out: Out<bool>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        out.write(schema::may_be_string(&schema, &schema));
-        Ok(())
+        Ok(schema::may_be_string(&schema, &schema))
     })
 }
 

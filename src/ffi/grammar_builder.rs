@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use smol_str::SmolStr;
 
 use super::grammar::{chat_grammar, style_of};
-use super::guard::{Guarded, filled, guard};
+use super::guard::{Guarded, filled, guard, written};
 use super::parser::chat_parser;
 use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
@@ -48,11 +48,7 @@ struct Building {
 /// Makes a builder. It has one rule, `space`: the blanks between the parts of a JSON value.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_new(out: Out<*mut chat_grammar_builder>, error: ErrorOut) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
-        out.write(give(chat_grammar_builder(Guarded::new(Building::default()))));
-        Ok(())
-    })
+    written(out, error, || Ok(give(chat_grammar_builder(Guarded::new(Building::default())))))
 }
 
 /// Sets the `chat_grammar_style` of the schemas to come. The default is `CHAT_GRAMMAR_STYLE_FAITHFUL`.

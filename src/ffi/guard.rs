@@ -26,9 +26,14 @@ pub(super) fn filled<H, T>(
     error: ErrorOut,
     body: impl FnOnce(H) -> Result<T>,
 ) -> chat_status {
+    written(out, error, || body(required(handle, name)?))
+}
+
+/// The same without a handle.
+pub(super) fn written<T>(out: Out<'_, T>, error: ErrorOut, body: impl FnOnce() -> Result<T>) -> chat_status {
     guard(error, || {
-        let (handle, out) = (required(handle, name)?, required(out, "out")?);
-        out.write(body(handle)?);
+        let out = required(out, "out")?;
+        out.write(body()?);
         Ok(())
     })
 }

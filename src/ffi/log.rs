@@ -13,7 +13,7 @@ use chatparse_base::Error;
 
 /// How much an event of the log matters.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the numbers are for the header")]
 pub enum chat_log_level {
     /// A defect of the library; the call returns `CHAT_STATUS_INTERNAL`.
     Error = 1,
@@ -70,14 +70,9 @@ impl Log for ToHost {
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a Rust program that has set its own logger: that logger gets the events.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_log_set(log: chat_log, data: *mut c_void, level: u32, error: ErrorOut) -> chat_status {
-    const LEVELS: [(u32, LevelFilter); 3] = [
-        (chat_log_level::Error as u32, LevelFilter::Error),
-        (chat_log_level::Warn as u32, LevelFilter::Warn),
-        (chat_log_level::Info as u32, LevelFilter::Info),
-    ];
     static STARTED: OnceLock<bool> = OnceLock::new();
     guard(error, || {
-        let level = numbered("level", level, &LEVELS)?;
+        let level = numbered("level", level, &[LevelFilter::Error, LevelFilter::Warn, LevelFilter::Info])?;
         if !STARTED.get_or_init(|| ::log::set_logger(&ToHost).is_ok()) {
             return Err(Error::invalid("log: the program has a logger of its own"));
         }

@@ -3,9 +3,9 @@
 use std::ffi::c_char;
 
 use super::grammar::{self, chat_grammar};
-use super::guard::{Guarded, answer, filled, guard};
+use super::guard::{Guarded, answer, filled, written};
 use super::params::chat_params;
-use super::ptr::{ErrorOut, Out, give, required};
+use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::text::{self, utf8};
 use chatparse_base::Result;
@@ -52,12 +52,10 @@ pub unsafe extern "C" fn chat_matcher_new(
     out: Out<*mut chat_matcher>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let grammar = unsafe { utf8(grammar, grammar_len, "grammar") }?;
-        out.write(made(Recogniser::new(grammar)?.matcher()));
-        Ok(())
+        Ok(made(Recogniser::new(grammar)?.matcher()))
     })
 }
 

@@ -166,7 +166,7 @@ fn fields(ended: &Ended, lists: &mut Lists) -> chat_message_fields {
             arguments: view(&call.arguments),
         })),
         parts: lists.keep(ended.parts().iter().map(|OutputPart { kind, call, text, span }| chat_part {
-            kind: (*kind).into(),
+            kind: *kind,
             call: *call,
             text: view(match kind {
                 PartKind::Reasoning => &reasoning[text.clone()],

@@ -288,8 +288,7 @@ fn fields(params: &Params, lists: &mut Lists) -> chat_params_fields {
         thinking_end_tags: texts(thinking.map_or(&[], |thinking| &thinking.ends)),
         message_delimiters: lists
             .keep(delimiters.map(|from| chat_delimiter { role: view(from.role), text: view(&from.delimiter) })),
-        grammar_triggers: lists
-            .keep(triggers.map(|from| chat_trigger { kind: from.kind.into(), value: view(&from.value) })),
+        grammar_triggers: lists.keep(triggers.map(|from| chat_trigger { kind: from.kind, value: view(&from.value) })),
         grammar_lazy: params.constraint.is_lazy(),
         supports_thinking: thinking.is_some(),
     }

@@ -4,10 +4,10 @@ use std::ffi::c_char;
 use std::sync::OnceLock;
 
 use super::grammar::chat_grammar;
-use super::guard::{filled, guard};
+use super::guard::{filled, written};
 use super::message::{Flags, chat_message};
 use super::params::chat_params;
-use super::ptr::{ErrorOut, Out, give, required};
+use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view};
 use chatparse_stream::Parser;
@@ -66,12 +66,10 @@ pub unsafe extern "C" fn chat_parser_from_json(
     out: Out<*mut chat_parser>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let text = unsafe { utf8(text, text_len, "text") }?;
-        out.write(give(chat_parser::new(Parser::from_text(text)?)));
-        Ok(())
+        Ok(give(chat_parser::new(Parser::from_text(text)?)))
     })
 }
 

@@ -17,10 +17,10 @@ pub(super) fn required<T>(pointer: Option<T>, name: &str) -> Result<T> {
     pointer.ok_or_else(|| Error::invalid(format!("{name}: must not be NULL")))
 }
 
-/// What a number stands for that C gave; `what` is its name.
-pub(super) fn numbered<T: Copy>(what: &str, number: u32, numbers: &[(u32, T)]) -> Result<T> {
-    let found = numbers.iter().find(|(known, _)| *known == number);
-    found.map(|(_, named)| *named).ok_or_else(|| Error::invalid(format!("{what}: {number} is unknown")))
+/// What a number stands for that C gave, of values that C counts from 1; `what` is its name.
+pub(super) fn numbered<T: Copy>(what: &str, number: u32, values: &[T]) -> Result<T> {
+    let value = values.get((number as usize).wrapping_sub(1));
+    value.copied().ok_or_else(|| Error::invalid(format!("{what}: {number} is unknown")))
 }
 
 /// Makes `value` an object of the caller's. It comes back as `Option<Box<T>>`.

@@ -6,53 +6,12 @@ use super::ptr::{ErrorOut, Out};
 use super::status::chat_status;
 use super::text::{chat_str, view};
 use super::view::{chat_list, seen};
-use chatparse_stream::{CallOrigin, DiagnosticKind};
 
 /// The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_diagnostic_kind {
-    /// From this byte on, the output does not match the format.
-    LeftFormat = 1,
-    /// A call in another format than the template's, or in another place.
-    Dialect = 2,
-    /// A call inside reasoning that was not closed.
-    CallInReasoning = 3,
-    /// A call without its end.
-    UnfinishedCall = 4,
-    /// A call of a tool that the request does not offer.
-    UnknownTool = 5,
-    /// Arguments that are not a JSON object, or violate the tool's schema.
-    InvalidArguments = 6,
-    /// An argument that occurs more than once. JSON readers take the last one.
-    DuplicateArgument = 7,
-    /// The parser used up its budget here: the rest of the output is content.
-    Limit = 8,
-    /// The output ends inside the reasoning.
-    UnfinishedReasoning = 9,
-    /// Arguments that were almost JSON. The call has the mended JSON.
-    MendedArguments = 10,
-}
-
-same_names!(
-    DiagnosticKind => chat_diagnostic_kind:
-    LeftFormat, Dialect, CallInReasoning, UnfinishedCall, UnknownTool, InvalidArguments, DuplicateArgument, Limit,
-    UnfinishedReasoning, MendedArguments
-);
+pub use chatparse_stream::DiagnosticKind as chat_diagnostic_kind;
 
 /// How the output marks a call as a call. Text that a model only quotes may look like a bare call.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_origin {
-    /// By the template's own markers.
-    Format = 1,
-    /// By other markers, tags or special tokens.
-    Dialect = 2,
-    /// By none: a JSON object or a Python call in text, even if the template's own calls look like that.
-    Bare = 3,
-}
-
-same_names!(CallOrigin => chat_origin: Format, Dialect, Bare);
+pub use chatparse_stream::CallOrigin as chat_origin;
 
 /// A remark about an output, for hosts and for their logs.
 #[repr(C)]
@@ -100,13 +59,13 @@ pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const 
         let ended = message.ended();
         Some(message.judged.get(|lists| chat_report_fields {
             calls: lists.keep(ended.calls().iter().map(|call| chat_call_report {
-                origin: call.origin.into(),
+                origin: call.origin,
                 complete: call.complete,
                 known: call.known,
                 valid: call.valid,
             })),
             diagnostics: lists.keep(ended.diagnostics().iter().map(|found| chat_diagnostic {
-                kind: found.kind.into(),
+                kind: found.kind,
                 call: found.call.unwrap_or(usize::MAX),
                 span_begin: found.span.start,
                 span_end: found.span.end,

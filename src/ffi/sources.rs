@@ -4,23 +4,11 @@ use std::ops::Range;
 
 use super::guard::answer;
 use super::message::chat_message;
-use super::stream::chat_delta_kind;
 use super::text::{chat_str, fill};
-use chatparse_stream::{DeltaKind, PartKind};
+use chatparse_stream::DeltaKind;
 
 /// The kinds of part. Later versions may add some: skip unknown ones.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_part_kind {
-    /// Text of the reasoning.
-    Reasoning = 1,
-    /// Text of the content.
-    Content = 2,
-    /// A tool call.
-    Call = 3,
-}
-
-same_names!(PartKind => chat_part_kind: Reasoning, Content, Call);
+pub use chatparse_stream::PartKind as chat_part_kind;
 
 /// A range of the output that became reasoning, content or a call.
 #[repr(C)]
@@ -87,6 +75,6 @@ fn spans(message: &chat_message, field: u32, call: usize) -> &[Range<usize>] {
     }
     let fields =
         [DeltaKind::Reasoning, DeltaKind::Content, DeltaKind::ToolName, DeltaKind::ToolId, DeltaKind::ToolArguments];
-    let field = fields.into_iter().find(|kind| chat_delta_kind::from(*kind) as u32 == field);
+    let field = fields.into_iter().find(|kind| *kind as u32 == field);
     field.map_or(&[], |field| message.ended().spans(field, call))
 }

@@ -12,7 +12,7 @@ use super::status::chat_status;
 use super::text::{bytes, chat_str, view, view_bytes};
 use super::view::{Pointers, chat_list, list, seen};
 use chatparse_base::{Error, Result};
-use chatparse_stream::{Budget, Delta, DeltaKind, Ended, Parser, Stream, chunk_delta};
+use chatparse_stream::{Budget, Delta, Ended, Parser, Stream, chunk_delta};
 
 /// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time.
 ///
@@ -108,40 +108,7 @@ impl chat_stream {
 
 /// The part of the message that a delta changes. Later versions may add kinds: skip unknown ones. The kinds from 101 on
 /// occur after `chat_stream_rollback` only.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum chat_delta_kind {
-    /// Append to `reasoning_content`.
-    Reasoning = 1,
-    /// Append to `content`.
-    Content = 2,
-    /// The whole name of a tool call: the first delta of each call.
-    ToolName = 3,
-    /// The whole id of a tool call; at most once for each call.
-    ToolId = 4,
-    /// Append to the arguments of a tool call (JSON text).
-    ToolArguments = 5,
-    /// The tool call is complete: its last delta, with an empty text, but for an id behind the call. Unfinished calls have none.
-    ToolEnd = 6,
-    /// Remove the text from the end of `reasoning_content`.
-    ReasoningWithdrawn = 101,
-    /// Remove the text from the end of `content`.
-    ContentWithdrawn = 102,
-    /// Remove the last tool call, which has this name, with its id and its arguments.
-    CallWithdrawn = 103,
-    /// Remove the id of a tool call.
-    ToolIdWithdrawn = 104,
-    /// Remove the text from the end of the arguments of a tool call.
-    ToolArgumentsWithdrawn = 105,
-    /// The tool call is not complete any more; the text is empty.
-    ToolEndWithdrawn = 106,
-}
-
-same_names!(
-    DeltaKind => chat_delta_kind:
-    Reasoning, Content, ToolName, ToolId, ToolArguments, ToolEnd, ReasoningWithdrawn, ContentWithdrawn,
-    CallWithdrawn, ToolIdWithdrawn, ToolArgumentsWithdrawn, ToolEndWithdrawn
-);
+pub use chatparse_stream::DeltaKind as chat_delta_kind;
 
 const NAMES: &[(chat_delta_kind, &CStr)] = &[
     (chat_delta_kind::Reasoning, c"reasoning"),
@@ -186,7 +153,7 @@ pub struct chat_delta {
 impl From<Delta<'_>> for chat_delta {
     fn from(delta: Delta) -> Self {
         chat_delta {
-            kind: delta.kind.into(),
+            kind: delta.kind,
             call: delta.call,
             text: view(delta.text),
             span_begin: delta.span.start,
@@ -474,12 +441,12 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_delta_kinds() {
-        use DeltaKind::{CallWithdrawn, Content, ContentWithdrawn, Reasoning, ReasoningWithdrawn, ToolArguments};
-        use DeltaKind::{ToolArgumentsWithdrawn, ToolEnd, ToolEndWithdrawn, ToolId, ToolIdWithdrawn, ToolName};
+        use chat_delta_kind::{CallWithdrawn, Content, ContentWithdrawn, Reasoning, ReasoningWithdrawn, ToolArguments};
+        use chat_delta_kind::{ToolArgumentsWithdrawn, ToolEnd, ToolEndWithdrawn, ToolId, ToolIdWithdrawn, ToolName};
         let kinds = [Reasoning, Content, ToolName, ToolId, ToolArguments, ToolEnd];
         let withdrawn = [ReasoningWithdrawn, ContentWithdrawn, CallWithdrawn, ToolIdWithdrawn, ToolArgumentsWithdrawn];
         for kind in kinds.into_iter().chain(withdrawn).chain([ToolEndWithdrawn]) {
-            let (_, name) = NAMES.iter().find(|(number, _)| *number == chat_delta_kind::from(kind)).unwrap();
+            let (_, name) = NAMES.iter().find(|(number, _)| *number == kind).unwrap();
             assert_eq!(name.to_str(), Ok(kind.name()));
         }
     }

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-use super::guard::{filled, guard};
+use super::guard::{filled, guard, written};
 use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view, view_bytes};
@@ -11,7 +11,7 @@ use super::view::{Pointers, chat_list, listed};
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::report::ReportKind;
-use chatparse_base::{Error, Result};
+use chatparse_base::Error;
 use chatparse_learn::response::Engine;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
@@ -19,7 +19,7 @@ use chatparse_learn::response::Engine;
 /// Make one template for each model and share it between threads. It learns the format once, at the first request.
 pub struct chat_template {
     pub(super) template: ChatTemplate,
-    reports: [OnceLock<String>; REPORTS],
+    reports: [OnceLock<String>; REPORTS.len()],
     stored: OnceLock<Vec<u8>>,
 }
 
@@ -46,13 +46,11 @@ pub unsafe extern "C" fn chat_template_new(
     out: Out<*mut chat_template>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's three texts, by the contract.
         let [source, bos, eos] =
             unsafe { [utf8(source, source_len, "source")?, utf8(bos, bos_len, "bos")?, utf8(eos, eos_len, "eos")?] };
-        out.write(give(chat_template::new(ChatTemplate::new(source, bos, eos)?)));
-        Ok(())
+        Ok(give(chat_template::new(ChatTemplate::new(source, bos, eos)?)))
     })
 }
 
@@ -83,14 +81,12 @@ pub unsafe extern "C" fn chat_template_with_options(
     out: Out<*mut chat_template>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's two texts, by the contract.
         let [source, options] =
             unsafe { [utf8(source, source_len, "source")?, utf8(options, options_len, "options")?] };
         let options = TemplateOptions::from_text(options)?;
-        out.write(give(chat_template::new(ChatTemplate::with_options(source, &options)?)));
-        Ok(())
+        Ok(give(chat_template::new(ChatTemplate::with_options(source, &options)?)))
     })
 }
 
@@ -120,12 +116,10 @@ pub unsafe extern "C" fn chat_template_from_bytes(
     out: Out<*mut chat_template>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's bytes, by the contract.
         let data = unsafe { bytes(data, data_len, "data") }?;
-        out.write(give(chat_template::new(ChatTemplate::from_bytes(data)?)));
-        Ok(())
+        Ok(give(chat_template::new(ChatTemplate::from_bytes(data)?)))
     })
 }
 
@@ -139,16 +133,14 @@ pub unsafe extern "C" fn chat_template_builtin(
     out: Out<*mut chat_template>,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || {
-        let out = required(out, "out")?;
+    written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let name = unsafe { utf8(name, name_len, "name") }?;
         let template = ChatTemplate::builtin(name).ok_or_else(|| {
             let known: Vec<&str> = builtin::names().collect();
             Error::invalid(format!("no built-in template is called {name:?}; there are: {}", known.join(", ")))
         })?;
-        out.write(give(chat_template::new(template)));
-        Ok(())
+        Ok(give(chat_template::new(template)))
     })
 }
 
@@ -202,7 +194,7 @@ pub extern "C" fn chat_template_proof(
 
 /// The reports of `chat_template_report`. Each is a JSON object.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the numbers are for the header")]
 pub enum chat_report {
     /// What the template accepts. Costs a few renders.
     Caps = 1,
@@ -225,27 +217,21 @@ pub enum chat_report {
     ResponseTemplateSglang = 9,
 }
 
-/// The last number: numbers are the places of made reports, from 1 on.
-const REPORTS: usize = chat_report::ResponseTemplateSglang as usize;
-
-fn kind_of(report: u32) -> Result<ReportKind> {
-    const NUMBERS: &[(u32, ReportKind)] = &[
-        (chat_report::Caps as u32, ReportKind::Caps),
-        (chat_report::Turn as u32, ReportKind::Turn),
-        (chat_report::Layout as u32, ReportKind::Layout),
-        (chat_report::Proof as u32, ReportKind::Proof),
-        #[cfg(feature = "lint")]
-        (chat_report::Lint as u32, ReportKind::Lint),
-        (chat_report::ResponseTemplate as u32, ReportKind::ResponseTemplate),
-        (chat_report::ResponseTemplateVllm as u32, ReportKind::ResponseTemplateFor(Engine::Vllm)),
-        (chat_report::ResponseTemplateVllmRust as u32, ReportKind::ResponseTemplateFor(Engine::VllmRust)),
-        (chat_report::ResponseTemplateSglang as u32, ReportKind::ResponseTemplateFor(Engine::Sglang)),
-    ];
-    if cfg!(not(feature = "lint")) && report == chat_report::Lint as u32 {
-        return Err(Error::invalid("report: the library was built without its part `lint`"));
-    }
-    numbered("report", report, NUMBERS)
-}
+/// The kinds of report in the order of their numbers; none where this library was built without its part.
+const REPORTS: [Option<ReportKind>; chat_report::ResponseTemplateSglang as usize] = [
+    Some(ReportKind::Caps),
+    Some(ReportKind::Turn),
+    Some(ReportKind::Layout),
+    Some(ReportKind::Proof),
+    #[cfg(feature = "lint")]
+    Some(ReportKind::Lint),
+    #[cfg(not(feature = "lint"))]
+    None,
+    Some(ReportKind::ResponseTemplate),
+    Some(ReportKind::ResponseTemplateFor(Engine::Vllm)),
+    Some(ReportKind::ResponseTemplateFor(Engine::VllmRust)),
+    Some(ReportKind::ResponseTemplateFor(Engine::Sglang)),
+];
 
 /// Writes a report about the template, a `chat_report`, as a JSON object. The first call for a report makes it; later ones
 /// return the same text.
@@ -304,7 +290,8 @@ pub extern "C" fn chat_template_report(
     error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
-        let kind = kind_of(report)?;
+        let built_without = || Error::invalid("report: the library was built without its part `lint`");
+        let kind = numbered("report", report, &REPORTS)?.ok_or_else(built_without)?;
         let text = template.reports[report as usize - 1].get_or_init(|| template.template.report(kind).to_string());
         Ok(view(text))
     })

@@ -3,13 +3,14 @@
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 
-/// Gives an enum the function `name`, a word for each variant, which is also its JSON. The enum may be declared with its words.
+/// Gives an enum the function `name`, a word for each variant, which is also its JSON. The enum may be declared with its
+/// words, and with numbers.
 #[macro_export]
 macro_rules! names {
-    ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+    ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$doc:meta])* $variant:ident $(($number:literal))? = $name:literal,)* }) => {
         $(#[$meta])*
         pub enum $kind {
-            $($(#[$doc])* $variant,)*
+            $($(#[$doc])* $variant $(= $number)?,)*
         }
         $crate::names! {
             /// A stable lower-case name, which is also its JSON.

@@ -6,26 +6,27 @@ use chatparse_stream::DeltaKind;
 
 chatparse_base::names! {
     /// What a token is a part of.
+    #[repr(u32)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum FieldKind {
         /// Sent: the template's own text.
-        Template = "template",
+        Template(1) = "template",
         /// Sent: text of a message, a tool or a variable.
-        Value = "value",
+        Value(2) = "value",
         /// Sampled: what no field has, such as markers, and the end of the turn.
         #[default]
-        Markup = "markup",
+        Markup(3) = "markup",
         /// Sampled: the reasoning.
-        Reasoning = "reasoning",
+        Reasoning(4) = "reasoning",
         /// Sampled: the content.
-        Content = "content",
+        Content(5) = "content",
         /// Sampled: the name of a call.
-        ToolName = "tool_name",
+        ToolName(6) = "tool_name",
         /// Sampled: the id of a call.
-        ToolId = "tool_id",
+        ToolId(7) = "tool_id",
         /// Sampled: the arguments of a call.
-        ToolArguments = "tool_arguments",
+        ToolArguments(8) = "tool_arguments",
     }
 }
 

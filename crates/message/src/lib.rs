@@ -381,19 +381,6 @@ options! {
         Fit,
     }
 
-    /// How schemas are turned into grammar rules.
-    enum GrammarStyle {
-        /// The grammar allows what the schema allows, as exactly as possible.
-        #[default]
-        Faithful,
-        /// The text that llama.cpp makes of the schema, since 0.5.0.
-        #[serde(rename = "llama.cpp")]
-        LlamaCpp,
-        /// The text of earlier versions: the same, but `{}` is any object.
-        #[serde(rename = "llama.cpp-b10587")]
-        LlamaCppB10587,
-    }
-
     /// The white space in the JSON of a grammar.
     enum JsonSpacing {
         /// As the template writes it, where it writes JSON on one line and the grammar is the faithful one. Else free, and free in
@@ -451,6 +438,23 @@ pub struct Leniency {
     /// Arguments that are nearly JSON.
     #[serde(default)]
     pub nearly_json: NearlyJson,
+}
+
+/// How schemas are turned into grammar rules.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum GrammarStyle {
+    /// Follow the schema as closely as a grammar can.
+    #[default]
+    Faithful = 1,
+    /// Write the same text as llama.cpp from 0.5.0 on.
+    #[serde(rename = "llama.cpp")]
+    LlamaCpp = 2,
+    /// Write the same text as llama.cpp before that, e.g. b10587: `{}` is any object.
+    #[serde(rename = "llama.cpp-b10587")]
+    LlamaCppB10587 = 3,
 }
 
 /// A conversation that is passed to the template unchanged: the host's JSON.

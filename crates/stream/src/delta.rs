@@ -5,33 +5,34 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 chatparse_base::names! {
-    /// The part of the message that changes.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    /// The part of the message that changes. The kinds from `ReasoningWithdrawn` on occur after a rollback only.
+    #[repr(u32)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum DeltaKind {
-        /// `reasoning_content`.
-        Reasoning = "reasoning",
-        /// `content`.
-        Content = "content",
-        /// The name of a call; the first delta of each call, and its only one of this kind.
-        ToolName = "tool_name",
-        /// The id of a call, at most once.
-        ToolId = "tool_id",
-        /// A piece of a call's arguments, as JSON text.
-        ToolArguments = "tool_arguments",
-        /// The call is complete: its last delta, with an empty text, but for an id behind the call. An interrupted call has none.
-        ToolEnd = "tool_end",
-        /// This kind and the following occur after a rollback only. Remove the text from the end of `reasoning_content`.
-        ReasoningWithdrawn = "reasoning_withdrawn",
+        /// Append to `reasoning_content`.
+        Reasoning(1) = "reasoning",
+        /// Append to `content`.
+        Content(2) = "content",
+        /// The whole name of a tool call: the first delta of each call.
+        ToolName(3) = "tool_name",
+        /// The whole id of a tool call; at most once for each call.
+        ToolId(4) = "tool_id",
+        /// Append to the arguments of a tool call (JSON text).
+        ToolArguments(5) = "tool_arguments",
+        /// The tool call is complete: its last delta, with an empty text, but for an id behind the call. Unfinished calls have none.
+        ToolEnd(6) = "tool_end",
+        /// Remove the text from the end of `reasoning_content`.
+        ReasoningWithdrawn(101) = "reasoning_withdrawn",
         /// Remove the text from the end of `content`.
-        ContentWithdrawn = "content_withdrawn",
-        /// Remove the last call, which has this name, with its id and its arguments.
-        CallWithdrawn = "call_withdrawn",
-        /// Remove the id of a call.
-        ToolIdWithdrawn = "tool_id_withdrawn",
-        /// Remove the text from the end of a call's arguments.
-        ToolArgumentsWithdrawn = "tool_arguments_withdrawn",
-        /// The call is not complete any more.
-        ToolEndWithdrawn = "tool_end_withdrawn",
+        ContentWithdrawn(102) = "content_withdrawn",
+        /// Remove the last tool call, which has this name, with its id and its arguments.
+        CallWithdrawn(103) = "call_withdrawn",
+        /// Remove the id of a tool call.
+        ToolIdWithdrawn(104) = "tool_id_withdrawn",
+        /// Remove the text from the end of the arguments of a tool call.
+        ToolArgumentsWithdrawn(105) = "tool_arguments_withdrawn",
+        /// The tool call is not complete any more; the text is empty.
+        ToolEndWithdrawn(106) = "tool_end_withdrawn",
     }
 }
 

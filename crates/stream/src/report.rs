@@ -20,15 +20,16 @@ chatparse_base::names! {
 
 chatparse_base::names! {
     /// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
+    #[repr(u32)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum CallOrigin {
-        /// In the template's format: at a place for calls, or after the marker of calls.
+        /// By the template's own markers.
         #[default]
-        Format = "format",
-        /// In another dialect with a marker, or as a JSON object between tags or special tokens.
-        Dialect = "dialect",
-        /// Without a marker: a JSON object or a Python call in running text, even if the template's calls look like that.
-        Bare = "bare",
+        Format(1) = "format",
+        /// By other markers, tags or special tokens.
+        Dialect(2) = "dialect",
+        /// By none: a JSON object or a Python call in text, even if the template's own calls look like that.
+        Bare(3) = "bare",
     }
 }
 
@@ -49,29 +50,29 @@ pub struct CallReport {
 
 chatparse_base::names! {
     /// The kind of a diagnostic.
+    #[repr(u32)]
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DiagnosticKind {
-        /// From here on the output did not match the format, up to its end. What is unusual in front of that has diagnostics of its
-        /// own, so [`crate::Ended::left_at`] may be an earlier byte.
-        LeftFormat = "left_format",
-        /// A call in another dialect than the template's, or at another place.
-        Dialect = "dialect",
-        /// A call inside reasoning that was never closed.
-        CallInReasoning = "call_in_reasoning",
+        /// From this byte on, the output does not match the format. What is unusual before it has diagnostics of its own.
+        LeftFormat(1) = "left_format",
+        /// A call in another format than the template's, or in another place.
+        Dialect(2) = "dialect",
+        /// A call inside reasoning that was not closed.
+        CallInReasoning(3) = "call_in_reasoning",
         /// A call without its end.
-        UnfinishedCall = "unfinished_call",
+        UnfinishedCall(4) = "unfinished_call",
         /// A call of a tool that the request does not offer.
-        UnknownTool = "unknown_tool",
-        /// Arguments that are not a JSON object, or that violate the tool's schema.
-        InvalidArguments = "invalid_arguments",
-        /// An argument that occurs more than once. JSON readers use the last one.
-        DuplicateArgument = "duplicate_argument",
-        /// The parser's budget was used up here: the rest of the output is content.
-        Limit = "limit",
-        /// The output ends inside of the reasoning.
-        UnfinishedReasoning = "unfinished_reasoning",
-        /// Arguments that were nearly JSON, as models spoil it; what the call has is the JSON that was meant.
-        MendedArguments = "mended_arguments",
+        UnknownTool(5) = "unknown_tool",
+        /// Arguments that are not a JSON object, or violate the tool's schema.
+        InvalidArguments(6) = "invalid_arguments",
+        /// An argument that occurs more than once. JSON readers take the last one.
+        DuplicateArgument(7) = "duplicate_argument",
+        /// The parser used up its budget here: the rest of the output is content.
+        Limit(8) = "limit",
+        /// The output ends inside the reasoning.
+        UnfinishedReasoning(9) = "unfinished_reasoning",
+        /// Arguments that were almost JSON. The call has the mended JSON.
+        MendedArguments(10) = "mended_arguments",
     }
 }
 
@@ -97,14 +98,15 @@ fn as_pair<S: Serializer>(range: &Range<usize>, to: S) -> Result<S::Ok, S::Error
 
 chatparse_base::names! {
     /// The kind of an output's part.
+    #[repr(u32)]
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PartKind {
-        /// Text of `reasoning_content`.
-        Reasoning = "reasoning",
-        /// Text of `content`.
-        Content = "content",
-        /// A call.
-        Call = "call",
+        /// Text of the reasoning.
+        Reasoning(1) = "reasoning",
+        /// Text of the content.
+        Content(2) = "content",
+        /// A tool call.
+        Call(3) = "call",
     }
 }
 

@@ -27,17 +27,18 @@ use chatparse_base::chars::Chars;
 use chatparse_base::{Error, Result, stack};
 
 /// A notation for grammars.
+#[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// GBNF as llama.cpp writes it: the text of [`Grammar`].
-    Gbnf,
-    /// GBNF that every version of llama.cpp and XGrammar read.
-    PortableGbnf,
-    /// Lark as llguidance, XGrammar and vLLM read it.
-    Lark,
+    /// GBNF as llama.cpp writes it.
+    Gbnf = 1,
+    /// GBNF for all versions of llama.cpp and for XGrammar.
+    PortableGbnf = 2,
+    /// Lark for llguidance, XGrammar and vLLM.
+    Lark = 3,
     /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
-    StructuralTag,
+    StructuralTag = 4,
 }
 
 chatparse_base::names! {

@@ -50,14 +50,15 @@ impl<'s> Notes<'s> {
 }
 
 /// How a grammar departs from a schema.
+#[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FidelityKind {
-    /// The grammar allows more than the schema.
-    Widened,
-    /// The grammar allows less than the schema.
-    Narrowed,
-    /// The part could not be used, and something else replaces it; or no value fits it, and what needs it is left out.
-    Refused,
+    /// It allows more than the schema.
+    Widened = 1,
+    /// The library could not use this part and replaced it; or no value fits it, and what needs it is left out.
+    Refused = 2,
+    /// It allows less than the schema.
+    Narrowed = 3,
 }
 
 chatparse_base::names! {
