@@ -8,8 +8,9 @@
 //! - **Views.** A [`text::chat_str`] is borrowed from the handle that it was asked of, and never the caller's to free. From an
 //!   immutable handle it is valid until that handle is freed; from a stream, an answer or a grammar builder until the next call that
 //!   takes it without `const`.
+//! - **Fields.** What a handle holds is a struct that it owns ([`view`]), made when it is first asked for.
 //! - **NULL.** A NULL handle or output is [`status::chat_status::InvalidArgument`], never a crash. Functions that return a
-//!   plain field give its empty value. `chat_error **` may be NULL everywhere: no details then.
+//!   plain value give its empty value, and fields that are all 0. `chat_error **` may be NULL everywhere: no details then.
 //! - **Outputs** are written on `CHAT_STATUS_OK` only, and `*error` on any other status only.
 //! - **Threads.** A `const` handle may be used by any number of threads at once; without `const` it has one user at a time.
 //! - **Text** is pointer and length, may hold NUL, and needs no NUL at its end. Templates, tokens, names, rules, schemas,

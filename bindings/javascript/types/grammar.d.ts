@@ -19,6 +19,7 @@ export type Schema = string | object | boolean;
 export declare const schemaText: (schema: Schema) => string;
 /** A grammar for a sampler, and where it is not exactly what its schemas ask for. */
 export declare class Grammar extends Handle {
+    #private;
     /** The rules; those of GBNF start at `root`. Empty where nothing is constrained. */
     get text(): string;
     /** @returns {Departure[]} */

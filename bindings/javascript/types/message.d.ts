@@ -100,6 +100,7 @@ export type Tree = {
  */
 /** What a model said: reasoning, content and tool calls. */
 export declare class Message extends Handle {
+    #private;
     /** How the output related to the format. */
     get status(): Status;
     get content(): string;

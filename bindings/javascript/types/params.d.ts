@@ -41,6 +41,7 @@ export type Rewrite = {
  */
 /** What one request needs: its prompt, what a sampler and a tokeniser must know, and the parser of the output. */
 export declare class Params extends Handle {
+    #private;
     /** What the model is given. */
     get prompt(): string;
     /** The end of the prompt that is already the assistant's turn. Streams know it: do not feed it to them. */

@@ -14,7 +14,6 @@ export declare class Room {
     constructor(size: number);
 }
 export declare const ERROR_AT = 8;
-export declare const STRUCT_AT = 16;
 export declare const ARGUMENTS_AT = 80;
 /** One instance of the module, and the host's memory in it. */
 export declare class Wasm {
@@ -87,12 +86,18 @@ export declare class Wasm {
      */
     fill(name: string, ...args: Argument[]): number;
     /**
-     * All texts of a list.
-     * @param {string} count name of the function that counts them
-     * @param {string} item and of the one that has each
-     * @param {number} pointer
+     * The items of the list at this address.
+     * @template T
+     * @param {number} at
+     * @param {number} size of an item in bytes
+     * @param {(at: number) => T} read
      */
-    texts(count: string, item: string, pointer: number): string[];
+    list<T>(at: number, size: number, read: (at: number) => T): T[];
+    /**
+     * The texts of the list at this address.
+     * @param {number} at
+     */
+    texts(at: number): string[];
     /**
      * Throws the error that a call has left, if it has.
      * @param {number} status
