@@ -87,7 +87,6 @@ pub struct chat_trigger {
 
 /// Whether a grammar allows a text.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_grammar_verdict {
     /// It allows the text.
     Allowed = 1,

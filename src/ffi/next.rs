@@ -121,7 +121,6 @@ fn of_next(next: Next) -> *mut chat_params {
 /// Why a template renders a part of the earlier prompt and output differently. Later versions may add reasons: treat
 /// unknown ones as `CHAT_REASON_CHANGED`.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_reason {
     /// It does not: nothing is different.
     None = 0,

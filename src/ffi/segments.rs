@@ -30,7 +30,6 @@ impl From<Segments> for chat_segments {
 
 /// The source of a part of a prompt. Later versions may add some: treat unknown ones as `CHAT_TEXT_ORIGIN_UNKNOWN`.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum chat_text_origin {
     /// The template's own text, special tokens included.
     Template = 1,
