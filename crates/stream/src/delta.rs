@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 chatparse_base::names! {
     /// The part of the message that changes. The kinds from `ReasoningWithdrawn` on occur after a rollback only.
     #[repr(u32)]
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum DeltaKind {
         /// Append to `reasoning_content`.
         Reasoning(1) = "reasoning",
