@@ -141,7 +141,8 @@ fn serve(template: &ChatTemplate, connection: &TcpStream, log: Option<&File>) ->
         _ => return respond(connection, 404, &Api::ChatCompletions.error_body(404, "no such route")),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
-    let read = api.read(template, &text, &OPTIONS.replace("NOW", &now.to_string()));
+    let options = OPTIONS.replace("NOW", &now.to_string());
+    let read = api.chat_body(&text).and_then(|body| template.request(&body, &options));
     let asked = Asked::new(api, serde_json::from_str(&text).unwrap_or_default());
     let record = |read: Value| {
         let line = json!({"route": route, "body": asked.body, "read": read});

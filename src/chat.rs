@@ -26,8 +26,9 @@ use chatparse_jinja::{ReasoningIn, Template, laddered, offered};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_learn::format::{Format, FormatSpec, Writing, applied_rules};
-use chatparse_learn::response::{self, Engine, ExportedTemplate};
 use chatparse_message::{Compat, Continuation, KnownTools, Media, Request, ToolChoice};
+use chatparse_response::{self, Engine, ExportedTemplate};
+use chatparse_response::{Engine, ExportedTemplate};
 use chatparse_stream::{Ended, Parser};
 
 pub use chatparse_learn::format::{Constraint, Delimiter, Thinking};
@@ -277,7 +278,7 @@ impl ChatTemplate {
     /// # Errors
     /// As [`ChatTemplate::response_template`].
     pub fn response_template_for(&self, engine: Engine) -> Result<ExportedTemplate> {
-        response::write(self.turn(true), self.turn(false), self.ends(), engine)
+        chatparse_response::write(self.turn(true), self.turn(false), self.ends(), engine)
     }
 
     /// The prompt alone, for callers that do not parse. It needs no analysis, unless a message is continued, or the template

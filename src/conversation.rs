@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 #[doc(inline)]
-pub use chatparse_conversation::*;
+pub use chatparse_ids::*;
 
 use crate::chat::ChatTemplate;
 use crate::messages::Messages;

@@ -75,7 +75,7 @@ pub mod request {
     /// What is known of the fields of each API.
     #[cfg(feature = "api")]
     pub fn tables() -> [(&'static str, &'static Table); 3] {
-        use crate::api::fields::{MESSAGES, RESPONSES};
+        use chatparse_api::fields::{MESSAGES, RESPONSES};
         [("Chat completions", &CHAT), ("Responses", &RESPONSES), ("Messages", &MESSAGES)]
     }
 }

@@ -92,8 +92,6 @@
 #[macro_use]
 extern crate chatparse_base;
 
-#[cfg(feature = "api")]
-pub mod api;
 pub mod builtin;
 pub mod chat;
 #[cfg(feature = "conversation")]
@@ -127,6 +125,9 @@ mod texts;
 mod variables;
 
 pub use chat::{ChatTemplate, Params, TemplateOptions};
+#[cfg(feature = "api")]
+#[doc(inline)]
+pub use chatparse_api as api;
 #[doc(inline)]
 pub use chatparse_base::{Error, ErrorKind, Place, Result};
 #[doc(inline)]

@@ -15,7 +15,7 @@ use chatparse_jinja::Template;
 use chatparse_learn::analysis::turn::{self, Edge, SlotKind, TurnFormat};
 use chatparse_learn::analysis::{Around, Layout};
 use chatparse_learn::format::{Family, Prompt, PromptInput, Tolerances, Writing, family_of};
-use chatparse_learn::response::ResponseTemplate;
+use chatparse_response::ResponseTemplate;
 
 /// A way to read the output of a template's model. It makes its writings on first use; threads may share it.
 pub(crate) struct Reader {

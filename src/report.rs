@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::chat::ChatTemplate;
 #[cfg(feature = "lint")]
 use crate::lint::lint;
-use chatparse_learn::response::Engine;
+use chatparse_response::Engine;
 
 /// The reports about a template. `include/chatparse.h` lists their fields and costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

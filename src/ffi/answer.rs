@@ -12,11 +12,11 @@ use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{chat_str, utf8, view};
 use super::view::{View, chat_list, seen};
-use crate::api::{Answer, AnswerOptions, Api, Event, Finish};
+use chatparse_api::{Answer, AnswerOptions, Api, Event, Finish};
 use chatparse_base::{Error, Result, number};
 
 /// The APIs of servers.
-pub use crate::api::Api as chat_api;
+pub use chatparse_api::Api as chat_api;
 
 /// C may pass any number.
 fn api(number: u32) -> Result<chat_api> {
@@ -76,7 +76,8 @@ impl chat_answer {
         let body: Value =
             number::read(request).map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
         let chat = number::write(&api.request(&body)?);
-        let options = AnswerOptions { request: body, ..AnswerOptions::from_json(&object(options, "options")?)? };
+        let mut options = AnswerOptions::from_json(&object(options, "options")?)?;
+        options.request = body;
         let answer = Answer::new(api, options);
         Ok(chat_answer(Guarded::new(AnswerState {
             answer,
@@ -333,5 +334,5 @@ pub extern "C" fn chat_error_body(error: Option<&chat_error>, api: u32) -> chat_
 /// Returns the HTTP code of the error: 400 for a fault of the client's, else 500. 400 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_http_status(error: Option<&chat_error>) -> u32 {
-    error.map_or(400, |error| crate::api::http_status(&error.0).into())
+    error.map_or(400, |error| chatparse_api::http_status(&error.0).into())
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::status::chat_status;
 use super::text::{chat_str, view};
 #[cfg(feature = "api")]
-use crate::api::{Api, http_status};
+use chatparse_api::{Api, http_status};
 use chatparse_base::Error;
 
 /// A status and a sentence about a call that failed. Immutable.

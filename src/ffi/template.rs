@@ -12,7 +12,7 @@ use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
 use crate::report::ReportKind;
 use chatparse_base::Error;
-use chatparse_learn::response::Engine;
+use chatparse_response::Engine;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///

@@ -7,6 +7,5 @@ extern crate chatparse_base;
 
 pub mod analysis;
 pub mod format;
-pub mod response;
 
 pub use chatparse_base::{Error, ErrorKind, Result};

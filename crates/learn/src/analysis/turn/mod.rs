@@ -320,6 +320,14 @@ impl ValueKind {
 }
 
 impl TurnFormat {
+    /// Adds the text between two parts of a turn, unless it is there.
+    pub fn edge(&mut self, from: SlotKind, glue: &str, to: SlotKind) {
+        let edge = Edge { from, glue: glue.into(), to };
+        if !self.edges.contains(&edge) {
+            self.edges.push(edge);
+        }
+    }
+
     /// The pieces of all forms of calls.
     pub fn pieces(&self) -> impl Iterator<Item = &CallPiece> {
         self.calls.iter().flat_map(|form| &form.pieces)

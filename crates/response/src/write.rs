@@ -6,12 +6,12 @@ use super::calls::calls;
 use super::pattern::{any, text};
 use super::view::{Limit, Turn, distinct, texts};
 use super::{Anchor, Engine, Field, ResponseTemplate};
-use crate::analysis::turn::{
+use chatparse_base::Result;
+use chatparse_learn::analysis::turn::{
     CallPiece, Glue,
     SlotKind::{Call, Content, Prompt, Reasoning},
     TurnFormat,
 };
-use chatparse_base::Result;
 
 /// A turn as a response template, and what that cannot say.
 #[derive(Clone, Debug, PartialEq)]

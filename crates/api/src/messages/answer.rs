@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::partial::{Prefix, object};
-use crate::api::items::{Items, Part, Step};
-use crate::api::wire::{Event, Finish, Reason, Usage};
+use crate::items::{Items, Part, Step};
+use crate::wire::{Event, Finish, Reason, Usage};
 use chatparse_message::Message;
 
 /// The signature of all thinking blocks: clients drop blocks that have none.

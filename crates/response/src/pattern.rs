@@ -1,6 +1,6 @@
 //! Texts of a turn as the expressions of a response template, which are Python's.
 
-use crate::analysis::turn::{Glue, GluePiece};
+use chatparse_learn::analysis::turn::{Glue, GluePiece};
 
 /// The characters of a tool's name and of an argument's.
 pub const NAME: &str = r#"[^\s<>(){}\[\]"',]+?"#;

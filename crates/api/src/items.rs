@@ -131,7 +131,7 @@ impl Items {
     /// Adds the deltas of a stream.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for deltas of a rollback, and for deltas that do not continue the previous
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] for deltas of a rollback, and for deltas that do not continue the previous
     /// ones.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Step<'a>>> {
         let mut steps = Vec::new();

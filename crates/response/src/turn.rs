@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::expression::{Part, ways};
 use super::read::wrong;
 use super::{Anchor, Field, ResponseTemplate};
-use crate::analysis::turn::{
-    ANY, COUNTER, CallForm, CallPiece, Container, Edge, Encoding, Glue, Members, Nested, Reasoning, Slot,
+use chatparse_base::Result;
+use chatparse_base::find::shared;
+use chatparse_learn::analysis::turn::{
+    ANY, COUNTER, CallForm, CallPiece, Container, Encoding, Glue, Members, Nested, Reasoning, Slot,
     SlotKind::{self, Call, Content, End, Prompt},
     TurnFormat, ValueKind,
 };
-use chatparse_base::Result;
-use chatparse_base::find::shared;
 
 /// The names of the field of the reasoning.
 pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
@@ -115,15 +115,6 @@ fn begun(before: &str, open: &str) -> String {
 fn optional(parts: &[Part], place: &str) -> Result<Option<String>> {
     let last = parts.iter().rev().find_map(|part| if let Part::Optional(inside) = part { Some(inside) } else { None });
     last.map(|inside| written(inside, place)).transpose()
-}
-
-impl TurnFormat {
-    fn edge(&mut self, from: SlotKind, glue: &str, to: SlotKind) {
-        let edge = Edge { from, glue: glue.into(), to };
-        if !self.edges.contains(&edge) {
-            self.edges.push(edge);
-        }
-    }
 }
 
 impl Field {

@@ -1,8 +1,8 @@
 //! Converts requests and answers of the common server APIs: OpenAI's chat completions and Responses, and Anthropic's
 //! Messages.
 //!
-//! The library's own form is chat completions: [`Api::request`] converts a body of another API to it, and [`Api::read`] reads
-//! a body of any. An [`Answer`] converts a stream's deltas to events, and a finished message to a
+//! The library's own form is chat completions: [`Api::request`] converts a body of another API to it, and
+//! [`Api::chat_body`] its text. An [`Answer`] converts a stream's deltas to events, and a finished message to a
 //! body. HTTP routes, the counting of tokens and stopping are up to the server.
 //!
 //! ```
@@ -11,7 +11,7 @@
 //!
 //! let template = ChatTemplate::builtin("chatml").expect("it is built in");
 //! let body = r#"{"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "Hi"}]}"#;
-//! let params = template.params(&Api::Messages.read(&template, body, "{}")?)?;
+//! let params = template.params(&template.request(&Api::Messages.chat_body(body)?, "{}")?)?;
 //!
 //! let mut options = AnswerOptions::default();
 //! options.seed = 4;
@@ -30,11 +30,18 @@
 //! # Ok::<(), chatparse::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+#[macro_use]
+extern crate chatparse_base;
+
 mod answer;
 mod called;
 mod chat;
 mod failure;
-pub(crate) mod fields;
+#[doc(hidden)]
+pub mod fields;
 mod ids;
 mod items;
 mod logprobs;
@@ -48,11 +55,11 @@ pub use answer::Answer;
 pub use failure::http_status;
 pub use wire::{AnswerOptions, Event, Finish, Reason, Usage};
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use crate::ChatTemplate;
 use chatparse_base::{Error, Result, number};
-use chatparse_message::Request;
 
 /// An API of servers.
 #[repr(u32)]
@@ -76,9 +83,9 @@ impl Api {
     /// client asks for one. The cost is linear in the body.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported, e.g.
-    /// `input[3].type`, and [`crate::ErrorKind::Limit`] for a name or an id that is too long. Fields that are copied are
-    /// checked by [`crate::Request::from_json`] later.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported, e.g.
+    /// `input[3].type`, and [`chatparse_base::ErrorKind::Limit`] for a name or an id that is too long. Fields that are copied are
+    /// checked by [`chatparse_message::Request::from_json`] later.
     pub fn request(self, body: &Value) -> Result<Value> {
         match self {
             Api::ChatCompletions => Ok(body.clone()),
@@ -87,16 +94,16 @@ impl Api {
         }
     }
 
-    /// Reads a body of this API, as [`ChatTemplate::request`] reads one of chat completions.
+    /// The text of a body of chat completions, for the text of a body of this API.
     ///
     /// # Errors
-    /// As there, and as [`Api::request`].
-    pub fn read(self, template: &ChatTemplate, body: &str, options: &str) -> Result<Request> {
+    /// As [`Api::request`], and [`chatparse_base::ErrorKind::InvalidArgument`] for what is not JSON.
+    pub fn chat_body(self, body: &str) -> Result<Cow<'_, str>> {
         if self == Api::ChatCompletions {
-            return template.request(body, options);
+            return Ok(body.into());
         }
         let body = number::read(body).map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
-        template.request(&number::write(&self.request(&body)?), options)
+        Ok(number::write(&self.request(&body)?).into())
     }
 
     /// The prefix of answer ids.

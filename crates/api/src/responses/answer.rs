@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use crate::api::called::Called;
-use crate::api::items::{Item, Items, Part, Step};
-use crate::api::messages::object;
-use crate::api::wire::{Event, Finish, Usage};
+use crate::called::Called;
+use crate::items::{Item, Items, Part, Step};
+use crate::messages::object;
+use crate::wire::{Event, Finish, Usage};
 use chatparse_message::Message;
 
 /// Fields of the request that an answer repeats, and their defaults.

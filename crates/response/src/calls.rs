@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::pattern::{KEY, NAME, any, beside_text, glue, text};
 use super::view::{Turn, distinct, patterns, trimmed};
 use super::{Anchor, Engine, Field};
-use crate::analysis::turn::{
+use chatparse_base::{Error, Result};
+use chatparse_learn::analysis::turn::{
     CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot,
     SlotKind::{self, Call, Content, End},
     ValueKind,
 };
-use chatparse_base::{Error, Result};
 
 /// The field, and what begins a call, without names of its parts.
 pub struct Calls {

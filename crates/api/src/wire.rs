@@ -94,7 +94,7 @@ impl Finish {
     /// "reasoning_tokens": 0}}`. All may be missing. `reason` is `stop` or `length`; a `stop_sequence` is the reason by itself.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field.
     pub fn from_json(json: &Value) -> Result<Finish> {
         let fields = Fields::new(json, "")?;
         let reason = match (fields.text("reason")?, fields.text("stop_sequence")?) {
@@ -148,7 +148,7 @@ impl AnswerOptions {
     /// Reads an object with these fields, except `request`. All are optional.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field.
     pub fn from_json(json: &Value) -> Result<AnswerOptions> {
         let fields = Fields::new(json, "options")?;
         let number = |name| fields.number(name).map(Option::unwrap_or_default);

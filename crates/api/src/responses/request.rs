@@ -3,10 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::answer::SEAL;
-use crate::api::fields::RESPONSES;
-use crate::api::shared::{
-    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, put, reference, taken, text,
-};
+use crate::fields::RESPONSES;
+use crate::shared::{Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, put, reference, taken, text};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{ClientTool, text_part};
@@ -14,7 +12,7 @@ use chatparse_message::{ClientTool, text_part};
 /// Converts a body to chat completions.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
+/// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
 pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     let mut chat = Chat::of(&body, &RESPONSES, "max_output_tokens")?;

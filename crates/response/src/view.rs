@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::pattern::{glue, text};
 use super::{Anchor, Engine};
-use crate::analysis::turn::{Glue, SlotKind, TurnFormat};
+use chatparse_learn::analysis::turn::{Glue, SlotKind, TurnFormat};
 
 /// What a response template cannot say.
 #[derive(Clone, Debug, PartialEq, Eq)]

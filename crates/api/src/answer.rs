@@ -14,7 +14,7 @@ use chatparse_stream::Ended;
 
 /// One answer in the shape of an API: a stream's deltas as events, and a finished message as a body.
 ///
-/// A streamed answer is [`Answer::begin`], [`Answer::deltas`] for each piece, including what [`crate::Stream::finish`] adds,
+/// A streamed answer is [`Answer::begin`], [`Answer::deltas`] for each piece, including what [`chatparse_stream::Stream::finish`] adds,
 /// and [`Answer::finish`]. An answer that is not streamed is [`Answer::body`] alone. Both have the same content.
 ///
 /// **Ids of calls.** A call has the id that the model wrote in front of its arguments. If there is none, or an earlier call
@@ -80,7 +80,7 @@ impl Answer {
     /// them at the end.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if it has already begun.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has already begun.
     pub fn begin(&mut self, input_tokens: u64) -> Result<Vec<Event>> {
         self.at(Stage::New)?;
         self.stage = Stage::Begun;
@@ -107,7 +107,7 @@ impl Answer {
     /// Returns the events for a stream's deltas; empty if they add nothing visible.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if it has not begun or is finished, for deltas of a rollback, and for deltas
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has not begun or is finished, for deltas of a rollback, and for deltas
     /// that do not continue the previous ones. The answer must not be used after that.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
@@ -119,7 +119,7 @@ impl Answer {
     /// have been passed before.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if it has not begun or is finished.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has not begun or is finished.
     pub fn finish(&mut self, ended: &Ended, finish: &Finish) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
         self.stage = Stage::Finished;
@@ -138,7 +138,7 @@ impl Answer {
     /// server would have sent at the beginning.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if it has not begun or is finished: use [`Api::error_body`] then.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has not begun or is finished: use [`Api::error_body`] then.
     pub fn fail(&mut self, http_status: u16, message: &str) -> Result<Vec<Event>> {
         self.at(Stage::Begun)?;
         self.stage = Stage::Finished;

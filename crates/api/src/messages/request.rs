@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::api::fields::MESSAGES;
-use crate::api::shared::{
+use crate::fields::MESSAGES;
+use crate::shared::{
     Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, name_of, put, reference, taken, text,
 };
 use chatparse_base::{Result, number};
@@ -13,7 +13,7 @@ use chatparse_message::{THINKING_TYPES, TOOL_REFERENCE, text_part};
 /// Converts a body to chat completions.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
+/// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
 pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     let mut said = Conversation { chat: Chat::of(&body, &MESSAGES, "max_tokens")?, removed: Vec::new() };

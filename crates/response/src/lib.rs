@@ -9,6 +9,11 @@
 //! `close` does; the text between goes through a parser of contents and a `transform`. Inside a field only its own end is
 //! looked for. The field without an opening takes what is in no other.
 
+#![forbid(unsafe_code)]
+
+#[macro_use]
+extern crate chatparse_base;
+
 mod calls;
 mod engine;
 mod expression;
