@@ -19,19 +19,19 @@ use crate::segments::{self, Segments};
 use crate::variables::Variables;
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};
+use chatparse_format::{Format, FormatSpec, applied_rules};
 use chatparse_grammar::{Dialect, Grammar, Matcher, Printed};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
 use chatparse_jinja::{ReasoningIn, Template, laddered, offered};
+use chatparse_learn::Writing;
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
-use chatparse_learn::format::{Format, FormatSpec, Writing, applied_rules};
 use chatparse_message::{Compat, Continuation, KnownTools, Media, Request, ToolChoice};
-use chatparse_response::{self, Engine, ExportedTemplate};
 use chatparse_response::{Engine, ExportedTemplate};
 use chatparse_stream::{Ended, Parser};
 
-pub use chatparse_learn::format::{Constraint, Delimiter, Thinking};
+pub use chatparse_format::{Constraint, Delimiter, Thinking};
 pub use config::special_tokens;
 pub use options::TemplateOptions;
 

@@ -21,7 +21,7 @@
 //! # Ok::<(), chatparse::Error>(())
 //! ```
 
-pub use chatparse_learn::format::{Tag, described_calls};
+pub use chatparse_format::{Tag, described_calls};
 pub use chatparse_peg::{
     Arena, Builder, CharSet, ExprId, Literals, Node, Notation, Outcome, Parts, Region, SchemaRef, TagId, Tree,
 };

@@ -6,10 +6,11 @@ use chatparse_base::json::{self, bytes};
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::store::{Store, hash_of};
 use chatparse_base::{ErrorKind, Result};
+use chatparse_format::late::Want;
+use chatparse_format::parts::{Anew, PartMaker, Parts};
+use chatparse_format::{Constraint, Format, FormatSpec, Resolved, Tag, lower};
 use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start, TextSections};
-use chatparse_learn::format::late::Want;
-use chatparse_learn::format::parts::{Anew, PartMaker, Parts};
-use chatparse_learn::format::{Constraint, Format, FormatSpec, Resolved, Tag, Writing, lower};
+use chatparse_learn::Writing;
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{Expr, Program};
 use chatparse_stream::{CallRules, Parser};
@@ -329,7 +330,7 @@ fn without_parameters(tool: &Tool) -> usize {
 mod tests {
 
     use super::*;
-    use chatparse_learn::format::Opening;
+    use chatparse_format::Opening;
     use chatparse_message::{Dialects, JsonSpacing, OutputOptions, ReasoningFormat, ToolChoice, Written};
 
     /// Makes a format of content for these tools.

@@ -20,7 +20,8 @@ pub mod ffi {
 
 /// Formats, and the families of templates.
 pub mod format {
-    pub use chatparse_learn::format::*;
+    pub use chatparse_format::*;
+    pub use chatparse_learn::{FAMILIES, Family, Prompt, PromptInput, Writing, family_of, prompt};
 
     /// A request's params as if there were no rule of this name.
     ///
@@ -51,6 +52,11 @@ pub mod grammar {
     pub mod schema {
         pub use chatparse_grammar::schema::*;
     }
+}
+
+/// What a text may be made of.
+pub mod brackets {
+    pub use chatparse_base::brackets::is_marker;
 }
 
 /// Every bound.

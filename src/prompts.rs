@@ -8,8 +8,9 @@ use crate::messages::Messages;
 use crate::reader::Reader;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_format::{Begun, Opening, thought};
 use chatparse_jinja::{Arranged, Fit, Prepared, Said, Template, cut, lost, offered, plain, prepare, resolve, whole};
-use chatparse_learn::format::{Begun, Opening, Prompt, PromptInput, prompt, thought};
+use chatparse_learn::{Prompt, PromptInput, prompt};
 use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
 
 /// The prompt of a request and its parts.

@@ -14,7 +14,8 @@ use chatparse_base::{Error, Result};
 use chatparse_jinja::Template;
 use chatparse_learn::analysis::turn::{self, Edge, SlotKind, TurnFormat};
 use chatparse_learn::analysis::{Around, Layout};
-use chatparse_learn::format::{Family, Prompt, PromptInput, Tolerances, Writing, family_of};
+use chatparse_learn::{Family, Prompt, PromptInput, Tolerances, Writing, family_of};
+
 use chatparse_response::ResponseTemplate;
 
 /// A way to read the output of a template's model. It makes its writings on first use; threads may share it.

@@ -1,7 +1,7 @@
 //! What a request says in vain: no option is dropped without a word. `tests/together` has all pairs of options.
 
+use chatparse_format::FormatSpec;
 use chatparse_jinja::Template;
-use chatparse_learn::format::FormatSpec;
 use chatparse_message::{Continuation, JsonSpacing, MalformedArguments, Request, RevealedTools};
 
 /// A note for each option that changes neither the prompt nor the grammar nor how outputs are read. `free`: there is no grammar.

@@ -410,7 +410,7 @@ pub extern "C" fn chat_conversation_view(conversation: Option<&chat_conversation
 }
 
 /// What a token of a conversation is a part of. Later versions may add some: treat unknown ones as `CHAT_FIELD_MARKUP`.
-pub use chatparse_conversation::FieldKind as chat_field;
+pub use chatparse_ids::FieldKind as chat_field;
 
 /// A token of a conversation.
 #[repr(C)]

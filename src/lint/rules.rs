@@ -9,7 +9,8 @@ use super::{Case, Outcome};
 use crate::chat::ChatTemplate;
 use crate::proof::{ProbeSet, Thinking};
 use chatparse_base::Place;
-use chatparse_jinja::{ROLES, SourceParts, place};
+use chatparse_jinja::{SourceParts, place};
+use chatparse_message::ROLES;
 use chatparse_message::Request;
 
 /// All findings, in the order of the rules.

@@ -9,8 +9,8 @@ use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Case, ProbeSet, RenderedProbe, Turn, arguments};
 use crate::reader::Reader;
 use chatparse_base::{Error, Result};
-use chatparse_learn::format::late::Want;
-use chatparse_learn::format::{Constraint, FormatSpec, Opening, lower};
+use chatparse_format::late::Want;
+use chatparse_format::{Constraint, FormatSpec, Opening, lower};
 use chatparse_message::{Message, OutputOptions, ToolCall, ToolChoice};
 use chatparse_stream::{CallRules, Ended, Parser, Status};
 

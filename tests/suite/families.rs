@@ -1,9 +1,9 @@
 //! Prompts of the families with dedicated formats, on small templates that only carry a family's marks.
 
 use chatparse::ChatTemplate;
-use chatparse::internals::format::model::{FAMILIES, family_of};
 use chatparse::internals::format::prompt::{Prompt, PromptInput, plain};
 use chatparse::internals::format::prompt_of;
+use chatparse::internals::format::{FAMILIES, family_of};
 use chatparse::internals::template::{Template, prepare};
 use chatparse::message::Request;
 use serde_json::{Value, json};

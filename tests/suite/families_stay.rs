@@ -1,7 +1,7 @@
 //! What each family knows that no render of its templates shows. Where learning reads all rows of a family, the family can go.
 
 use crate::support::{check_streaming, parse};
-use chatparse::internals::format::model::FAMILIES;
+use chatparse::internals::format::FAMILIES;
 use chatparse::{ChatTemplate, Error, Params, Request, Status, TemplateOptions, builtin};
 use serde_json::{Value, json};
 

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::support::{check_streaming, parse};
 use chatparse::internals::analysis::turn;
-use chatparse::internals::format::wrappers::{THOUGHT, is_marker};
+use chatparse::internals::brackets::is_marker;
+use chatparse::internals::format::wrappers::THOUGHT;
 use chatparse::internals::template::Template;
 use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;

@@ -54,3 +54,8 @@ fn pairs() -> impl Iterator<Item = (char, char)> {
     let of = |skipped| PAIRS.chars().skip(skipped).step_by(2);
     of(0).zip(of(1))
 }
+
+/// Whether the whole text is a marker.
+pub fn is_marker(text: &str) -> bool {
+    text.len() > 3 && text.contains(|c| c == '|' || opens(c)) && text.contains(char::is_alphanumeric)
+}

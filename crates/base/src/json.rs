@@ -4,8 +4,8 @@
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Map;
 pub use serde_json::Value;
 
@@ -155,4 +155,25 @@ pub fn same(a: &Value, b: &Value) -> bool {
 /// Whether two objects have the same members in one order, written alike.
 pub fn same_members(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|((name, a), (other, b))| name == other && same(a, b))
+}
+
+/// The white space in the JSON that a grammar writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// A blank, a line break or none, wherever JSON allows it.
+    #[default]
+    Free,
+    /// None, but for a blank where these say so.
+    Fixed {
+        /// Behind each comma.
+        comma: bool,
+        /// Behind each colon.
+        colon: bool,
+    },
+}
+
+impl Spacing {
+    /// No white space.
+    pub const COMPACT: Spacing = Spacing::Fixed { comma: false, colon: false };
 }

@@ -45,7 +45,6 @@ use chatparse_message::text_part;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
 use env::{Engine, Rendered};
-pub use probe::caps::ROLES;
 use probe::findings::Findings;
 pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;

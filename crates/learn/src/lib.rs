@@ -1,11 +1,17 @@
-//! Learns from a chat template how its model writes ([`analysis`]), and describes that as expressions ([`format`](mod@format)), of which
-//! a parser and a grammar are made.
+//! Learns from a chat template how its model writes ([`analysis`]): a [`Writing`], of which the format is made.
 #![forbid(unsafe_code)]
 
 #[macro_use]
 extern crate chatparse_base;
 
 pub mod analysis;
-pub mod format;
+pub mod host;
+mod model;
+pub mod prompt;
+mod writing;
+
+pub use model::{FAMILIES, Family, family_of};
+pub use prompt::{Prompt, PromptInput};
+pub use writing::{Dialect, Tolerances, Writing};
 
 pub use chatparse_base::{Error, ErrorKind, Result};

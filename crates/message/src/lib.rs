@@ -31,6 +31,9 @@ use chatparse_base::json;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// The roles of messages that templates know.
+pub const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
+
 /// The names of the field for a message's reasoning; the first one that is present is used.
 pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 

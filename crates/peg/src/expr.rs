@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use chatparse_base::json::Spacing;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -146,27 +147,6 @@ pub enum Literals {
     Lowercase,
     /// As JSON or Python: such words, and strings in single quotes.
     Python,
-}
-
-/// The white space in the JSON that a grammar writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Spacing {
-    /// A blank, a line break or none, wherever JSON allows it.
-    #[default]
-    Free,
-    /// None, but for a blank where these say so.
-    Fixed {
-        /// Behind each comma.
-        comma: bool,
-        /// Behind each colon.
-        colon: bool,
-    },
-}
-
-impl Spacing {
-    /// No white space.
-    pub const COMPACT: Spacing = Spacing::Fixed { comma: false, colon: false };
 }
 
 /// Parts in any order.

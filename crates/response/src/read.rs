@@ -61,7 +61,7 @@ impl ResponseTemplate {
     /// Reads a response template of version 1.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for another version or shape, with the place.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] for another version or shape, with the place.
     pub fn from_json(json: &Value) -> Result<ResponseTemplate> {
         let members = Fields::new(json, "response_template")?;
         known(&members, TEMPLATE)?;

@@ -23,7 +23,7 @@ impl ResponseTemplate {
     /// The turn that is read so.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for what a turn cannot be like, with the place.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] for what a turn cannot be like, with the place.
     pub fn turn(&self) -> Result<TurnFormat> {
         let starts = self.start.texts("start_anchor")?;
         let mut turn = TurnFormat { opening: starts.first().cloned().unwrap_or_default(), ..TurnFormat::default() };

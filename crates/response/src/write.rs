@@ -34,7 +34,7 @@ impl ExportedTemplate {
 /// output.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
+/// [`chatparse_base::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
 pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine) -> Result<ExportedTemplate> {
     let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.core());
     let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());

@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::ends::Ends;
 use crate::fallback::{CallRules, FallbackConfig};
 use chatparse_base::{Error, Result, json, number};
+use chatparse_format::parts::Parts;
+use chatparse_format::{Tag, written};
 use chatparse_grammar::{Grammar, Matcher, Start};
-use chatparse_learn::format::parts::Parts;
-use chatparse_learn::format::{Tag, written};
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{self as peg, Arena, Budget, Outcome, Program, Region, TagId, Tree, TreeParser};
 

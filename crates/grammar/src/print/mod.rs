@@ -206,7 +206,7 @@ impl Matcher {
 #[cfg(not(feature = "dialects"))]
 mod engines {
     use crate::Trigger;
-    use crate::text::tree::Tree;
+    use crate::text::Tree;
     use crate::{Dialect, Grammar, Printed, Start};
     use chatparse_base::{Error, Result};
 

@@ -112,9 +112,6 @@ fn content(engine: &Engine) -> (bool, bool) {
 /// A field of a part that templates do not know. If it is rendered, the template prints the list of parts.
 pub const UNKNOWN: &str = "UNKNOWN_MARKER";
 
-/// The roles whose content is tried.
-pub const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
-
 /// How the content of a role may be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,13 +5,14 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::caps::{self, Form, ROLES};
+use super::caps::{self, Form};
 use crate::env::Engine;
 use crate::request::context::{OTHER_SWITCH, THINKS};
 use crate::request::effort::{LADDER, Level};
 use crate::request::{media, offered};
 use crate::{Caps, NAMED_ID, ReasoningIn, Template};
 use chatparse_base::limits::TRIALS_WORK;
+use chatparse_message::ROLES;
 
 /// A result, once it is found.
 #[derive(Clone)]

@@ -42,6 +42,7 @@ mod diff;
 mod evidence;
 mod layout;
 mod markup;
+mod thought;
 pub mod turn;
 
 pub use around::Around;

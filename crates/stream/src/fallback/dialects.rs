@@ -7,11 +7,12 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::output::is_of_name;
+use chatparse_base::brackets::is_marker;
+use chatparse_format::FormatBuilder;
+use chatparse_format::calls::described::section;
+use chatparse_format::late::{Late, Want};
+use chatparse_format::wrappers;
 use chatparse_learn::analysis::turn::{Reasoning, TurnFormat};
-use chatparse_learn::format::FormatBuilder;
-use chatparse_learn::format::calls::described::section;
-use chatparse_learn::format::late::{Late, Want};
-use chatparse_learn::format::wrappers::{self, is_marker};
 use chatparse_message::Tool;
 use chatparse_peg::{self as peg, ExprId, Program};
 

@@ -9,8 +9,9 @@ use std::collections::HashSet;
 
 use super::dialects::{self, LateRows, Offer, Rows, Seen};
 use super::{CallRules, FallbackConfig};
-use chatparse_learn::format::wrappers::{self, behind, is_marker, wrapped};
-use chatparse_learn::format::{FormatBuilder, Tag};
+use chatparse_base::brackets::is_marker;
+use chatparse_format::wrappers::{self, behind, wrapped};
+use chatparse_format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
 use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, incomplete_tail};
 use smol_str::SmolStr;

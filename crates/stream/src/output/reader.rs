@@ -16,7 +16,7 @@ use super::event::{CallFlags, Channel, Early, Event, Sink, Text};
 use super::literal::{JSON_TEXT, Literal};
 use super::persistent_stack::PersistentStack;
 use chatparse_base::json_string::{push_unquoted, unquoted};
-use chatparse_learn::format::Tag;
+use chatparse_format::Tag;
 use chatparse_peg::{Capture, Machine, incomplete_tail, lossy};
 
 /// Reads a machine's captures.

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::fallback::{End, FallbackConfig, FallbackParser};
 use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, Text, is_of_name};
-use chatparse_learn::format::Tag;
+use chatparse_format::Tag;
 use chatparse_peg::{Budget, Capture, Machine, Program, Visible, lossy};
 
 /// The state that both parsers write to.

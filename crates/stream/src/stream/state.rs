@@ -12,8 +12,8 @@ use crate::DeltaKind::ToolArguments;
 use crate::output::Json;
 use crate::report::Status;
 use chatparse_base::{Error, Result, limits};
+use chatparse_format::Tag;
 use chatparse_grammar::{Dialect, Matcher, Printed, schema, valid};
-use chatparse_learn::format::Tag;
 use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
 

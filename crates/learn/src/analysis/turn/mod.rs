@@ -26,6 +26,7 @@ mod dropped;
 mod edges;
 mod glue;
 mod literal;
+mod named;
 mod nested;
 mod parts;
 mod prefix;
@@ -39,11 +40,12 @@ use serde_json::Value;
 use super::markup::{first_marker, trim};
 use calls::{Calls, Path};
 use chatparse_base::brackets;
+use chatparse_base::json::Spacing;
 use chatparse_jinja::Template;
-use chatparse_peg::Spacing;
 
 pub use dropped::reason_like_prompt;
 pub use glue::{ANY, COUNTER, Glue, GluePiece};
+pub use named::Tail;
 use parts::{Texts, walk};
 use sample::{QUESTION, REPLY, SPECIAL, Sample, SampleCall, Sampler, Words};
 

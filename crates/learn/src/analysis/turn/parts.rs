@@ -8,10 +8,10 @@ use super::glue::{Echoes, Glue};
 use super::literal;
 use super::sample::{NAMES, REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{Encoding, ValueKind};
+use chatparse_base::json::Spacing;
 use chatparse_base::limits::VALUE_STARTS;
 use chatparse_base::sort;
 use chatparse_jinja::Marks;
-use chatparse_peg::Spacing;
 
 /// A part of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
