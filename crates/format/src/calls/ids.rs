@@ -8,7 +8,11 @@ use chatparse_peg::ExprId;
 
 /// The opening of calls without its last quote, where that opens an id.
 pub fn before_quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
-    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty() && turn.calls.iter().all(|form| matches!(&*form.pieces, [CallPiece::Id, CallPiece::Glue(behind), ..] if behind.head().starts_with('"'))))
+    for form in &turn.calls {
+        let [CallPiece::Id, CallPiece::Glue(behind), ..] = &*form.pieces else { return None };
+        behind.head().starts_with('"').then_some(())?;
+    }
+    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty())
 }
 
 /// The opening of a call with the member that is the call's id, which a model may leave out.
