@@ -41,7 +41,17 @@ impl<'a> Lowering<'_, 'a> {
                 return Ok(Some(self.writing.any.clone()));
             }
             let free = Dfa::of(&Within::new(self.writing), &self.room);
-            let within = free.and_then(|free| self.automaton(&text, all, Some(free)));
+            let within = match free {
+                Some(free) if is_plain => {
+                    let counted = free.of_length(text.min, text.max, &self.room);
+                    if counted.is_none() {
+                        self.note_lengths(all);
+                    }
+                    counted
+                }
+                Some(free) => self.automaton(&text, all, Some(free)),
+                None => None,
+            };
             return Ok(match within {
                 Some(dfa) if dfa.accepts_nothing() => None,
                 Some(dfa) => {
