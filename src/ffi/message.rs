@@ -3,13 +3,13 @@
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-use super::guard::filled;
+use super::guard::{answer, filled};
 use super::params::chat_params;
 use super::ptr::{ErrorOut, Out, give};
 use super::report::chat_report_fields;
-use super::sources::chat_part;
+use super::sources::{chat_part, chat_span, spans};
 use super::status::chat_status;
-use super::text::{bytes, chat_str, view};
+use super::text::{bytes, chat_str, fill, view};
 use super::view::{Lists, View, chat_list, seen};
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
@@ -215,4 +215,54 @@ pub extern "C" fn chat_message_tree_json(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_free(message: Option<Box<chat_message>>) {
     drop(message);
+}
+
+/// Returns what there is to say of the message. The first call checks the values of all calls against their schemas. All is
+/// valid as long as the message.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const chat_report_fields {
+    seen(message, |message| Some(message.judged.get(|lists| chat_report_fields::of(&message.ended, lists))))
+}
+
+/// Writes the report as a JSON object. The first call writes the text; later ones return the same.
+///
+/// - `status`: `complete`, `partial` or `recovered`;
+/// - `left_at`: the offset of the first byte that breaks the format, or null if `status` is not `recovered`. It may be
+///   that of a call in another format, or of an unknown tool, after which the output matches again; the diagnostic
+///   `left_format` begins where the parser gave up the format for the rest of the output;
+/// - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
+///   or `bare`;
+/// - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or
+///   null), `span` (an array of two positions) and `message`.
+#[unsafe(no_mangle)]
+pub extern "C" fn chat_message_report_json(
+    message: Option<&chat_message>,
+    out: Out<chat_str>,
+    error: ErrorOut,
+) -> chat_status {
+    filled(message, "message", out, error, |message| Ok(view(message.report_json())))
+}
+
+/// Finds the ranges of the output that a field of the message comes from, in the order of its text: to find the tokens of a
+/// field. `field` is `CHAT_DELTA_KIND_REASONING` or `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or
+/// `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or
+/// `CHAT_SPANS_STRUCTURE`; there are no ranges of others. Ranges hold no markup, and nothing that the output does not have: a
+/// brace that the library added, text of the prompt. The range of a name may be a part of that of the id.
+///
+/// Fills the first `capacity` ranges of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0. The
+/// first call on a message computes the ranges of all fields.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_message_spans(
+    message: Option<&chat_message>,
+    field: u32,
+    call: usize,
+    out: *mut chat_span,
+    capacity: usize,
+) -> usize {
+    answer(|| {
+        let Some(message) = message else { return 0 };
+        let spans = spans(&message.ended, field, call).iter().map(chat_span::from);
+        // SAFETY: the caller's array, by the contract.
+        unsafe { fill(spans, out, capacity) }
+    })
 }

@@ -76,6 +76,9 @@ pub mod segments;
 #[cfg(feature = "next")]
 pub mod next;
 
+#[cfg(feature = "next")]
+pub mod turn;
+
 #[cfg(feature = "conversation")]
 pub mod conversation;
 

@@ -8,9 +8,10 @@ use super::guard::filled;
 use super::params::{Continued, chat_params};
 use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
-use super::text::{bytes, chat_str, utf8, view};
+use super::text::{bytes, utf8, view};
+use super::turn::{chat_reason, chat_turn_fields};
 use super::view::seen;
-use crate::next::{Next, Reason};
+use crate::next::Next;
 use chatparse_base::{Error, number};
 
 /// Makes the params of the next turn without a change to what the model has already read, if the template allows it, so
@@ -116,51 +117,6 @@ fn of_next(next: Next) -> *mut chat_params {
     let mut params = chat_params::new(session);
     params.next = Some(Continued { kept, rewrite });
     give(params)
-}
-
-/// Why a template renders a part of the earlier prompt and output differently. Later versions may add reasons: treat
-/// unknown ones as `CHAT_REASON_CHANGED`.
-#[repr(u32)]
-pub enum chat_reason {
-    /// It does not: nothing is different.
-    None = 0,
-    /// The template leaves out the reasoning of an earlier turn.
-    Reasoning = 1,
-    /// The turn opens differently than in the prompt, e.g. without empty reasoning.
-    Opening = 2,
-    /// The text is further on, after something else.
-    Moved = 3,
-    /// There is other text.
-    Changed = 4,
-    /// The template does not render the turn as the model wrote it: it leaves a part out, or the library cannot tell
-    /// that the two are equivalent.
-    Output = 5,
-    /// The request does not go on from the earlier prompt and output: see `chat_params_follow`.
-    Request = 6,
-}
-
-same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output, Request);
-
-/// How params of a next turn go on behind the earlier prompt and output. Views are valid as long as the params, `words` for
-/// ever.
-#[repr(C)]
-pub struct chat_turn_fields {
-    /// How many bytes of the earlier prompt and output the new prompt begins with: all of them if there is no rewrite, or if
-    /// the request says `append: always`. 0 for params that do not continue others.
-    pub kept: usize,
-    /// The prompt from byte `kept` on.
-    pub append: chat_str,
-    /// The prompt as the template renders the whole conversation. It differs from `prompt` of the params where an output was
-    /// not written as the template writes it, or where `append: always` kept what the template would change.
-    pub rendered: chat_str,
-    /// Why the template changes the earlier prompt and output; `kept` is the position of the first different byte, unless the
-    /// request says `append: always`. `CHAT_REASON_NONE` if it does not, and for params that do not continue others.
-    pub reason: chat_reason,
-    /// The reason as a sentence.
-    pub words: chat_str,
-    /// Index of the message that holds the first different byte; `SIZE_MAX` for text of the template, and if nothing
-    /// differs.
-    pub message: usize,
 }
 
 /// Returns how the params go on behind those that they continue.

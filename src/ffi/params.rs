@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use super::grammar::{self, chat_grammar, chat_trigger};
 use super::guard::{answer, filled};
-#[cfg(feature = "next")]
-use super::next::chat_turn_fields;
 use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::template::chat_template;
 use super::text::{chat_str, utf8, view};
+#[cfg(feature = "next")]
+use super::turn::chat_turn_fields;
 use super::view::{Lists, Pointers, View, chat_list, listed, seen};
 use crate::chat::{ChatTemplate, Params};
 #[cfg(feature = "next")]

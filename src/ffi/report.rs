@@ -1,11 +1,8 @@
 //! What there is to say of a message: which calls can be used, and what is unusual.
 
-use super::guard::filled;
-use super::message::chat_message;
-use super::ptr::{ErrorOut, Out};
-use super::status::chat_status;
 use super::text::{chat_str, view};
-use super::view::{chat_list, seen};
+use super::view::{Lists, chat_list};
+use chatparse_stream::Ended;
 
 /// The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks.
 pub use chatparse_stream::DiagnosticKind as chat_diagnostic_kind;
@@ -51,13 +48,9 @@ pub struct chat_report_fields {
     pub diagnostics: chat_list<chat_diagnostic>,
 }
 
-/// Returns what there is to say of the message. The first call checks the values of all calls against their schemas. All is
-/// valid as long as the message.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const chat_report_fields {
-    seen(message, |message| {
-        let ended = message.ended();
-        Some(message.judged.get(|lists| chat_report_fields {
+impl chat_report_fields {
+    pub(super) fn of(ended: &Ended, lists: &mut Lists) -> Self {
+        chat_report_fields {
             calls: lists.keep(ended.calls().iter().map(|call| chat_call_report {
                 origin: call.origin,
                 complete: call.complete,
@@ -71,25 +64,6 @@ pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const 
                 span_end: found.span.end,
                 message: view(&found.message),
             })),
-        }))
-    })
-}
-
-/// Writes the report as a JSON object. The first call writes the text; later ones return the same.
-///
-/// - `status`: `complete`, `partial` or `recovered`;
-/// - `left_at`: the offset of the first byte that breaks the format, or null if `status` is not `recovered`. It may be
-///   that of a call in another format, or of an unknown tool, after which the output matches again; the diagnostic
-///   `left_format` begins where the parser gave up the format for the rest of the output;
-/// - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
-///   or `bare`;
-/// - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or
-///   null), `span` (an array of two positions) and `message`.
-#[unsafe(no_mangle)]
-pub extern "C" fn chat_message_report_json(
-    message: Option<&chat_message>,
-    out: Out<chat_str>,
-    error: ErrorOut,
-) -> chat_status {
-    filled(message, "message", out, error, |message| Ok(view(message.report_json())))
+        }
+    }
 }

@@ -114,7 +114,7 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
                 return Ok(found);
             }
             let pair = (key(), keep(args.get(1, "default"))?);
-            dict.change(&[pair.clone()], |pairs| pairs.push(pair.clone()))?;
+            dict.change(std::slice::from_ref(&pair), |pairs| pairs.push(pair.clone()))?;
             Ok(pair.1)
         }
         "update" => {
@@ -190,7 +190,7 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value> {
     match name {
         "append" => {
             let item = own(first())?;
-            list.change(&[item.clone()], |items| items.push(item))?;
+            list.change(std::slice::from_ref(&item), |items| items.push(item.clone()))?;
         }
         "extend" => {
             let added = items(&first())?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
@@ -199,9 +199,9 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value> {
         "insert" => {
             let at = args.integer(0, "index")?.unwrap_or(0);
             let item = own(args.get(1, "object"))?;
-            list.change(&[item.clone()], |items| {
+            list.change(std::slice::from_ref(&item), |items| {
                 let at = if at < 0 { at.saturating_add(items.len() as i64).max(0) } else { at };
-                items.insert(usize::try_from(at).unwrap_or(usize::MAX).min(items.len()), item);
+                items.insert(usize::try_from(at).unwrap_or(usize::MAX).min(items.len()), item.clone());
             })?;
         }
         "pop" => {

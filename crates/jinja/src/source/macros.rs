@@ -281,7 +281,7 @@ impl Object for Catching {
         }
         if !self.callers.is_empty() {
             let seen = self.callers.iter().filter_map(|name| Some((name.as_str(), state.lookup(name)?)));
-            named.push((CALLER.to_owned(), seen.collect()));
+            named.push((CALLER.to_owned(), Value::from_pairs(seen)));
         }
         call.push(Value::from(named.into_iter().collect::<Kwargs>()));
         self.inner.call(state, &call)
