@@ -255,7 +255,8 @@ impl FormatCache {
         ends: impl FnOnce() -> Vec<String>,
     ) -> Result<Arc<CompiledFormat>> {
         let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len(), properties(tool)));
-        let hash = hash_of((spec.options, spec.opening, tools.collect::<Vec<_>>()));
+        // The address keeps writings of one list of tools apart; `serves` compares what they say.
+        let hash = hash_of((Arc::as_ptr(writing).addr(), spec.options, spec.opening, tools.collect::<Vec<_>>()));
         let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
         if let Some((found, _)) = self.formats.get(hash, is_key) {
             return Ok(found);

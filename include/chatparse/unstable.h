@@ -154,7 +154,7 @@ typedef struct chatparse_token_sink chat_token_sink;
 /**
  * A conversation in token ids. One thread at a time. A conversation copies what it needs of the template and of the tokenizer.
  */
-typedef struct chatparse_ids chat_conversation;
+typedef struct chatparse_conversation chat_conversation;
 
 /**
  * What a token of a conversation is a part of. Later versions may add some: treat unknown ones as `CHAT_FIELD_MARKUP`.

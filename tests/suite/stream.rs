@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
+use chatparse::message::PartKind;
 use chatparse::message::{DiagnosticKind, IncompleteCalls};
 use chatparse::stream::{Budget, Ended};
 use chatparse::{ChatTemplate, DeltaKind, Message, Params, Parser, Request, Status, Stream, ToolCall, builtin};
@@ -178,10 +179,14 @@ fn check_sources(ended: &Ended, output: &[u8]) {
     let mut calls = 0;
     for part in ended.parts() {
         assert!(part.span.start < part.span.end && part.span.end <= output.len(), "{part:?}");
-        let Some((_, _, reached)) = texts.get_mut(part.kind as usize) else {
-            assert_eq!(part.call, calls, "calls are parts in their order");
-            calls += 1;
-            continue;
+        let (_, _, reached) = match part.kind {
+            PartKind::Reasoning => &mut texts[0],
+            PartKind::Content => &mut texts[1],
+            _ => {
+                assert_eq!(part.call, calls, "calls are parts in their order");
+                calls += 1;
+                continue;
+            }
         };
         assert!(*reached == part.text.start && *reached < part.text.end, "{part:?} behind {reached}");
         *reached = part.text.end;

@@ -7,7 +7,7 @@
 //! OutputOptions, Opening, tools ────┘
 //! ```
 //!
-//! A [`Writing`](chatparse_learn::Writing) says how the model writes; [`lower()`] alone reads it, by [`learnt`] or `harmony`, which use `FormatBuilder`
+//! A [`Writing`](chatparse_learn::Writing) says how the model writes; [`lower()`] alone reads it, by `learnt` or `harmony`, which use `FormatBuilder`
 //! and share the ways to write calls (`calls`). `learn` has the families. The parser and the grammar are made from the
 //! same description. A format depends only on its writing and its [`FormatSpec`], so that equal ones are built once. `output` defines
 //! the effect of each tag on the message.
