@@ -255,8 +255,10 @@ impl FormatCache {
         ends: impl FnOnce() -> Vec<String>,
     ) -> Result<Arc<CompiledFormat>> {
         let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len(), properties(tool)));
-        // The address keeps writings of one list of tools apart; `serves` compares what they say.
-        let hash = hash_of((Arc::as_ptr(writing).addr(), spec.options, spec.opening, tools.collect::<Vec<_>>()));
+        // Writings that the variables of requests tell apart mostly end calls in their own ways.
+        let ends_of_calls = writing.turn.calls.iter().map(|form| (form.pieces.len(), form.close.head()));
+        let found_by = (spec.options, spec.opening, ends_of_calls.collect::<Vec<_>>(), tools.collect::<Vec<_>>());
+        let hash = hash_of(found_by);
         let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
         if let Some((found, _)) = self.formats.get(hash, is_key) {
             return Ok(found);
