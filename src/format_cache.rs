@@ -256,9 +256,8 @@ impl FormatCache {
     ) -> Result<Arc<CompiledFormat>> {
         let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len(), properties(tool)));
         // Writings that the variables of requests tell apart mostly end calls in their own ways.
-        let ends_of_calls = writing.turn.calls.iter().map(|form| (form.pieces.len(), form.close.head()));
-        let found_by = (spec.options, spec.opening, ends_of_calls.collect::<Vec<_>>(), tools.collect::<Vec<_>>());
-        let hash = hash_of(found_by);
+        let calls = writing.turn.calls.iter().map(|form| form.close.head());
+        let hash = hash_of((spec.options, spec.opening, calls.collect::<Vec<_>>(), tools.collect::<Vec<_>>()));
         let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
         if let Some((found, _)) = self.formats.get(hash, is_key) {
             return Ok(found);

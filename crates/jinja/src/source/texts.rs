@@ -32,7 +32,7 @@ pub struct SourceParts {
 }
 
 impl SourceParts {
-    /// The parts of a source that compiles. What is not read as a tag is a text.
+    /// The parts of a source. What is not read as a tag is a text.
     pub fn of(source: &str) -> Self {
         let mut parts = SourceParts::default();
         let mut at = 0;
@@ -61,7 +61,7 @@ impl SourceParts {
         loop {
             let (token, start, behind) = token::next(source, at, end, brackets > 0);
             match token {
-                Token::None => return source.len().min(start + 1),
+                Token::None => return start + source[start..].chars().next().map_or(0, char::len_utf8),
                 Token::End(_) => {
                     self.tags.push(open..behind);
                     return behind;
@@ -89,8 +89,7 @@ fn quoted(source: &str, bytes: Range<usize>) -> Option<SourceText> {
                 Some('n') => '\n',
                 Some('t') => '\t',
                 Some('r') => '\r',
-                Some(c) => c,
-                None => '\\',
+                other => other.unwrap_or('\\'),
             },
             c => c,
         };
@@ -129,6 +128,8 @@ mod tests {
 
     #[test]
     fn texts_and_their_places() {
+        // What is no tag is a text, also where it breaks in a character.
+        assert_eq!(SourceParts::of("{{ \u{fffd}").tags, []);
         let source = "a{# 'b' #}{{- 'c\\n\\'' ~ d | upper ~ e.title() -}}\nf{% if g == \"h\" %}";
         let parts = SourceParts::of(source);
         let texts: Vec<&str> = parts.texts.iter().map(|text| &*text.text).collect();
