@@ -144,6 +144,7 @@ static void frees(void) {
 // These take no pointers, and never give one that is NULL.
 static void no_pointers(void) {
   CHECK(chat_version_check(0, NULL) == CHAT_STATUS_INVALID_ARGUMENT);
+  CHECK(chat_template_builtins().len > 0 && is(chat_template_builtins().data[0], "chatml"));
   CHECK(chat_version() != NULL && chat_status_name(12345) != NULL && chat_delta_kind_name(12345) != NULL);
 }
 
