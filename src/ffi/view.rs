@@ -79,11 +79,11 @@ impl<T> View<T> {
 }
 
 /// What C reads where there is no handle, or no usable one.
-static NOTHING: [usize; 32] = [0; 32];
+static NOTHING: [u64; 32] = [0; 32];
 
 /// The fields of a handle. Without it, or after a panic, all of them are 0.
 pub(super) fn seen<'a, H, T: 'a>(handle: Option<&'a H>, see: impl FnOnce(&'a H) -> Option<&'a T>) -> *const T {
-    const { assert!(size_of::<T>() <= size_of::<[usize; 32]>() && align_of::<T>() <= align_of::<usize>()) };
+    const { assert!(size_of::<T>() <= size_of::<[u64; 32]>() && align_of::<T>() <= align_of::<u64>()) };
     answer(|| see(handle?).map(from_ref)).unwrap_or_else(|| NOTHING.as_ptr().cast())
 }
 
