@@ -124,7 +124,9 @@ fn result(line: &str, templates: &mut Templates) -> Value {
         Err(error) => (Value::Null, Err(format!("not a scenario: {error}").into())),
     };
     let mut result = answer.unwrap_or_else(|error| json!({"error": error.to_string()}));
-    result["id"] = id;
+    if let Value::Object(fields) = &mut result {
+        fields.shift_insert(0, "id".to_owned(), id);
+    }
     result
 }
 
@@ -343,19 +345,23 @@ fn feed(
 /// What a step adds: a chunk, whose keys have a plus.
 fn row<'a>(deltas: impl Iterator<Item = chatparse::Delta<'a>>) -> Map<String, Value> {
     let chunk = chunk_delta(deltas);
-    let texts_of = |parts: &[&Value]| {
-        let fields = parts.iter().filter_map(|part| part.as_object()).flatten();
-        let texts = fields.filter(|(key, text)| text.is_string() && *key != "type");
-        texts.map(|(key, text)| (format!("+{key}"), text.clone())).collect::<Map<_, _>>()
-    };
-    let mut row = texts_of(&[&chunk]);
-    if let Some(calls) = chunk["tool_calls"].as_array() {
-        let call = |call: &Value| {
-            let mut fields = texts_of(&[call, &call["function"]]);
-            fields.insert("index".to_owned(), call["index"].clone());
-            Value::Object(fields)
+    let mut row = Map::new();
+    for (key, value) in chunk.as_object().into_iter().flatten() {
+        match value {
+            Value::Array(calls) => row.insert(key.clone(), calls.iter().map(call_row).collect()),
+            text => row.insert(format!("+{key}"), text.clone()),
         };
-        row.insert("tool_calls".to_owned(), calls.iter().map(call).collect());
+    }
+    row
+}
+
+fn call_row(call: &Value) -> Value {
+    let mut row = json!({"index": call["index"]});
+    let function = &call["function"];
+    for (key, text) in [("+name", &function["name"]), ("+id", &call["id"]), ("+arguments", &function["arguments"])] {
+        if text.is_string() {
+            row[key] = text.clone();
+        }
     }
     row
 }
