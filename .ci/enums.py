@@ -18,7 +18,7 @@ def enumeration(use):
         found += re.findall(rf"^( *)#\[repr\(u32\)\]\n(?: *#\[.*\]\n)*\1pub enum {name} {{\n(.*?)^\1}}$", file.read_text(), re.M | re.S)
     if len(found) != 1:
         sys.exit(f"enums: {use[0]}: there is no such enumeration with #[repr(u32)], or several")
-    variants = re.sub(r"\((\d+)\) = \"\w+\"", r" = \1", re.sub(r" *#.*\n", "", found[0][1]))
+    variants = re.sub(r"\((\d+)\) = \"[^\"]*\"", r" = \1", re.sub(r" *#.*\n", "", found[0][1]))
     return f"#[repr(u32)]\npub enum {c_name} {{\n{variants}}}"
 
 

@@ -9,21 +9,15 @@ use chatparse_base::Result;
 use chatparse_base::find::shared;
 use chatparse_message::{Message, ToolCall};
 
-/// The kind of messages that follow an assistant's turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// Results of tools.
-    ToolStep,
-    /// A message of the user.
-    UserTurn,
-}
-
 chatparse_base::names! {
-    /// A stable name in words: `tool step` or `user turn`.
-    Kind {
-        ToolStep: "tool step",
-        UserTurn: "user turn",
+    /// The kind of messages that follow an assistant's turn.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Kind {
+        /// Results of tools.
+        ToolStep = "tool step",
+        /// A message of the user.
+        UserTurn = "user turn",
     }
 }
 

@@ -25,34 +25,24 @@ pub struct Rewrite {
 /// The maximum number of times that a prompt is searched for the texts of its messages.
 const SEARCHED: usize = 64;
 
-/// What changes once other messages follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Reason {
-    /// The reasoning of an earlier turn is left out.
-    Reasoning,
-    /// The turn opens differently from the prompt, e.g. without an empty thought.
-    Opening,
-    /// The text that was sent occurs later, behind other text.
-    Moved,
-    /// There is other text.
-    Changed,
-    /// The turn begins as it was sent, but the template renders the output differently: it leaves out a part of the message,
-    /// or writes it in a form that cannot be matched with the output.
-    Output,
-    /// The request does not go on from what was sent: see [`super::Session::follow`].
-    Request,
-}
-
 chatparse_base::names! {
-    /// A stable lower-case name, e.g. `reasoning`.
-    Reason {
-        Reasoning: "reasoning",
-        Opening: "opening",
-        Moved: "moved",
-        Changed: "changed",
-        Output: "output",
-        Request: "request",
+    /// What changes once other messages follow.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Reason {
+        /// The reasoning of an earlier turn is left out.
+        Reasoning = "reasoning",
+        /// The turn opens differently from the prompt, e.g. without an empty thought.
+        Opening = "opening",
+        /// The text that was sent occurs later, behind other text.
+        Moved = "moved",
+        /// There is other text.
+        Changed = "changed",
+        /// The turn begins as it was sent, but the template renders the output differently: it leaves out a part of the message,
+        /// or writes it in a form that cannot be matched with the output.
+        Output = "output",
+        /// The request does not go on from what was sent: see [`super::Session::follow`].
+        Request = "request",
     }
 }
 

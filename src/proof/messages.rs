@@ -19,24 +19,17 @@ const THOUGHT: &str = "Medlar: 2 < 3 & \"so\" on.\nThat is 5 — ünïcode 東�
 /// The name of the probe whose values look like values of other types.
 const LOOK_ALIKES: &str = "values that look like others";
 
-/// Whether thinking is on, and whether the message has reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Thinking {
-    /// Thinking is off.
-    Off,
-    /// Thinking is on, but the message has no reasoning.
-    Silent,
-    /// Thinking is on, and the message has reasoning.
-    On,
-}
-
 chatparse_base::names! {
-    /// A stable lower-case name.
-    Thinking {
-        Off: "off",
-        Silent: "silent",
-        On: "on",
+    /// Whether thinking is on, and whether the message has reasoning.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Thinking {
+        /// Thinking is off.
+        Off = "off",
+        /// Thinking is on, but the message has no reasoning.
+        Silent = "silent",
+        /// Thinking is on, and the message has reasoning.
+        On = "on",
     }
 }
 

@@ -78,28 +78,20 @@ pub struct Segments {
     pub limit: Option<Limit>,
 }
 
-/// What ran out in search of the origins and turns of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Limit {
-    /// The letters that labels are made of: the prompt has too many of them. All of it is unknown, and no turn is found.
-    Labels,
-    /// The numbers of labels: the request has too many values. Further ones are unknown.
-    Values,
-    /// The renders that find values which the template inspects, or the words that are looked for one by one: what depends on
-    /// further ones is unknown.
-    Renders,
-    /// The renders that find where turns begin and end: they are told by the text around them.
-    Turns,
-}
-
 chatparse_base::names! {
-    /// A stable lower-case name, e.g. `labels`.
-    Limit {
-        Labels: "labels",
-        Values: "values",
-        Renders: "renders",
-        Turns: "turns",
+    /// What ran out in search of the origins and turns of a prompt.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Limit {
+        /// The letters that labels are made of: the prompt has too many of them. All of it is unknown, and no turn is found.
+        Labels = "labels",
+        /// The numbers of labels: the request has too many values. Further ones are unknown.
+        Values = "values",
+        /// The renders that find values which the template inspects, or the words that are looked for one by one: what depends on
+        /// further ones is unknown.
+        Renders = "renders",
+        /// The renders that find where turns begin and end: they are told by the text around them.
+        Turns = "turns",
     }
 }
 

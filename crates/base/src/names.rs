@@ -3,23 +3,17 @@
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 
-/// Gives an enum the function `name`, a word for each variant, which is also its JSON. The enum may be declared with its
-/// words, and with numbers.
+/// Declares an enum with a word for each variant, which is also its JSON, and perhaps a number: `Word(1) = "word"`.
 #[macro_export]
 macro_rules! names {
-    ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$doc:meta])* $variant:ident $(($number:literal))? = $name:literal,)* }) => {
+    ($(#[$meta:meta])* $vis:vis enum $kind:ident { $($(#[$doc:meta])* $variant:ident $(($number:literal))? = $name:literal,)* }) => {
         $(#[$meta])*
-        pub enum $kind {
+        $vis enum $kind {
             $($(#[$doc])* $variant $(= $number)?,)*
         }
-        $crate::names! {
-            /// A stable lower-case name, which is also its JSON.
-            $kind { $($variant: $name,)* }
-        }
-    };
-    ($(#[$doc:meta])* $kind:ident { $($variant:ident: $name:literal,)* }) => {
+
         impl $kind {
-            $(#[$doc])*
+            /// A stable name, which is also its JSON.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($kind::$variant => $name,)*

@@ -82,21 +82,15 @@ impl Trigger {
     }
 }
 
-/// How a trigger's value is read.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TriggerKind {
-    /// A text in the output.
-    Word = 1,
-    /// A regular expression (ECMAScript) to search for in the output. The grammar applies from the match's first
-    /// group that took part, or else from the start of the match.
-    Pattern = 2,
-}
-
 chatparse_base::names! {
-    /// `word` or `pattern`.
-    TriggerKind {
-        Word: "word",
-        Pattern: "pattern",
+    /// How a trigger's value is read.
+    #[repr(u32)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TriggerKind {
+        /// A text in the output.
+        Word(1) = "word",
+        /// A regular expression (ECMAScript) to search for in the output. The grammar applies from the match's first
+        /// group that took part, or else from the start of the match.
+        Pattern(2) = "pattern",
     }
 }

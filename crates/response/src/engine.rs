@@ -3,28 +3,20 @@
 use super::expression::{Part, ways};
 use super::{Anchor, Field, ResponseTemplate};
 
-/// A program that reads response templates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Engine {
-    /// transformers: the whole format.
-    #[default]
-    Transformers,
-    /// vLLM's server in Python: the fields `thinking`, `content` and `tool_calls`, of which texts are not joined.
-    Vllm,
-    /// vLLM's server in Rust: also, expressions look neither ahead nor back, and the borders of fields begin with a text.
-    VllmRust,
-    /// SGLang: as vLLM in Python; a call that nothing closes is none.
-    Sglang,
-}
-
 chatparse_base::names! {
-    /// Its name on the command line.
-    Engine {
-        Transformers: "transformers",
-        Vllm: "vllm",
-        VllmRust: "vllm-rust",
-        Sglang: "sglang",
+    /// A program that reads response templates.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Engine {
+        /// transformers: the whole format.
+        #[default]
+        Transformers = "transformers",
+        /// vLLM's server in Python: the fields `thinking`, `content` and `tool_calls`, of which texts are not joined.
+        Vllm = "vllm",
+        /// vLLM's server in Rust: also, expressions look neither ahead nor back, and the borders of fields begin with a text.
+        VllmRust = "vllm-rust",
+        /// SGLang: as vLLM in Python; a call that nothing closes is none.
+        Sglang = "sglang",
     }
 }
 

@@ -26,28 +26,20 @@ use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, Result, stack};
 
-/// A notation for grammars.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// GBNF as llama.cpp writes it.
-    Gbnf = 1,
-    /// GBNF for all versions of llama.cpp and for XGrammar.
-    PortableGbnf = 2,
-    /// Lark for llguidance, XGrammar and vLLM.
-    Lark = 3,
-    /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
-    StructuralTag = 4,
-}
-
 chatparse_base::names! {
-    /// `gbnf`, `portable-gbnf`, `lark` or `structural-tag`.
-    Dialect {
-        Gbnf: "gbnf",
-        PortableGbnf: "portable-gbnf",
-        Lark: "lark",
-        StructuralTag: "structural-tag",
+    /// A notation for grammars.
+    #[repr(u32)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Dialect {
+        /// GBNF as llama.cpp writes it.
+        Gbnf(1) = "gbnf",
+        /// GBNF for all versions of llama.cpp and for XGrammar.
+        PortableGbnf(2) = "portable-gbnf",
+        /// Lark for llguidance, XGrammar and vLLM.
+        Lark(3) = "lark",
+        /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
+        StructuralTag(4) = "structural-tag",
     }
 }
 

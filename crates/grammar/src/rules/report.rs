@@ -49,23 +49,16 @@ impl<'s> Notes<'s> {
     }
 }
 
-/// How a grammar departs from a schema.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FidelityKind {
-    /// It allows more than the schema.
-    Widened = 1,
-    /// The library could not use this part and replaced it; or no value fits it, and what needs it is left out.
-    Refused = 2,
-    /// It allows less than the schema.
-    Narrowed = 3,
-}
-
 chatparse_base::names! {
-    /// `widened`, `narrowed` or `refused`.
-    FidelityKind {
-        Widened: "widened",
-        Narrowed: "narrowed",
-        Refused: "refused",
+    /// How a grammar departs from a schema.
+    #[repr(u32)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FidelityKind {
+        /// It allows more than the schema.
+        Widened(1) = "widened",
+        /// The library could not use this part and replaced it; or no value fits it, and what needs it is left out.
+        Refused(2) = "refused",
+        /// It allows less than the schema.
+        Narrowed(3) = "narrowed",
     }
 }

@@ -121,20 +121,22 @@ pub struct Edge {
     pub to: SlotKind,
 }
 
-/// A part of a turn, its beginning or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SlotKind {
-    /// The end of the prompt, where the model begins.
-    Prompt,
-    /// Text of the reasoning.
-    Reasoning,
-    /// Text of the content.
-    Content,
-    /// A call.
-    Call,
-    /// The end of the turn.
-    End,
+chatparse_base::names! {
+    /// A part of a turn, its beginning or its end.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SlotKind {
+        /// The end of the prompt, where the model begins.
+        Prompt = "prompt",
+        /// Text of the reasoning.
+        Reasoning = "reasoning",
+        /// Text of the content.
+        Content = "content",
+        /// A call.
+        Call = "call",
+        /// The end of the turn.
+        End = "end",
+    }
 }
 
 /// A form of a call.
@@ -276,24 +278,26 @@ pub enum Encoding {
     Lowercase,
 }
 
-/// The kinds of values that a template may write in different forms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ValueKind {
-    /// A string.
-    Text,
-    /// A number without a fraction.
-    Integer,
-    /// A number with a fraction.
-    Number,
-    /// True or false.
-    Boolean,
-    /// Null.
-    Null,
-    /// An array.
-    Array,
-    /// An object.
-    Object,
+chatparse_base::names! {
+    /// The kinds of values that a template may write in different forms.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ValueKind {
+        /// A string.
+        Text = "text",
+        /// A number without a fraction.
+        Integer = "integer",
+        /// A number with a fraction.
+        Number = "number",
+        /// True or false.
+        Boolean = "boolean",
+        /// Null.
+        Null = "null",
+        /// An array.
+        Array = "array",
+        /// An object.
+        Object = "object",
+    }
 }
 
 impl ValueKind {

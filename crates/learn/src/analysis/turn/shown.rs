@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::{
     CallPiece, Container, Encoding, Glue, Slot,
-    SlotKind::{self, Call, Content, End, Prompt, Reasoning},
-    TurnFormat, ValueKind,
+    SlotKind::{Call, Content, End, Prompt, Reasoning},
+    TurnFormat,
 };
 
 impl TurnFormat {
@@ -122,28 +122,4 @@ fn inside(container: &Container, before: &str) -> String {
     let (open, next, close) = (container.open.shown(), container.next.shown(), container.close.shown());
     let (each, items) = (container.each.shown(), items.collect::<Vec<_>>().join(", "));
     format!("{open}{each}‹item›{next}{each}‹item›{close}; {items}")
-}
-
-chatparse_base::names! {
-    /// A stable lower-case name.
-    SlotKind {
-        Prompt: "prompt",
-        Reasoning: "reasoning",
-        Content: "content",
-        Call: "call",
-        End: "end",
-    }
-}
-
-chatparse_base::names! {
-    /// A stable lower-case name.
-    ValueKind {
-        Text: "text",
-        Integer: "integer",
-        Number: "number",
-        Boolean: "boolean",
-        Null: "null",
-        Array: "array",
-        Object: "object",
-    }
 }
