@@ -9,7 +9,7 @@ import re
 import sys
 import textwrap
 
-WIDTH = 120
+WIDTH = 100
 # Title, summary for the index, beginnings of names.
 SECTIONS = [
     ("Version", "of the header and of the library", ["CHAT_VERSION", "chat_version"]),

@@ -1,8 +1,9 @@
 //! Streaming: is it linear, and what does a chunk cost? `cargo bench --bench feed`
 //!
-//! Output of 64 KB and of 256 KB in chunks of 4 bytes, as a token a time would bring it. A round times four short outputs and
-//! one long one in turn, so that a busy machine slows both alike; the median of the rounds' ratios counts. Then outputs of 1 KB
-//! to 16 MB: what a chunk and a byte cost, the same text at once, deltas and message as JSON, and a chunk where the host says that
+//! Output of 64 KB and of 256 KB in chunks of 4 bytes, as a token a time would bring it. A round
+//! times four short outputs and one long one in turn, so that a busy machine slows both alike; the
+//! median of the rounds' ratios counts. Then outputs of 1 KB to 16 MB: what a chunk and a byte
+//! cost, the same text at once, deltas and message as JSON, and a chunk where the host says that
 //! all of it is text beside 1,000 special tokens, which is the most work.
 
 use std::time::Instant;
@@ -11,8 +12,7 @@ use chatparse::message::chunk_delta;
 use chatparse::stream::SpecialTokens;
 use chatparse::{ChatTemplate, Request, Status, Stream};
 
-const CODE: &str =
-    "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
+const CODE: &str = "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
 const CHUNK: usize = 4;
 const ROUNDS: usize = 15;
 
@@ -25,8 +25,20 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { name: "content", template: "json-call", before: "", after: "", json: false },
-    Case { name: "reasoning", template: "json-call", before: "<think>\n", after: "\n</think>\n\nDone.", json: false },
+    Case {
+        name: "content",
+        template: "json-call",
+        before: "",
+        after: "",
+        json: false,
+    },
+    Case {
+        name: "reasoning",
+        template: "json-call",
+        before: "<think>\n",
+        after: "\n</think>\n\nDone.",
+        json: false,
+    },
     Case {
         name: "JSON call",
         template: "json-call",
@@ -54,35 +66,64 @@ fn request() -> Request {
 }
 
 fn output(case: &Case, size: usize) -> String {
-    let line = if case.json { serde_json::Value::from(CODE).to_string() } else { CODE.to_owned() };
-    let line = if case.json { &line[1..line.len() - 1] } else { &line };
-    format!("{}{}{}", case.before, line.repeat(size / line.len()), case.after)
+    let line = if case.json {
+        serde_json::Value::from(CODE).to_string()
+    } else {
+        CODE.to_owned()
+    };
+    let line = if case.json {
+        &line[1..line.len() - 1]
+    } else {
+        &line
+    };
+    format!(
+        "{}{}{}",
+        case.before,
+        line.repeat(size / line.len()),
+        case.after
+    )
 }
 
 fn main() {
-    println!("{:12} {:>10} {:>10} {:>8} {:>12}", "output", "64 KB", "256 KB", "ratio", "a chunk");
+    println!(
+        "{:12} {:>10} {:>10} {:>8} {:>12}",
+        "output", "64 KB", "256 KB", "ratio", "a chunk"
+    );
     for case in CASES {
         let template = ChatTemplate::builtin(case.template).expect("a built-in template");
         let params = template.params(&request()).expect("the request fits");
         let run = |text: &str| {
             let start = Instant::now();
             let mut stream = Stream::new(&params.parser);
-            let deltas: usize = text.as_bytes().chunks(CHUNK).map(|chunk| stream.feed(chunk).len()).sum();
+            let deltas: usize = text
+                .as_bytes()
+                .chunks(CHUNK)
+                .map(|chunk| stream.feed(chunk).len())
+                .sum();
             let ended = stream.finish(false);
             assert_eq!(ended.status, Status::Complete, "{}", case.name);
-            assert!(deltas > text.len() / CHUNK / 2, "{}: {deltas} deltas", case.name);
+            assert!(
+                deltas > text.len() / CHUNK / 2,
+                "{}: {deltas} deltas",
+                case.name
+            );
             start.elapsed().as_secs_f64()
         };
         let (short, long) = (output(case, 64 << 10), output(case, 256 << 10));
-        let mut rounds: Vec<(f64, f64)> =
-            (0..ROUNDS).map(|_| ((0..4).map(|_| run(&short)).sum::<f64>() / 4.0, run(&long))).collect();
+        let mut rounds: Vec<(f64, f64)> = (0..ROUNDS)
+            .map(|_| ((0..4).map(|_| run(&short)).sum::<f64>() / 4.0, run(&long)))
+            .collect();
         rounds.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
         let ratio = rounds[ROUNDS / 2].1 / rounds[ROUNDS / 2].0;
-        let (short_time, long_time) =
-            rounds.iter().fold((f64::MAX, f64::MAX), |best, round| (best.0.min(round.0), best.1.min(round.1)));
+        let (short_time, long_time) = rounds.iter().fold((f64::MAX, f64::MAX), |best, round| {
+            (best.0.min(round.0), best.1.min(round.1))
+        });
         let each = long_time * 1e6 / long.len().div_ceil(CHUNK) as f64;
         let (short_ms, long_ms) = (short_time * 1e3, long_time * 1e3);
-        println!("{:12} {short_ms:>7.2} ms {long_ms:>7.2} ms {ratio:>8.2} {each:>9.3} µs", case.name);
+        println!(
+            "{:12} {short_ms:>7.2} ms {long_ms:>7.2} ms {ratio:>8.2} {each:>9.3} µs",
+            case.name
+        );
     }
     println!(
         "\n{:12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
@@ -95,7 +136,9 @@ fn main() {
 fn sizes(case: &Case) {
     let template = ChatTemplate::builtin(case.template).expect("a built-in template");
     let params = template.params(&request()).expect("the request fits");
-    let tokens: Vec<String> = (0..1_000).map(|number| format!("<|reserved_special_token_{number}|>")).collect();
+    let tokens: Vec<String> = (0..1_000)
+        .map(|number| format!("<|reserved_special_token_{number}|>"))
+        .collect();
     let special = SpecialTokens::new(&tokens).expect("they are short");
     for size in [1 << 10, 32 << 10, 1 << 20, 16 << 20] {
         let text = output(case, size);
@@ -110,22 +153,40 @@ fn sizes(case: &Case) {
         };
         let streamed = best(&|| {
             let mut stream = Stream::new(&params.parser);
-            text.as_bytes().chunks(CHUNK).map(|chunk| stream.feed(chunk).len()).sum()
+            text.as_bytes()
+                .chunks(CHUNK)
+                .map(|chunk| stream.feed(chunk).len())
+                .sum()
         });
         let as_deltas = best(&|| {
             let mut stream = Stream::new(&params.parser);
             let chunks = text.as_bytes().chunks(CHUNK);
-            chunks.map(|chunk| chunk_delta(stream.feed(chunk)).to_string().len()).sum()
+            chunks
+                .map(|chunk| chunk_delta(stream.feed(chunk)).to_string().len())
+                .sum()
         });
-        let parse = || params.parser.parse(text.as_bytes(), false, false).expect("nothing is refused").0;
+        let parse = || {
+            params
+                .parser
+                .parse(text.as_bytes(), false, false)
+                .expect("nothing is refused")
+                .0
+        };
         let at_once = best(&|| {
             let message = parse();
             message.content.len() + message.reasoning_content.len() + message.tool_calls.len()
         });
         let marked = best(&|| {
             let mut stream = Stream::new(&params.parser);
-            stream.set_special_tokens(&special).expect("nothing was fed");
-            let feed = |chunk| stream.feed_marked(chunk, &[]).expect("no span is wrong").len();
+            stream
+                .set_special_tokens(&special)
+                .expect("nothing was fed");
+            let feed = |chunk| {
+                stream
+                    .feed_marked(chunk, &[])
+                    .expect("no span is wrong")
+                    .len()
+            };
             text.as_bytes().chunks(CHUNK).map(feed).sum()
         });
         let message = parse();

@@ -1,8 +1,9 @@
 //! What the C surface costs: `cargo bench --bench ffi --features capi`
 //!
-//! 64 KB of output in chunks of 4 bytes, fed from Rust and through the `chat_*` functions as a C program calls them; both look at
-//! every delta. A round times both in turn, several times, so that a busy machine slows both alike; the median of the rounds'
-//! ratios counts, and should not be over 1.3.
+//! 64 KB of output in chunks of 4 bytes, fed from Rust and through the `chat_*` functions as a C
+//! program calls them; both look at every delta. A round times both in turn, several times, so that
+//! a busy machine slows both alike; the median of the rounds' ratios counts, and should not be over
+//! 1.3.
 #![allow(unsafe_code, reason = "the caller's side of the C surface")]
 
 use std::ffi::c_char;
@@ -14,8 +15,8 @@ use chatparse::internals::ffi::message::chat_outcome;
 use chatparse::internals::ffi::params::{chat_params, chat_params_free, chat_params_from_template};
 use chatparse::internals::ffi::status::chat_status;
 use chatparse::internals::ffi::stream::{
-    chat_stream, chat_stream_feed, chat_stream_fields, chat_stream_finish, chat_stream_free, chat_stream_new,
-    chat_stream_view,
+    chat_stream, chat_stream_feed, chat_stream_fields, chat_stream_finish, chat_stream_free,
+    chat_stream_new, chat_stream_view,
 };
 use chatparse::internals::ffi::template::{chat_template_builtin, chat_template_free};
 use chatparse::{ChatTemplate, Request, Status, Stream};
@@ -33,12 +34,20 @@ const REQUEST: &str = r#"{"messages": [{"role": "user", "content": "Write it."}]
 const CASES: &[(&str, &str, &str)] = &[
     ("content", "", ""),
     ("reasoning", "<think>\n", "\n</think>\n\nDone."),
-    ("JSON call", "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"text\": \"", "\"}}\n</tool_call>"),
+    (
+        "JSON call",
+        "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"text\": \"",
+        "\"}}\n</tool_call>",
+    ),
 ];
 
 fn output(before: &str, after: &str) -> String {
     let line = serde_json::Value::from(CODE).to_string();
-    let line = if before.ends_with('"') { &line[1..line.len() - 1] } else { CODE };
+    let line = if before.ends_with('"') {
+        &line[1..line.len() - 1]
+    } else {
+        CODE
+    };
     format!("{before}{}{after}", line.repeat(SIZE / line.len()))
 }
 
@@ -46,7 +55,10 @@ fn from_rust(parser: &chatparse::Parser, output: &[u8]) -> usize {
     let mut read = 0;
     let mut stream = Stream::new(parser);
     for chunk in output.chunks(CHUNK) {
-        read += stream.feed(chunk).map(|delta| black_box(&delta).text.len()).sum::<usize>();
+        read += stream
+            .feed(chunk)
+            .map(|delta| black_box(&delta).text.len())
+            .sum::<usize>();
     }
     assert_eq!(stream.finish(false).status, Status::Complete);
     read + stream.deltas().map(|delta| delta.text.len()).sum::<usize>()
@@ -78,11 +90,16 @@ fn from_c(params: &chat_params, output: &[u8]) -> usize {
     let mut stream = unsafe { Box::from_raw(stream) };
     for chunk in output.chunks(CHUNK) {
         // SAFETY: a pointer and its length.
-        let fed = unsafe { chat_stream_feed(Some(&mut stream), chunk.as_ptr().cast(), chunk.len(), None) };
+        let fed = unsafe {
+            chat_stream_feed(Some(&mut stream), chunk.as_ptr().cast(), chunk.len(), None)
+        };
         assert_eq!(fed, chat_status::Ok);
         sum += read(fields(&stream));
     }
-    assert_eq!(chat_stream_finish(Some(&mut stream), 0, None), chat_status::Ok);
+    assert_eq!(
+        chat_stream_finish(Some(&mut stream), 0, None),
+        chat_status::Ok
+    );
     assert_eq!(fields(&stream).outcome, chat_outcome::Complete);
     sum += read(fields(&stream));
     chat_stream_free(Some(stream));
@@ -91,14 +108,25 @@ fn from_c(params: &chat_params, output: &[u8]) -> usize {
 
 fn main() {
     let template = ChatTemplate::builtin("json-call").expect("a built-in template");
-    let params = template.params(&Request::from_text(REQUEST).expect("well-formed")).expect("the request fits");
+    let params = template
+        .params(&Request::from_text(REQUEST).expect("well-formed"))
+        .expect("the request fits");
     let name = "json-call";
     // SAFETY: pointers and their lengths, and objects that nobody else has.
     let (c_template, c_params) = unsafe {
         let bytes = |text: &'static str| text.as_ptr().cast::<c_char>();
-        let template = Box::from_raw(made(|out| chat_template_builtin(bytes(name), name.len(), Some(out), None)));
-        let params =
-            made(|out| chat_params_from_template(Some(&template), bytes(REQUEST), REQUEST.len(), Some(out), None));
+        let template = Box::from_raw(made(|out| {
+            chat_template_builtin(bytes(name), name.len(), Some(out), None)
+        }));
+        let params = made(|out| {
+            chat_params_from_template(
+                Some(&template),
+                bytes(REQUEST),
+                REQUEST.len(),
+                Some(out),
+                None,
+            )
+        });
         (template, Box::from_raw(params))
     };
 
@@ -122,8 +150,14 @@ fn main() {
             .collect();
         rounds.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
         let ratio = rounds[ROUNDS / 2].1 / rounds[ROUNDS / 2].0;
-        let best = rounds.iter().fold((f64::MAX, f64::MAX), |best, round| (best.0.min(round.0), best.1.min(round.1)));
-        println!("{name:12} {:>7.2} ms {:>7.2} ms {ratio:>8.2}", best.0 * 1e3, best.1 * 1e3);
+        let best = rounds.iter().fold((f64::MAX, f64::MAX), |best, round| {
+            (best.0.min(round.0), best.1.min(round.1))
+        });
+        println!(
+            "{name:12} {:>7.2} ms {:>7.2} ms {ratio:>8.2}",
+            best.0 * 1e3,
+            best.1 * 1e3
+        );
     }
     chat_params_free(Some(c_params));
     chat_template_free(Some(c_template));

@@ -1,7 +1,8 @@
 //! A template's first answer, learnt and stored: `cargo bench --bench first [-- folder or files]`
 //!
-//! For the built-in templates, and those of the folder, by default `../shared/templates`, where it is there: the time to compile, learn
-//! and answer a request with two tools; the length of the stored template; the time to load that; and to load it and answer.
+//! For the built-in templates, and those of the folder, by default `../shared/templates`, where it
+//! is there: the time to compile, learn and answer a request with two tools; the length of the
+//! stored template; the time to load that; and to load it and answer.
 
 mod support;
 
@@ -17,8 +18,13 @@ const BODY: &str = r#"{"now": 1785672000, "messages": [{"role": "user", "content
     {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {"line": {"type": "integer"}}}}}]}"#;
 
 fn main() {
-    let builtins = builtin::BUILTINS.iter().map(|b| (b.name.to_owned(), b.source.to_owned()));
-    println!("microseconds, bytes\n{:>9} {:>7} {:>7} {:>11}", "learn", "bytes", "load", "and answer");
+    let builtins = builtin::BUILTINS
+        .iter()
+        .map(|b| (b.name.to_owned(), b.source.to_owned()));
+    println!(
+        "microseconds, bytes\n{:>9} {:>7} {:>7} {:>11}",
+        "learn", "bytes", "load", "and answer"
+    );
     let mut all: Vec<[f64; 4]> = Vec::new();
     for (name, source) in builtins.chain(files()) {
         let Some(row) = row(&source) else { continue };
@@ -31,14 +37,21 @@ fn main() {
 
 fn row(source: &str) -> Option<[f64; 4]> {
     let request = Request::from_text(BODY).ok()?;
-    let learn = || ChatTemplate::new(source, "<s>", "</s>").ok()?.params(&request).ok();
+    let learn = || {
+        ChatTemplate::new(source, "<s>", "</s>")
+            .ok()?
+            .params(&request)
+            .ok()
+    };
     learn()?;
     let stored = ChatTemplate::new(source, "<s>", "</s>").ok()?.to_bytes();
     let load = || ChatTemplate::from_bytes(&stored).expect("it was stored");
     let mut best = [f64::INFINITY; 3];
     for _ in 0..ROUNDS {
         let times = [time(learn), time(load), time(|| load().params(&request))];
-        best.iter_mut().zip(times).for_each(|(best, time)| *best = best.min(time));
+        best.iter_mut()
+            .zip(times)
+            .for_each(|(best, time)| *best = best.min(time));
     }
     let [learn, load, answer] = best;
     Some([learn, stored.len() as f64, load, answer])

@@ -1,4 +1,5 @@
-//! What does the grammar of a JSON schema cost, and how does that grow? `cargo bench --bench schema`
+//! What does the grammar of a JSON schema cost, and how does that grow? `cargo bench --bench
+//! schema`
 
 use std::time::{Duration, Instant};
 
@@ -12,28 +13,54 @@ fn main() {
     println!("{:26} {:>12} {:>12}", "schema", "bytes", "time");
     for (name, schema) in schemas() {
         let grammar = from_json_schema(&schema).expect("the schema can be used");
-        row(name, grammar.text.len(), median(|| drop(from_json_schema(&schema))));
+        row(
+            name,
+            grammar.text.len(),
+            median(|| drop(from_json_schema(&schema))),
+        );
     }
     for template in ["json-call", "tag-arguments"] {
-        println!("\n{:26} {:>12} {:>12}   growth", format!("tools, {template}"), "bytes", "time");
+        println!(
+            "\n{:26} {:>12} {:>12}   growth",
+            format!("tools, {template}"),
+            "bytes",
+            "time"
+        );
         let chat = ChatTemplate::builtin(template).expect("a built-in template");
         let mut before: Option<Duration> = None;
         for count in [1, 10, 100] {
             let request = request(count);
-            let run = || chat.params(&request).expect("the request fits").grammar().text.len();
+            let run = || {
+                chat.params(&request)
+                    .expect("the request fits")
+                    .grammar()
+                    .text
+                    .len()
+            };
             let time = median(|| assert!(run() > 0));
             row(&count.to_string(), run(), time);
             if let Some(before) = before {
-                println!("{:54} × {:.1} for 10 times the tools", "", time.as_secs_f64() / before.as_secs_f64());
+                println!(
+                    "{:54} × {:.1} for 10 times the tools",
+                    "",
+                    time.as_secs_f64() / before.as_secs_f64()
+                );
             }
             before = Some(time);
         }
     }
     println!("\n{:26} {:>12} {:>12}", "checked text", "bytes", "time");
-    let recogniser = Recogniser::new(&from_json_schema(&json!({})).expect("any value").text).expect("it can be read");
+    let recogniser = Recogniser::new(&from_json_schema(&json!({})).expect("any value").text)
+        .expect("it can be read");
     for count in [100, 1_000] {
-        let text = json!({"items": vec![json!({"id": 17, "name": "A name", "tags": ["x", null]}); count]}).to_string();
-        row(&format!("{count} objects"), text.len(), median(|| assert!(recogniser.accepts(&text))));
+        let text =
+            json!({"items": vec![json!({"id": 17, "name": "A name", "tags": ["x", null]}); count]})
+                .to_string();
+        row(
+            &format!("{count} objects"),
+            text.len(),
+            median(|| assert!(recogniser.accepts(&text))),
+        );
     }
 }
 
@@ -62,8 +89,9 @@ fn object(properties: usize) -> Value {
         json!({"type": "array", "items": {"type": "number"}, "maxItems": 8}),
         json!({"type": "string", "pattern": "^[a-z]{2,8}(-[0-9]+)?$"}),
     ];
-    let fields: Map<String, Value> =
-        (0..properties).map(|i| (format!("property_{i}"), kinds[i % kinds.len()].clone())).collect();
+    let fields: Map<String, Value> = (0..properties)
+        .map(|i| (format!("property_{i}"), kinds[i % kinds.len()].clone()))
+        .collect();
     json!({"type": "object", "properties": fields, "required": ["property_0"]})
 }
 
@@ -79,7 +107,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
             json!({"$ref": "#/$defs/node", "$defs": {"node": {"properties": {
                 "value": {"type": "string"}, "children": {"items": {"$ref": "#/$defs/node"}}}}}}),
         ),
-        ("64 levels", (0..64).fold(json!({"type": "null"}), |inner, _| json!({"items": inner}))),
+        (
+            "64 levels",
+            (0..64).fold(json!({"type": "null"}), |inner, _| json!({"items": inner})),
+        ),
     ]
 }
 

@@ -1,5 +1,6 @@
-//! Runs the tests of crates from the registry with their parsers and ours beside each other: each stream that a test feeds goes to
-//! both. The test is told what theirs says, so it goes on as its authors meant it.
+//! Runs the tests of crates from the registry with their parsers and ours beside each other: each
+//! stream that a test feeds goes to both. The test is told what theirs says, so it goes on as its
+//! authors meant it.
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +9,8 @@ use serde_json::Value;
 
 /// The tests, and how they are built.
 pub struct Theirs<'a> {
-    /// The folder of our package, with `tests/twin/mod.rs`: it stands for the crate that the tests name.
+    /// The folder of our package, with `tests/twin/mod.rs`: it stands for the crate that the tests
+    /// name.
     pub package: &'a str,
     /// The target folder of its tests.
     pub target: &'a str,
@@ -25,8 +27,8 @@ pub fn templates(package: &str) -> PathBuf {
     Path::new(package).join("../../../shared")
 }
 
-/// A line for each stream: the parser, what it was told, the input, what theirs says and what ours says. `None`: something that is
-/// needed is not there, as a line on standard error says.
+/// A line for each stream: the parser, what it was told, the input, what theirs says and what ours
+/// says. `None`: something that is needed is not there, as a line on standard error says.
 pub fn streams(theirs: &Theirs<'_>) -> Option<Vec<Value>> {
     if !templates(theirs.package).join("templates").is_dir() {
         eprintln!("The templates do not lie beside the project: skipped.");
@@ -99,11 +101,12 @@ fn sources(package: &str, name: &str) -> Option<PathBuf> {
     Some(Path::new(found["manifest_path"].as_str()?).parent()?.to_owned())
 }
 
-/// Why ours reads streams otherwise than theirs, how many at most, and whether it is the cause for a stream. The first that fits counts.
+/// Why ours reads streams otherwise than theirs, how many at most, and whether it is the cause for
+/// a stream. The first that fits counts.
 pub struct Cause(pub &'static str, pub usize, pub fn(&Value) -> bool);
 
-/// Prints how many streams are read the same, and why not the others. At least so many must be the same; each difference must have a
-/// cause, and nothing may depend on where a stream is cut.
+/// Prints how many streams are read the same, and why not the others. At least so many must be the
+/// same; each difference must have a cause, and nothing may depend on where a stream is cut.
 pub fn judge(streams: &[Value], least: usize, causes: &[Cause]) {
     let key = |stream: &Value| ["parser", "given", "input", "theirs"].map(|name| stream[name].to_string());
     let mut ours = BTreeMap::new();

@@ -23,7 +23,8 @@ pub fn template(file: &str) -> ChatTemplate {
     templates.entry(file.to_owned()).or_insert_with(load).clone()
 }
 
-/// `given`: what the parsers were told beside the input; `ours` is asked for what our parser makes of it.
+/// `given`: what the parsers were told beside the input; `ours` is asked for what our parser makes
+/// of it.
 pub fn note(parser: &str, given: &Value, pieces: &[String], theirs: &Value, ours: impl FnOnce() -> Value) {
     let input = pieces.concat();
     let times = {

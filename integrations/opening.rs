@@ -15,8 +15,8 @@ pub enum Opening {
     Nothing,
 }
 
-/// Such a prompt: one of the template's own, with thinking on or off, or one that ends with a marker of reasoning. `None`: the
-/// template shows none.
+/// Such a prompt: one of the template's own, with thinking on or off, or one that ends with a
+/// marker of reasoning. `None`: the template shows none.
 pub fn prompt(template: &ChatTemplate, request: &Request, opening: Opening) -> Result<Option<String>> {
     let mut request = request.clone();
     request.messages = vec![Message::new("user", "Hi")];

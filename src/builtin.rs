@@ -1,6 +1,6 @@
-//! Built-in templates by name: one for each way to write calls and reasoning, and one for each family of templates with a
-//! dedicated format, under the family's name; GPT-OSS's format has two dialects. Callers without a template, the demo and
-//! the tests use them.
+//! Built-in templates by name: one for each way to write calls and reasoning, and one for each
+//! family of templates with a dedicated format, under the family's name; GPT-OSS's format has two
+//! dialects. Callers without a template, the demo and the tests use them.
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug)]

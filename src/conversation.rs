@@ -1,5 +1,6 @@
 //! Conversations in token ids, for any tokenizer: a [`Tokenizer`] in, and a [`Conversation`] out of
-//! [`ChatTemplate::conversation`]. What is sent is [`Session`]'s, and whose text it is, [`crate::segments`] tells.
+//! [`ChatTemplate::conversation`]. What is sent is [`Session`]'s, and whose text it is,
+//! [`crate::segments`] tells.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,13 +21,24 @@ use chatparse_message::{Append, Request};
 use chatparse_stream::{Parser, SpecialTokens};
 
 impl ChatTemplate {
-    /// A conversation in the ids of this tokenizer. `request`: the tools and the options; messages come later.
+    /// A conversation in the ids of this tokenizer. `request`: the tools and the options; messages
+    /// come later.
     ///
     /// # Errors
     /// As [`Conversation::new`].
-    pub fn conversation(&self, tokenizer: Arc<dyn Tokenizer>, mut request: Request) -> Result<Conversation> {
+    pub fn conversation(
+        &self,
+        tokenizer: Arc<dyn Tokenizer>,
+        mut request: Request,
+    ) -> Result<Conversation> {
         request.now = request.now.or_else(system_clock);
-        Conversation::new(Arc::new(Opening { template: self.clone(), request }), tokenizer)
+        Conversation::new(
+            Arc::new(Opening {
+                template: self.clone(),
+                request,
+            }),
+            tokenizer,
+        )
     }
 }
 
@@ -71,17 +83,28 @@ impl Sent {
     fn new(session: Session, request: Arc<Request>, answered: Option<usize>) -> Sent {
         let mut options = Request::clone(&session.request);
         Messages::take(&mut options);
-        Sent { session, request, options, answered }
+        Sent {
+            session,
+            request,
+            options,
+            answered,
+        }
     }
 
-    /// A request with few messages that may end as the prompt does: those of the system, and from the last question before the
-    /// output on. So a turn costs as much late in a conversation as early.
+    /// A request with few messages that may end as the prompt does: those of the system, and from
+    /// the last question before the output on. So a turn costs as much late in a conversation as
+    /// early.
     fn window(&self) -> Option<Request> {
         let (all, answered) = (Messages::of(&self.request), self.answered?);
-        let system = (0..all.len()).take_while(|index| matches!(all.role(*index), "system" | "developer")).count();
-        let question = (system..answered).rev().find(|index| all.role(*index) == "user")?;
+        let system = (0..all.len())
+            .take_while(|index| matches!(all.role(*index), "system" | "developer"))
+            .count();
+        let question = (system..answered)
+            .rev()
+            .find(|index| all.role(*index) == "user")?;
         let mut request = self.options.clone();
-        all.only(|index| index < system || index == question || index >= answered).put(&mut request);
+        all.only(|index| index < system || index == question || index >= answered)
+            .put(&mut request);
         Some(request)
     }
 
@@ -101,8 +124,14 @@ impl Turns for Sent {
 
     fn ends(&self) -> Vec<String> {
         let (params, template) = (&self.session.params, &self.session.template);
-        let ends = template.ends().iter().chain(&params.additional_stops).cloned();
-        ends.chain([params.end_of_turn().to_owned()]).filter(|end| !end.trim().is_empty()).collect()
+        let ends = template
+            .ends()
+            .iter()
+            .chain(&params.additional_stops)
+            .cloned();
+        ends.chain([params.end_of_turn().to_owned()])
+            .filter(|end| !end.trim().is_empty())
+            .collect()
     }
 
     fn end(&self) -> &str {
@@ -111,7 +140,10 @@ impl Turns for Sent {
 
     fn markers(&self) -> Vec<String> {
         let params = &self.session.params;
-        let thoughts = params.thinking.iter().flat_map(|thinking| [&thinking.start].into_iter().chain(&thinking.ends));
+        let thoughts = params
+            .thinking
+            .iter()
+            .flat_map(|thinking| [&thinking.start].into_iter().chain(&thinking.ends));
         thoughts.chain(&params.preserved_tokens).cloned().collect()
     }
 
@@ -125,12 +157,25 @@ impl Turns for Sent {
         // Where an output stands as it was written, its text is not the template's.
         let same = shared_end(&found.prompt, text);
         let (skipped, moved) = (found.prompt.len() - same, text.len() - same);
-        let own = found.segments.iter().filter(|segment| segment.origin == Origin::Template);
-        let own = own.map(|segment| segment.bytes.start.max(skipped)..segment.bytes.end).filter(|own| !own.is_empty());
-        Ok(own.map(|own| own.start - skipped + moved..own.end - skipped + moved).collect())
+        let own = found
+            .segments
+            .iter()
+            .filter(|segment| segment.origin == Origin::Template);
+        let own = own
+            .map(|segment| segment.bytes.start.max(skipped)..segment.bytes.end)
+            .filter(|own| !own.is_empty());
+        Ok(own
+            .map(|own| own.start - skipped + moved..own.end - skipped + moved)
+            .collect())
     }
 
-    fn next(&self, output: &[u8], tokens: &SpecialTokens, spans: &[Range<usize>], messages: &Value) -> Result<Step> {
+    fn next(
+        &self,
+        output: &[u8],
+        tokens: &SpecialTokens,
+        spans: &[Range<usize>],
+        messages: &Value,
+    ) -> Result<Step> {
         let answered = Messages::of(&self.session.request).len();
         let next = self.session.next_marked(output, tokens, spans, messages)?;
         let changed = next.rewrite.as_ref().map(|rewrite| Changed {
@@ -142,6 +187,12 @@ impl Turns for Sent {
         let request = Arc::clone(&next.session.request);
         let stays = request.append == Append::Always;
         let turns = Arc::new(Sent::new(next.session, request, Some(answered)));
-        Ok(Step { turns, kept: next.kept, stays, changed, message: next.message })
+        Ok(Step {
+            turns,
+            kept: next.kept,
+            stays,
+            changed,
+            message: next.message,
+        })
     }
 }

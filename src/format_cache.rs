@@ -1,4 +1,5 @@
-//! Caches the compiled formats of a template by all that they depend on, because agents send the same tools again and again.
+//! Caches the compiled formats of a template by all that they depend on, because agents send the
+//! same tools again and again.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -9,7 +10,9 @@ use chatparse_base::{ErrorKind, Result};
 use chatparse_format::late::Want;
 use chatparse_format::parts::{Anew, PartMaker, Parts};
 use chatparse_format::{Constraint, Format, FormatSpec, Resolved, Tag, lower};
-use chatparse_grammar::{self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start, TextSections};
+use chatparse_grammar::{
+    self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start, TextSections,
+};
 use chatparse_learn::Writing;
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{Expr, Program};
@@ -30,7 +33,8 @@ pub(crate) struct CompiledFormat {
     printed: [OnceLock<Result<Printed>>; Dialect::ALL.len()],
 }
 
-const NO_CALLS: &str = "the template writes no calls, or none with arguments, so no grammar can ask for one";
+const NO_CALLS: &str =
+    "the template writes no calls, or none with arguments, so no grammar can ask for one";
 const NO_SCHEMA: &str = "llama.cpp has no grammar for the schema of a response with this template; \"grammar_style\": \"faithful\" asks for one";
 const NO_MARKER: &str = "no text marks where a call begins, so no grammar holds the calls; \"tool_choice\": \"required\" asks for one that does";
 
@@ -42,13 +46,16 @@ impl CompiledFormat {
         tools: Vec<Tool>,
     ) -> Result<CompiledFormat> {
         let output = std::mem::take(&mut format.output);
-        let is_name = |node: &Expr| matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolName.into());
+        let is_name =
+            |node: &Expr| matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolName.into());
         let writes_calls = output.nodes().iter().any(is_name);
         let structured = spec.response_schema().is_some();
         let held = match &mut format.constraint {
             // llama.cpp has no grammar for the schema of a response in some families.
             constraint @ (Constraint::Free | Constraint::Lazy(_))
-                if structured && (spec.options.grammar_style == GrammarStyle::Faithful || spec.call_or_response()) =>
+                if structured
+                    && (spec.options.grammar_style == GrammarStyle::Faithful
+                        || spec.call_or_response()) =>
             {
                 *constraint = Constraint::Strict(constraint.triggers().to_vec());
                 true
@@ -72,27 +79,54 @@ impl CompiledFormat {
         }
         // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
-        let ends = [std::mem::take(&mut format.ends), format.additional_stops.clone()].concat();
+        let ends = [
+            std::mem::take(&mut format.ends),
+            format.additional_stops.clone(),
+        ]
+        .concat();
         let closers = ends.iter().chain(thoughts).cloned().collect();
         let call_keys = format.call_keys.take();
-        let rules = CallRules { tools, call_keys, leniency: spec.options.leniency, ends: closers };
+        let rules = CallRules {
+            tools,
+            call_keys,
+            leniency: spec.options.leniency,
+            ends: closers,
+        };
         // A format grows with its tools.
         let parser =
-            Parser::with_parts(output, parts, &spec.opening.prefill, rules).map_err(|error| match error.kind() {
-                ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
-                _ => error,
+            Parser::with_parts(output, parts, &spec.opening.prefill, rules).map_err(|error| {
+                match error.kind() {
+                    ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
+                    _ => error,
+                }
             })?;
-        let parser = parser.ending(if spec.options.compat == Compat::Off { ends } else { Vec::new() });
+        let parser = parser.ending(if spec.options.compat == Compat::Off {
+            ends
+        } else {
+            Vec::new()
+        });
         let (grammar, printed) = Default::default();
-        Ok(CompiledFormat { format, parser, unheld, style: spec.options.grammar_style, grammar, printed })
+        Ok(CompiledFormat {
+            format,
+            parser,
+            unheld,
+            style: spec.options.grammar_style,
+            grammar,
+            printed,
+        })
     }
 
     /// The format of a request whose output is content alone.
     pub fn pure_content(spec: &FormatSpec, ends: Vec<String>) -> Result<CompiledFormat> {
         check_response(spec)?;
         let opening = spec.opening;
-        let front = opening.begun_content().map(|text| opening.prefill.strip_suffix(text).unwrap_or_default());
-        let format = Format { ends, ..Format::content_only(front.unwrap_or(opening.front())) };
+        let front = opening
+            .begun_content()
+            .map(|text| opening.prefill.strip_suffix(text).unwrap_or_default());
+        let format = Format {
+            ends,
+            ..Format::content_only(front.unwrap_or(opening.front()))
+        };
         CompiledFormat::new((format, None), spec, Vec::new())
     }
 
@@ -103,7 +137,13 @@ impl CompiledFormat {
                 Constraint::Free => Grammar::none(self.unheld),
                 constraint => self.parser.grammar_in(constraint.is_lazy(), self.style),
             };
-            for Fidelity { schema, pointer, message, .. } in &grammar.report {
+            for Fidelity {
+                schema,
+                pointer,
+                message,
+                ..
+            } in &grammar.report
+            {
                 log::warn!("grammar: {schema}{pointer}: {message}");
             }
             Arc::new(grammar)
@@ -112,7 +152,8 @@ impl CompiledFormat {
 
     /// See [`crate::Params::grammar_as`]. Printed by the first call.
     pub fn grammar_as(&self, dialect: Dialect) -> &Result<Printed> {
-        self.printed[dialect as usize - 1].get_or_init(|| self.grammar().print_output(dialect, self.start()))
+        self.printed[dialect as usize - 1]
+            .get_or_init(|| self.grammar().print_output(dialect, self.start()))
     }
 
     /// Where the grammar begins in the output.
@@ -125,16 +166,24 @@ impl CompiledFormat {
 
     /// Approximate memory use in bytes of what was built on first use so far.
     fn late_bytes(&self) -> usize {
-        let printed = self.printed.iter().filter_map(|one| Some(one.get()?.as_ref().ok()?.text.len()));
+        let printed = self
+            .printed
+            .iter()
+            .filter_map(|one| Some(one.get()?.as_ref().ok()?.text.len()));
         let printed: usize = printed.sum();
-        self.grammar.get().map_or(0, |grammar| grammar.text.len()) + printed + self.parser.late_bytes()
+        self.grammar.get().map_or(0, |grammar| grammar.text.len())
+            + printed
+            + self.parser.late_bytes()
     }
 }
 
 /// An error if a grammar cannot be made of the schema of the response.
 fn check_response(spec: &FormatSpec) -> Result<()> {
     let style = spec.options.grammar_style;
-    spec.response_schema().map(|schema| grammar::from_json_schema_as(schema, style)).transpose().map(drop)
+    spec.response_schema()
+        .map(|schema| grammar::from_json_schema_as(schema, style))
+        .transpose()
+        .map(drop)
 }
 
 /// A template's last formats, and what is made of single tools, which formats share.
@@ -149,7 +198,11 @@ pub(crate) struct FormatCache {
 impl Default for FormatCache {
     fn default() -> Self {
         let parts = Arc::new(Store::new(CACHED_PARTS_BYTES));
-        FormatCache { formats: Store::new(CACHED_FORMATS_BYTES), parts, texts: Arc::default() }
+        FormatCache {
+            formats: Store::new(CACHED_FORMATS_BYTES),
+            parts,
+            texts: Arc::default(),
+        }
     }
 }
 
@@ -191,7 +244,8 @@ impl PartKey {
         let same = || self.format.serves(&format.writing, &format.spec());
         let same_tool = || {
             let own = &self.tool.parameters;
-            self.tool.name == tool.name && (Arc::ptr_eq(own, &tool.parameters) || json::same(own, &tool.parameters))
+            self.tool.name == tool.name
+                && (Arc::ptr_eq(own, &tool.parameters) || json::same(own, &tool.parameters))
         };
         self.kind == *kind && same_tool() && (Arc::ptr_eq(&self.format, format) || same())
     }
@@ -209,15 +263,32 @@ struct SharedParts {
 impl SharedParts {
     /// What is kept of the tool, or what is made now.
     fn get_or_make(&self, tool: &Tool, kind: PartKind, make: impl FnOnce() -> Part) -> Part {
-        let Some(parts) = self.parts.upgrade() else { return make() };
-        let hash = hash_of((&self.format.options, &self.format.opening, &tool.name, properties(tool), &kind));
+        let Some(parts) = self.parts.upgrade() else {
+            return make();
+        };
+        let hash = hash_of((
+            &self.format.options,
+            &self.format.opening,
+            &tool.name,
+            properties(tool),
+            &kind,
+        ));
         let known = parts.get(hash, |key| key.is(&self.format, tool, &kind));
         known.unwrap_or_else(|| {
             let part = make();
             let mut own = Tool::default();
             (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
             let size = size_of::<PartKey>() + tool_bytes(&own) + part.bytes();
-            parts.keep(hash, PartKey { format: Arc::clone(&self.format), tool: own, kind }, part.clone(), size);
+            parts.keep(
+                hash,
+                PartKey {
+                    format: Arc::clone(&self.format),
+                    tool: own,
+                    kind,
+                },
+                part.clone(),
+                size,
+            );
             part
         })
     }
@@ -226,7 +297,9 @@ impl SharedParts {
 impl PartMaker for SharedParts {
     fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>> {
         let (tool, call) = source.part(part);
-        match self.get_or_make(tool, PartKind::Program(call), || Part::Program(source.program(part).map(Arc::new))) {
+        match self.get_or_make(tool, PartKind::Program(call), || {
+            Part::Program(source.program(part).map(Arc::new))
+        }) {
             Part::Program(program) => program,
             Part::Rules(_) => None,
         }
@@ -235,7 +308,11 @@ impl PartMaker for SharedParts {
     fn rules(&self, source: &Arc<Resolved>, place: usize, rules: &[u32]) -> Arc<Section> {
         let make = || Arc::new(source.rules(place, rules, &self.texts));
         let tool = &source.spec().tools()[place];
-        match self.get_or_make(tool, PartKind::Rules(rules.to_vec()), || Part::Rules(make())) {
+        match self.get_or_make(
+            tool,
+            PartKind::Rules(rules.to_vec()),
+            || Part::Rules(make()),
+        ) {
             Part::Rules(rules) => rules,
             Part::Program(_) => make(),
         }
@@ -247,17 +324,26 @@ impl PartMaker for SharedParts {
 }
 
 impl FormatCache {
-    /// Returns the cached format for `spec`, or compiles it. `ends`: the texts that an output may end with.
+    /// Returns the cached format for `spec`, or compiles it. `ends`: the texts that an output may
+    /// end with.
     pub fn get_or_make(
         &self,
         writing: &Arc<Writing>,
         spec: &FormatSpec,
         ends: impl FnOnce() -> Vec<String>,
     ) -> Result<Arc<CompiledFormat>> {
-        let tools = spec.offered.iter().map(|tool| (&tool.name, tool.description.len(), properties(tool)));
+        let tools = spec
+            .offered
+            .iter()
+            .map(|tool| (&tool.name, tool.description.len(), properties(tool)));
         // Writings that the variables of requests tell apart mostly end calls in their own ways.
         let calls = writing.turn.calls.iter().map(|form| form.close.head());
-        let hash = hash_of((spec.options, spec.opening, calls.collect::<Vec<_>>(), tools.collect::<Vec<_>>()));
+        let hash = hash_of((
+            spec.options,
+            spec.opening,
+            calls.collect::<Vec<_>>(),
+            tools.collect::<Vec<_>>(),
+        ));
         let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
         if let Some((found, _)) = self.formats.get(hash, is_key) {
             return Ok(found);
@@ -272,22 +358,45 @@ impl FormatCache {
             let source = Arc::clone(&key);
             let maker: Arc<dyn PartMaker> = match keeps {
                 true => {
-                    let format = Arc::new(Resolved { tools: Vec::new(), ..Resolved::clone(&key) });
-                    Arc::new(SharedParts { parts: Arc::downgrade(&self.parts), texts: Arc::clone(&self.texts), format })
+                    let format = Arc::new(Resolved {
+                        tools: Vec::new(),
+                        ..Resolved::clone(&key)
+                    });
+                    Arc::new(SharedParts {
+                        parts: Arc::downgrade(&self.parts),
+                        texts: Arc::clone(&self.texts),
+                        format,
+                    })
                 }
                 false => Arc::<Anew>::default(),
             };
-            Parts { count, widest, source, maker }
+            Parts {
+                count,
+                widest,
+                source,
+                maker,
+            }
         });
-        let format = Arc::new(CompiledFormat::new((format, parts), spec, spec.tools().to_vec())?);
+        let format = Arc::new(CompiledFormat::new(
+            (format, parts),
+            spec,
+            spec.tools().to_vec(),
+        )?);
         if keeps {
             // All are measured again, because grammars may have been built since.
-            self.formats.measure(|_, (format, fixed)| weight(*fixed, format));
+            self.formats
+                .measure(|_, (format, fixed)| weight(*fixed, format));
             // The parser has tools of its own, which share their parameters with the key's.
-            let of_parser = key.spec().tools().iter().map(without_parameters).sum::<usize>();
+            let of_parser = key
+                .spec()
+                .tools()
+                .iter()
+                .map(without_parameters)
+                .sum::<usize>();
             let fixed = key_bytes(&key) + of_parser + format.parser.bytes();
             let bytes = weight(fixed, &format);
-            self.formats.keep(hash, key, (Arc::clone(&format), fixed), bytes);
+            self.formats
+                .keep(hash, key, (Arc::clone(&format), fixed), bytes);
         }
         Ok(format)
     }
@@ -301,7 +410,8 @@ impl FormatCache {
     }
 }
 
-/// What a format takes of the cache in bytes: so much at least that they are few, because all are measured often.
+/// What a format takes of the cache in bytes: so much at least that they are few, because all are
+/// measured often.
 fn weight(fixed: usize, format: &CompiledFormat) -> usize {
     (fixed + format.late_bytes()).max(CACHED_FORMATS_BYTES / CACHED_FORMATS)
 }
@@ -333,16 +443,32 @@ mod tests {
 
     use super::*;
     use chatparse_format::Opening;
-    use chatparse_message::{Dialects, JsonSpacing, OutputOptions, ReasoningFormat, ToolChoice, Written};
+    use chatparse_message::{
+        Dialects, JsonSpacing, OutputOptions, ReasoningFormat, ToolChoice, Written,
+    };
 
     /// Makes a format of content for these tools.
-    fn make(cache: &FormatCache, tools: &[Tool], options: &OutputOptions, opening: &Opening) -> Arc<CompiledFormat> {
-        let spec = FormatSpec { options, opening, offered: tools };
+    fn make(
+        cache: &FormatCache,
+        tools: &[Tool],
+        options: &OutputOptions,
+        opening: &Opening,
+    ) -> Arc<CompiledFormat> {
+        let spec = FormatSpec {
+            options,
+            opening,
+            offered: tools,
+        };
         cache.get_or_make(&Arc::default(), &spec, Vec::new).unwrap()
     }
 
     fn make_for(cache: &FormatCache, tools: &[Tool]) -> Arc<CompiledFormat> {
-        make(cache, tools, &OutputOptions::default(), &Opening::of("<|assistant|>"))
+        make(
+            cache,
+            tools,
+            &OutputOptions::default(),
+            &Opening::of("<|assistant|>"),
+        )
     }
 
     fn described(name: &str, description: &str, parameters: &str) -> Tool {
@@ -388,7 +514,13 @@ mod tests {
             change(&mut options);
             differs(make(&cache, &tools, &options, &opening));
         }
-        for opening in [Opening::default(), Opening { text: String::new(), ..opening }] {
+        for opening in [
+            Opening::default(),
+            Opening {
+                text: String::new(),
+                ..opening
+            },
+        ] {
             differs(make(&cache, &tools, &OutputOptions::default(), &opening));
         }
         for offered in others.iter().map(|tools| &tools[..]).chain([&[][..]]) {
@@ -401,11 +533,18 @@ mod tests {
     fn ten_thousand_lists_of_tools_take_no_more_than_the_bound() {
         let cache = FormatCache::default();
         for list in 0..10_000_usize {
-            let bytes = if list % 500 < 20 { CACHED_FORMATS_BYTES / 30 } else { list % 1_000 };
+            let bytes = if list % 500 < 20 {
+                CACHED_FORMATS_BYTES / 30
+            } else {
+                list % 1_000
+            };
             let tools = [described(&list.to_string(), &"d".repeat(bytes), "{}")];
             make_for(&cache, &tools);
             let (count, bytes) = cache.formats.size();
-            assert!(bytes <= CACHED_FORMATS_BYTES && count <= CACHED_FORMATS, "{bytes} bytes");
+            assert!(
+                bytes <= CACHED_FORMATS_BYTES && count <= CACHED_FORMATS,
+                "{bytes} bytes"
+            );
         }
     }
 
@@ -414,7 +553,12 @@ mod tests {
         let cache = FormatCache::default();
         let mut options = OutputOptions::default();
         options.leniency.dialects = Dialects::Always;
-        let made = make(&cache, &[tool("a", "{}")], &options, &Opening::of("<|assistant|>"));
+        let made = make(
+            &cache,
+            &[tool("a", "{}")],
+            &options,
+            &Opening::of("<|assistant|>"),
+        );
         let bytes = || made.late_bytes();
         let at_first = bytes();
         let text = "x".repeat(1_000);

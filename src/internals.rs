@@ -1,4 +1,5 @@
-//! The insides, for this crate's own tests, benchmarks and fuzz targets. No promise: any release may change all of it.
+//! The insides, for this crate's own tests, benchmarks and fuzz targets. No promise: any release
+//! may change all of it.
 
 /// Learning how a template writes.
 pub mod analysis {
@@ -82,7 +83,11 @@ pub mod request {
     #[cfg(feature = "api")]
     pub fn tables() -> [(&'static str, &'static Table); 3] {
         use chatparse_api::fields::{MESSAGES, RESPONSES};
-        [("Chat completions", &CHAT), ("Responses", &RESPONSES), ("Messages", &MESSAGES)]
+        [
+            ("Chat completions", &CHAT),
+            ("Responses", &RESPONSES),
+            ("Messages", &MESSAGES),
+        ]
     }
 }
 

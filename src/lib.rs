@@ -1,8 +1,9 @@
-//! chatparse learns a model's output format from its chat template, and parses what the model writes.
+//! chatparse learns a model's output format from its chat template, and parses what the model
+//! writes.
 //!
-//! It is for authors of inference engines and servers. Each model family formats its reasoning and its tool calls differently; the Jinja
-//! text that ships with the model shows how. From it come the prompt, the parser of the output, and the grammar that constrains the
-//! sampler.
+//! It is for authors of inference engines and servers. Each model family formats its reasoning and
+//! its tool calls differently; the Jinja text that ships with the model shows how. From it come the
+//! prompt, the parser of the output, and the grammar that constrains the sampler.
 //!
 //! ```
 //! use chatparse::{ChatTemplate, DeltaKind, Request, Status, Stream};
@@ -40,8 +41,9 @@
 //! # Ok::<(), chatparse::Error>(())
 //! ```
 //!
-//! A stream reads every byte once, takes nothing back unless you roll it back, and loses nothing: an output that breaks its format is
-//! no error. Templates, requests and outputs are untrusted, and all work on them is bounded.
+//! A stream reads every byte once, takes nothing back unless you roll it back, and loses nothing:
+//! an output that breaks its format is no error. Templates, requests and outputs are untrusted, and
+//! all work on them is bounded.
 //!
 //! # Where to look
 //!
@@ -65,27 +67,34 @@
 //!
 //! # Features
 //!
-//! On by default: `api`, `dialects` (grammars in other notations than GBNF), `next` and `segments`. Leave them out for a smaller library.
-//! Off by default:
+//! On by default: `api`, `dialects` (grammars in other notations than GBNF), `next` and `segments`.
+//! Leave them out for a smaller library. Off by default:
 //!
 //! * `conversation` adds conversations in token ids.
 //! * `lint` adds the check for authors of templates, which the program has.
 //! * `capi` exports the C functions of `include/chatparse.h`, for builds of the C library.
-//! * `internals` adds a module for this crate's own tests and tools. No promise: any release may change all of it.
+//! * `internals` adds a module for this crate's own tests and tools. No promise: any release may
+//!   change all of it.
 //!
-//! Cargo unifies features over a program, and one of ours changes your code: `serde_json`'s `preserve_order` is on, because prompts need
-//! it. Its maps keep the order of their members instead of sorting them.
+//! Cargo unifies features over a program, and one of ours changes your code: `serde_json`'s
+//! `preserve_order` is on, because prompts need it. Its maps keep the order of their members
+//! instead of sorting them.
 //!
 //! # Compatibility
 //!
-//! Structs that are `#[non_exhaustive]` will grow: make one with its constructor or `default()`, then change its fields. Kinds (of errors,
-//! deltas, diagnostics) and what only the library makes may grow with a release 0.y, without that mark: end a `match` with `_`, a
-//! pattern with `..`.
+//! Structs that are `#[non_exhaustive]` will grow: make one with its constructor or `default()`,
+//! then change its fields. Kinds (of errors, deltas, diagnostics) and what only the library makes
+//! may grow with a release 0.y, without that mark: end a `match` with `_`, a pattern with `..`.
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
 // What only a part that is left out uses is not in the library, either.
 #![cfg_attr(
-    not(all(feature = "api", feature = "lint", feature = "next", feature = "segments")),
+    not(all(
+        feature = "api",
+        feature = "lint",
+        feature = "next",
+        feature = "segments"
+    )),
     allow(dead_code, unused_imports)
 )]
 

@@ -1,9 +1,11 @@
-//! Tests a template for its author: renders messages of all kinds, parses them, and renders the results again.
+//! Tests a template for its author: renders messages of all kinds, parses them, and renders the
+//! results again.
 //!
-//! If the render with the assistant's message begins with the prompt, the rest is the assistant's turn. Parsing the turn
-//! must give the message, and the parsed message must render to the same bytes; otherwise a server that keeps the state of
-//! its model would have to process the prompt again from the first byte that differs. Whether prompts stay unchanged when
-//! other messages follow is reported separately, for each kind of turn.
+//! If the render with the assistant's message begins with the prompt, the rest is the assistant's
+//! turn. Parsing the turn must give the message, and the parsed message must render to the same
+//! bytes; otherwise a server that keeps the state of its model would have to process the prompt
+//! again from the first byte that differs. Whether prompts stay unchanged when other messages
+//! follow is reported separately, for each kind of turn.
 
 mod finding;
 mod rules;
@@ -36,12 +38,12 @@ pub struct Report {
     pub cases: Vec<Case>,
     /// What the template does to calls, parts and tokens: faults, and notes.
     pub findings: Vec<Finding>,
-    /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do not, that is not a fault,
-    /// but it costs a host that keeps the state of its model.
+    /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do
+    /// not, that is not a fault, but it costs a host that keeps the state of its model.
     pub next: Vec<Preserving>,
-    /// Texts of a prompt whose origin is unknown, because the template changes values in a way that cannot be followed. A
-    /// host that makes special tokens of the template's text only treats them as a user's text. `None` if the template rejects
-    /// the conversation that shows it.
+    /// Texts of a prompt whose origin is unknown, because the template changes values in a way that
+    /// cannot be followed. A host that makes special tokens of the template's text only treats them
+    /// as a user's text. `None` if the template rejects the conversation that shows it.
     pub untraced: Option<Vec<String>>,
     /// How well the template's own response template does, if it has one.
     pub response_template: Option<Described>,
@@ -82,18 +84,20 @@ pub struct Case {
 pub enum Outcome {
     /// The message is read back, and renders to the same bytes.
     Survives,
-    /// The template leaves out this part of the message; the rest is read back. Not a fault of the reader.
+    /// The template leaves out this part of the message; the rest is read back. Not a fault of the
+    /// reader.
     Omitted(&'static str),
-    /// The message does not begin where the prompt ends, so what the model writes is unknown. A fault if that is the case
-    /// with all thinking.
+    /// The message does not begin where the prompt ends, so what the model writes is unknown. A
+    /// fault if that is the case with all thinking.
     NoTurn(Difference),
     /// The parsed message differs: the expected and the parsed one, as JSON.
     Lost(Difference),
-    /// The parsed message differs, but the template writes both alike, so no reader can tell which one was meant: the expected
-    /// and the parsed one, as JSON. Not a fault.
+    /// The parsed message differs, but the template writes both alike, so no reader can tell which
+    /// one was meant: the expected and the parsed one, as JSON. Not a fault.
     Alike(Difference),
-    /// The parsed message has additional white space around a text, and so renders to other bytes; without it, the render is
-    /// the same. Not a fault, but a host that needs the same bytes must trim.
+    /// The parsed message has additional white space around a text, and so renders to other bytes;
+    /// without it, the render is the same. Not a fault, but a host that needs the same bytes must
+    /// trim.
     Spaced(Difference),
     /// The message is read back, but renders to other bytes.
     Rewritten(Difference),
@@ -105,7 +109,8 @@ pub enum Outcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The first byte that differs, counted from the start of the rendered conversation. `None`: two messages render alike.
+    /// The first byte that differs, counted from the start of the rendered conversation. `None`:
+    /// two messages render alike.
     pub at: Option<usize>,
     /// The expected text there, with some text before it; or the message.
     pub expected: String,
@@ -117,7 +122,9 @@ impl Report {
     /// The cases that the template's author should look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(|case| match case.outcome {
-            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike(_) => false,
+            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike(_) => {
+                false
+            }
             Outcome::NoTurn(_) => {
                 let mut same = self.cases.iter().filter(|other| other.probe == case.probe);
                 same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
@@ -128,20 +135,30 @@ impl Report {
 
     /// Whether the template renders none of the messages, which is a fault.
     pub fn renders_nothing(&self) -> bool {
-        self.cases.iter().all(|case| matches!(case.outcome, Outcome::Omitted(_)))
+        self.cases
+            .iter()
+            .all(|case| matches!(case.outcome, Outcome::Omitted(_)))
     }
 
-    /// The number of all faults: of messages, of findings, of the response template, and that nothing is rendered.
+    /// The number of all faults: of messages, of findings, of the response template, and that
+    /// nothing is rendered.
     pub fn fault_count(&self) -> usize {
         let findings = self.findings.iter().filter(|found| found.is_fault).count();
-        let described = self.response_template.as_ref().is_some_and(Described::is_fault);
-        self.faults().count() + findings + usize::from(described) + usize::from(self.renders_nothing())
+        let described = self
+            .response_template
+            .as_ref()
+            .is_some_and(Described::is_fault);
+        self.faults().count()
+            + findings
+            + usize::from(described)
+            + usize::from(self.renders_nothing())
     }
 
-    /// The report as one JSON object: `faults` (their number, [`Report::fault_count`]); `findings`, objects of [`Finding::to_json`]; `cases`, each with
-    /// `probe`, `thinking`, `turn`, `outcome` and its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of
-    /// [`Preserving::to_json`]; `untraced`, an array of texts or null; and `response_template`, null or an object with the fields
-    /// of [`Described`].
+    /// The report as one JSON object: `faults` (their number, [`Report::fault_count`]); `findings`,
+    /// objects of [`Finding::to_json`]; `cases`, each with `probe`, `thinking`, `turn`, `outcome`
+    /// and its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of
+    /// [`Preserving::to_json`]; `untraced`, an array of texts or null; and `response_template`,
+    /// null or an object with the fields of [`Described`].
     pub fn to_json(&self) -> Value {
         json!({
             "faults": self.fault_count(),
@@ -167,7 +184,8 @@ impl Case {
             Outcome::Refused(error) => json["error"] = error.message().into(),
             outcome => {
                 if let Some(Difference { at, expected, got }) = outcome.difference() {
-                    (json["at"], json["expected"], json["got"]) = (json!(at), json!(expected), json!(got));
+                    (json["at"], json["expected"], json["got"]) =
+                        (json!(at), json!(expected), json!(got));
                 }
             }
         }
@@ -217,26 +235,45 @@ pub fn lint(template: &ChatTemplate) -> Report {
             let mut turn = String::new();
             let outcome = outcome(&mut reading, probe, thinking, &mut turn);
             let outcome = outcome.unwrap_or_else(Outcome::Refused);
-            cases.push(Case { probe: probes.probes()[probe].name, thinking, turn, outcome });
+            cases.push(Case {
+                probe: probes.probes()[probe].name,
+                thinking,
+                turn,
+                outcome,
+            });
         }
     }
     let findings = rules::findings(template, &cases, &probes);
     let mut next = Vec::new();
     for kind in Kind::ALL {
         for thinking in [Thinking::Off, Thinking::On] {
-            next.push(Preserving { kind, thinking, preserved: template.preserves(kind, thinking) });
+            next.push(Preserving {
+                kind,
+                thinking,
+                preserved: template.preserves(kind, thinking),
+            });
         }
     }
-    Report { cases, findings, next, untraced: untraced(template), response_template: described(template) }
+    Report {
+        cases,
+        findings,
+        next,
+        untraced: untraced(template),
+        response_template: described(template),
+    }
 }
 
 fn described(template: &ChatTemplate) -> Option<Described> {
-    let mut described = Described { reader_reads_back: template.proof().read_back, ..Described::default() };
+    let mut described = Described {
+        reader_reads_back: template.proof().read_back,
+        ..Described::default()
+    };
     match template.response_proof()? {
         Ok(proof) => {
             (described.cases, described.read_back) = (proof.cases, proof.read_back);
-            described.why =
-                proof.failures.first().map_or(String::new(), |first| format!("{}: {}", first.probe, first.why));
+            described.why = proof.failures.first().map_or(String::new(), |first| {
+                format!("{}: {}", first.probe, first.why)
+            });
         }
         Err(error) => error.message().clone_into(&mut described.error),
     }
@@ -266,12 +303,26 @@ const CONVERSATION: &str = r#"{
 /// Texts of unknown origin in this conversation; `None` if the template rejects it.
 fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
     let request = Request::from_text(CONVERSATION);
-    let found = request.and_then(|request| template.segments(&request)).ok()?;
-    let unknown = found.segments.iter().filter(|segment| segment.origin == Origin::Unknown);
-    Some(unknown.map(|segment| found.prompt[segment.bytes.clone()].to_owned()).collect())
+    let found = request
+        .and_then(|request| template.segments(&request))
+        .ok()?;
+    let unknown = found
+        .segments
+        .iter()
+        .filter(|segment| segment.origin == Origin::Unknown);
+    Some(
+        unknown
+            .map(|segment| found.prompt[segment.bytes.clone()].to_owned())
+            .collect(),
+    )
 }
 
-fn outcome(reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &mut String) -> Result<Outcome> {
+fn outcome(
+    reading: &mut RoundTrip,
+    probe: usize,
+    thinking: Thinking,
+    turn: &mut String,
+) -> Result<Outcome> {
     let probes = Rc::clone(&reading.probes);
     let (asked, case) = (probes.asked(thinking)?, probes.case(probe, thinking)?);
     let (prompt, rendered) = (&asked.prompts.prompt, &case.rendered);
@@ -279,7 +330,9 @@ fn outcome(reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &mut
         return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
     }
     let Some(whole_turn) = probes.turn(probe, thinking) else {
-        return Ok(Outcome::NoTurn(difference(prompt, rendered).unwrap_or_default()));
+        return Ok(Outcome::NoTurn(
+            difference(prompt, rendered).unwrap_or_default(),
+        ));
     };
     let read = reading.read(probe, thinking, &whole_turn)?;
     *turn = read.turn;
@@ -301,12 +354,20 @@ fn outcome(reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &mut
         return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));
     };
     let spaced = render(&trimmed(got))? == *rendered;
-    Ok(if spaced { Outcome::Spaced(changed) } else { Outcome::Rewritten(changed) })
+    Ok(if spaced {
+        Outcome::Spaced(changed)
+    } else {
+        Outcome::Rewritten(changed)
+    })
 }
 
 /// The difference of two messages, which render to other bytes from `at` on.
 fn between(at: Option<usize>, expected: &Message, got: &Message) -> Difference {
-    Difference { at, expected: shown(expected).to_string(), got: shown(got).to_string() }
+    Difference {
+        at,
+        expected: shown(expected).to_string(),
+        got: shown(got).to_string(),
+    }
 }
 
 fn trimmed(message: &Message) -> Message {
@@ -317,7 +378,8 @@ fn trimmed(message: &Message) -> Message {
     trimmed
 }
 
-/// The first difference between `got` and `expected`; additional text at the end of `got` is a difference.
+/// The first difference between `got` and `expected`; additional text at the end of `got` is a
+/// difference.
 fn difference(expected: &str, got: &str) -> Option<Difference> {
     let at = shared(expected, got);
     if at == expected.len() && at == got.len() {
@@ -325,5 +387,9 @@ fn difference(expected: &str, got: &str) -> Option<Difference> {
     }
     let from = char_border_behind(expected, at.saturating_sub(CONTEXT));
     let around = |text: &str| text[from..].chars().take(2 * CONTEXT).collect();
-    Some(Difference { at: Some(at), expected: around(expected), got: around(got) })
+    Some(Difference {
+        at: Some(at),
+        expected: around(expected),
+        got: around(got),
+    })
 }

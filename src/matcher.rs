@@ -1,7 +1,7 @@
 //! The next bytes: what an output is held to, as a machine that is fed what the parser is fed.
 //!
-//! For an engine that has no grammars of its own, and for one that drafts what must come: most of a call is markup, names and the
-//! punctuation of JSON, which nobody chooses.
+//! For an engine that has no grammars of its own, and for one that drafts what must come: most of a
+//! call is markup, names and the punctuation of JSON, which nobody chooses.
 //!
 //! ```
 //! use chatparse::{ChatTemplate, Request};

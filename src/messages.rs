@@ -1,4 +1,5 @@
-//! The messages of a request, in the form that it has: read, or as the host's JSON, which a plain request passes on.
+//! The messages of a request, in the form that it has: read, or as the host's JSON, which a plain
+//! request passes on.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +22,9 @@ impl<'m> Messages<'m> {
     pub fn of(request: &'m Request) -> Self {
         match &request.plain {
             None => Messages::Read((&request.messages).into()),
-            Some(given) => Messages::Plain(given.messages.as_array().map(Cow::from).unwrap_or_default()),
+            Some(given) => {
+                Messages::Plain(given.messages.as_array().map(Cow::from).unwrap_or_default())
+            }
         }
     }
 
@@ -29,17 +32,21 @@ impl<'m> Messages<'m> {
     pub fn take(request: &mut Request) -> Self {
         match &mut request.plain {
             None => Messages::Read(std::mem::take(&mut request.messages).into()),
-            Some(given) => Messages::Plain(match Arc::unwrap_or_clone(std::mem::take(&mut given.messages)) {
-                Value::Array(messages) => messages.into(),
-                _ => Cow::default(),
-            }),
+            Some(given) => Messages::Plain(
+                match Arc::unwrap_or_clone(std::mem::take(&mut given.messages)) {
+                    Value::Array(messages) => messages.into(),
+                    _ => Cow::default(),
+                },
+            ),
         }
     }
 
     /// Gives a request of the same form these messages.
     pub fn put(self, request: &mut Request) {
         match (self, &mut request.plain) {
-            (Messages::Plain(messages), Some(given)) => given.messages = Arc::new(messages.into_owned().into()),
+            (Messages::Plain(messages), Some(given)) => {
+                given.messages = Arc::new(messages.into_owned().into())
+            }
             (Messages::Read(messages), _) => request.messages = messages.into_owned(),
             (Messages::Plain(_), None) => {}
         }
@@ -53,14 +60,19 @@ impl<'m> Messages<'m> {
         match (&request.plain, messages) {
             (Some(_), Value::Array(messages)) => Ok(Messages::Plain(messages.into())),
             (Some(_), _) => Err(Error::invalid("messages: must be an array")),
-            (None, messages) => messages_from_json(messages).map(|read| Messages::Read(read.into())),
+            (None, messages) => {
+                messages_from_json(messages).map(|read| Messages::Read(read.into()))
+            }
         }
     }
 
     /// Those of some indices, in order.
     pub fn only(&self, wanted: impl Fn(usize) -> bool) -> Messages<'static> {
         fn some<T: Clone>(all: &[T], wanted: impl Fn(usize) -> bool) -> Cow<'static, [T]> {
-            (0..all.len()).filter(|index| wanted(*index)).map(|index| all[index].clone()).collect()
+            (0..all.len())
+                .filter(|index| wanted(*index))
+                .map(|index| all[index].clone())
+                .collect()
         }
         match self {
             Messages::Read(messages) => Messages::Read(some(messages, wanted)),
@@ -94,7 +106,10 @@ impl<'m> Messages<'m> {
     pub fn pop(&mut self) -> Option<Message> {
         match self {
             Messages::Read(messages) => messages.to_mut().pop(),
-            Messages::Plain(messages) => messages.to_mut().pop().and_then(|last| Message::from_json(&last).ok()),
+            Messages::Plain(messages) => messages
+                .to_mut()
+                .pop()
+                .and_then(|last| Message::from_json(&last).ok()),
         }
     }
 
@@ -102,7 +117,8 @@ impl<'m> Messages<'m> {
     pub fn extend(&mut self, message: &Message, others: &Messages, caps: &Caps) {
         match (self, others) {
             (Messages::Read(all), Messages::Read(others)) => {
-                all.to_mut().extend([message].into_iter().chain(&**others).cloned());
+                all.to_mut()
+                    .extend([message].into_iter().chain(&**others).cloned());
             }
             (Messages::Plain(all), Messages::Plain(others)) => {
                 all.to_mut().push(plain(message, caps));
@@ -114,26 +130,48 @@ impl<'m> Messages<'m> {
 
     /// Gives calls without an id the ids that the results among these messages refer to, in order.
     pub fn name_calls(&self, message: &mut Message) {
-        let known: Vec<String> = message.tool_calls.iter().map(|call| call.id.clone()).collect();
+        let known: Vec<String> = message
+            .tool_calls
+            .iter()
+            .map(|call| call.id.clone())
+            .collect();
         let answered: Vec<&str> = match self {
-            Messages::Read(messages) => messages.iter().map(|message| message.tool_call_id.as_str()).collect(),
-            Messages::Plain(messages) => {
-                messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect()
-            }
+            Messages::Read(messages) => messages
+                .iter()
+                .map(|message| message.tool_call_id.as_str())
+                .collect(),
+            Messages::Plain(messages) => messages
+                .iter()
+                .filter_map(|message| message["tool_call_id"].as_str())
+                .collect(),
         };
-        let mut answered = answered.into_iter().filter(|id| !id.is_empty() && !known.iter().any(|known| known == id));
-        for call in message.tool_calls.iter_mut().filter(|call| call.id.is_empty()) {
+        let mut answered = answered
+            .into_iter()
+            .filter(|id| !id.is_empty() && !known.iter().any(|known| known == id));
+        for call in message
+            .tool_calls
+            .iter_mut()
+            .filter(|call| call.id.is_empty())
+        {
             call.id = answered.next().unwrap_or_default().to_owned();
         }
     }
 }
 
-/// A message as for transformers: arguments in the form that the template takes, and calls with a type, as OpenAI has them.
+/// A message as for transformers: arguments in the form that the template takes, and calls with a
+/// type, as OpenAI has them.
 fn plain(message: &Message, caps: &Caps) -> Value {
     let mut json = message.to_json();
-    for call in json.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+    for call in json
+        .get_mut("tool_calls")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let arguments = &mut call["function"]["arguments"];
-        let read = arguments.as_str().and_then(|text| number::read::<Value>(text).ok());
+        let read = arguments
+            .as_str()
+            .and_then(|text| number::read::<Value>(text).ok());
         if let Some(object) = read.filter(|read| caps.object_arguments && read.is_object()) {
             *arguments = object;
         }

@@ -1,4 +1,5 @@
-//! The prompt of a request: rendered, with changed messages where the template demands it, and with where it leaves the message.
+//! The prompt of a request: rendered, with changed messages where the template demands it, and with
+//! where it leaves the message.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +10,9 @@ use crate::reader::Reader;
 use chatparse_base::find::shared;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_format::{Begun, Opening, thought};
-use chatparse_jinja::{Arranged, Fit, Prepared, Said, Template, cut, lost, offered, plain, prepare, resolve, whole};
+use chatparse_jinja::{
+    Arranged, Fit, Prepared, Said, Template, cut, lost, offered, plain, prepare, resolve, whole,
+};
 use chatparse_learn::{Prompt, PromptInput, prompt};
 use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
 
@@ -28,21 +31,28 @@ pub(crate) struct Prompts {
 impl Prompts {
     fn of(prompt: Prompt, media: Vec<Media>) -> Prompts {
         let opening = Opening::of(&prompt.generation_prompt);
-        Prompts { prompt: prompt.prompt, opening, media, ..Prompts::default() }
+        Prompts {
+            prompt: prompt.prompt,
+            opening,
+            media,
+            ..Prompts::default()
+        }
     }
 }
 
 impl Reader {
-    /// The prompt of a request, with changed messages where the template demands it and the request allows it. `opening`: also compute
-    /// the opening of the assistant's turn.
+    /// The prompt of a request, with changed messages where the template demands it and the request
+    /// allows it. `opening`: also compute the opening of the assistant's turn.
     pub(crate) fn fitted(&self, request: &Request, opening: bool) -> Result<(Prompts, Fit)> {
         let template = self.template();
         let render = |request: &Request| self.prompts(template, request, opening);
         let lost = |request: &Request, prompts: &Prompts| {
-            let marked = |marked: &Request| Some(self.prompts(template, marked, false).ok()?.prompt);
+            let marked =
+                |marked: &Request| Some(self.prompts(template, marked, false).ok()?.prompt);
             lost(template, request, &prompts.prompt, marked)
         };
-        if request.roles == Roles::AsSent || request.messages.is_empty() || request.plain.is_some() {
+        if request.roles == Roles::AsSent || request.messages.is_empty() || request.plain.is_some()
+        {
             let mut prompts = render(request)?;
             if opening && request.plain.is_none() && request.output.compat == Compat::Off {
                 prompts.notes = said_in_vain(lost(request, &prompts).into_iter().map(Said::place));
@@ -52,7 +62,10 @@ impl Reader {
         let mut error = None;
         let found = Arranged::find(template, request, |request| {
             // Only what the template says may change with the messages.
-            if error.as_ref().is_some_and(|error: &Error| error.kind() != ErrorKind::Template) {
+            if error
+                .as_ref()
+                .is_some_and(|error: &Error| error.kind() != ErrorKind::Template)
+            {
                 return None;
             }
             match render(request) {
@@ -66,14 +79,25 @@ impl Reader {
                 }
             }
         });
-        let Some(Arranged { made: mut prompts, fitted, lost }) = found else {
-            return Err(error.unwrap_or_else(|| Error::new(ErrorKind::Internal, "a prompt that no render made")));
+        let Some(Arranged {
+            made: mut prompts,
+            fitted,
+            lost,
+        }) = found
+        else {
+            return Err(error.unwrap_or_else(|| {
+                Error::new(ErrorKind::Internal, "a prompt that no render made")
+            }));
         };
         prompts.notes = fitted.notes;
         // Media stand where the request has them.
         let mut places = HashMap::new();
         for (index, message) in request.messages.iter().enumerate() {
-            let sources = message.parts.iter().enumerate().filter_map(|(part, it)| Some((part, it.source.as_ref()?)));
+            let sources = message
+                .parts
+                .iter()
+                .enumerate()
+                .filter_map(|(part, it)| Some((part, it.source.as_ref()?)));
             places.extend(sources.map(|(part, source)| (Arc::as_ptr(source), (index, part))));
         }
         for media in &mut prompts.media {
@@ -83,13 +107,23 @@ impl Reader {
         }
         let mut unseen: Vec<(usize, usize)> = places.into_values().collect();
         unseen.sort_unstable();
-        let unseen = unseen.into_iter().map(|(message, part)| format!("messages[{message}].content[{part}]"));
-        prompts.notes.extend(said_in_vain(lost.into_iter().map(Said::place).chain(unseen)));
+        let unseen = unseen
+            .into_iter()
+            .map(|(message, part)| format!("messages[{message}].content[{part}]"));
+        prompts.notes.extend(said_in_vain(
+            lost.into_iter().map(Said::place).chain(unseen),
+        ));
         Ok((prompts, fitted.fit))
     }
 
-    /// The prompt of a request as it was sent. `template` renders it: the learnt template, or a variant of it for probes.
-    pub(crate) fn prompts(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
+    /// The prompt of a request as it was sent. `template` renders it: the learnt template, or a
+    /// variant of it for probes.
+    pub(crate) fn prompts(
+        &self,
+        template: &Template,
+        request: &Request,
+        opening: bool,
+    ) -> Result<Prompts> {
         let request = &*self.asked(template, request)?;
         if request.continuation != Continuation::None
             && (request.output.compat == Compat::Off || request.plain.is_some())
@@ -111,7 +145,9 @@ impl Reader {
         let text = prompts.opening.text.clone();
         if let Some(message) = message.filter(|_| !request.force_pure_content) {
             let content = (part == Continuation::Content).then(|| message.text());
-            let written = self.around().continued(&text, &message.reasoning_content, content.as_deref());
+            let written =
+                self.around()
+                    .continued(&text, &message.reasoning_content, content.as_deref());
             prompts.prompt.push_str(&written);
             prompts.opening.prefill = written;
             prompts = self.begun(false, prompts, part, Some(message));
@@ -119,16 +155,28 @@ impl Reader {
         Ok(prompts)
     }
 
-    /// A request as the template takes it, and its prompt. Where that has not all media, they are the host's marker.
-    fn prepared(&self, template: &Template, request: &Request, opening: bool) -> Result<(Prepared, Prompts)> {
+    /// A request as the template takes it, and its prompt. Where that has not all media, they are
+    /// the host's marker.
+    fn prepared(
+        &self,
+        template: &Template,
+        request: &Request,
+        opening: bool,
+    ) -> Result<(Prepared, Prompts)> {
         let mut native = true;
         loop {
             let mut prepared = prepare(template, request, native)?;
             // A continued message follows the opening.
             let opening = opening || prepared.continued.is_some();
-            let input = PromptInput { template, prepared: &prepared, request, opening };
+            let input = PromptInput {
+                template,
+                prepared: &prepared,
+                request,
+                opening,
+            };
             let prompt = self.own_prompt().unwrap_or(prompt::plain)(&input)?;
-            let is_shown = prepared.is_shown(&prompt.prompt) || request.output.compat != Compat::Off;
+            let is_shown =
+                prepared.is_shown(&prompt.prompt) || request.output.compat != Compat::Off;
             if is_shown || !std::mem::take(&mut native) {
                 let mut media = std::mem::take(&mut prepared.media);
                 // All of them are the marker by now.
@@ -143,21 +191,42 @@ impl Reader {
     fn render(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
         if let Some(given) = &request.plain {
             let (prompt, generation_prompt) = plain(template, request, given, opening)?;
-            return Ok(Prompts::of(Prompt { prompt, generation_prompt }, Vec::new()));
+            return Ok(Prompts::of(
+                Prompt {
+                    prompt,
+                    generation_prompt,
+                },
+                Vec::new(),
+            ));
         }
         Ok(self.prepared(template, request, opening)?.1)
     }
 
-    /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn, and what that has of a
-    /// message.
+    /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn,
+    /// and what that has of a message.
     pub(crate) fn given(&self, prompt: &str) -> Prompts {
         let turns = [true, false].map(|thinking| &self.writing(thinking).turn);
-        let openings = || turns.iter().map(|turn| &*turn.opening).filter(|opening| !opening.is_empty());
-        let longest =
-            |fits: &dyn Fn(&str) -> bool| openings().filter(|opening| fits(opening)).max_by_key(|it| it.len());
-        let (mut opening, mut begun) = (longest(&|opening| prompt.ends_with(opening)).unwrap_or_default(), None);
-        let heads = openings().map(str::trim).chain(turns.iter().map(|turn| turn.delimiters.assistant.trim()));
-        let places = heads.filter(|head| !head.is_empty()).filter_map(|head| Some((prompt.rfind(head)?, head)));
+        let openings = || {
+            turns
+                .iter()
+                .map(|turn| &*turn.opening)
+                .filter(|opening| !opening.is_empty())
+        };
+        let longest = |fits: &dyn Fn(&str) -> bool| {
+            openings()
+                .filter(|opening| fits(opening))
+                .max_by_key(|it| it.len())
+        };
+        let (mut opening, mut begun) = (
+            longest(&|opening| prompt.ends_with(opening)).unwrap_or_default(),
+            None,
+        );
+        let heads = openings()
+            .map(str::trim)
+            .chain(turns.iter().map(|turn| turn.delimiters.assistant.trim()));
+        let places = heads
+            .filter(|head| !head.is_empty())
+            .filter_map(|head| Some((prompt.rfind(head)?, head)));
         let last = places.max_by_key(|(at, head)| (*at, std::cmp::Reverse(head.len())));
         if let Some((mut at, head)) = last.filter(|_| opening.is_empty()) {
             // Each part of a message may begin so.
@@ -169,22 +238,38 @@ impl Reader {
             }
             let tail = &prompt[at..];
             let known = longest(&|opening| tail.starts_with(opening)).unwrap_or(head);
-            let turn = turns.into_iter().find(|turn| turn.opening == known).unwrap_or(turns[0]);
+            let turn = turns
+                .into_iter()
+                .find(|turn| turn.opening == known)
+                .unwrap_or(turns[0]);
             if !turn.goes_past_message(head, &tail[head.len()..]) {
                 (opening, begun) = (tail, thought::begun(turn, self.layout(), tail, known));
             }
         }
-        let opening = Opening { begun, ..Opening::of(opening) };
-        Prompts { prompt: prompt.to_owned(), opening, ..Prompts::default() }
+        let opening = Opening {
+            begun,
+            ..Opening::of(opening)
+        };
+        Prompts {
+            prompt: prompt.to_owned(),
+            opening,
+            ..Prompts::default()
+        }
     }
 
-    /// The prompt that ends where the template ends the text of the last message; an error if it does not show it.
+    /// The prompt that ends where the template ends the text of the last message; an error if it
+    /// does not show it.
     fn whole(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
         let Prompts { prompt, media, .. } = self.render(template, &whole(request)?, false)?;
-        let unseen = "continue_final_message: the template does not show the end of the last message";
+        let unseen =
+            "continue_final_message: the template does not show the end of the last message";
         let prompt = cut(prompt).ok_or_else(|| Error::invalid(unseen))?;
         if !opening {
-            return Ok(Prompts { prompt, media, ..Prompts::default() });
+            return Ok(Prompts {
+                prompt,
+                media,
+                ..Prompts::default()
+            });
         }
         let mut earlier = request.clone();
         (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
@@ -192,35 +277,66 @@ impl Reader {
         let last = messages.pop().unwrap_or_default();
         messages.put(&mut earlier);
         // If the earlier turns cannot be rendered alone, the beginning of this one is unknown.
-        let begins = self.render(template, &earlier, true).map_or(prompt.len(), |opened| {
-            let earlier = opened.prompt.strip_suffix(&*opened.opening.prefill);
-            shared(earlier.unwrap_or(&opened.prompt), &prompt)
-        });
+        let begins = self
+            .render(template, &earlier, true)
+            .map_or(prompt.len(), |opened| {
+                let earlier = opened.prompt.strip_suffix(&*opened.opening.prefill);
+                shared(earlier.unwrap_or(&opened.prompt), &prompt)
+            });
         let opening = Opening::of(&prompt[begins..]);
-        let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart())) == Continuation::Reasoning;
-        let part = if in_thought && request.plain.is_none() { Continuation::Reasoning } else { request.continuation };
-        let prompts = Prompts { prompt, opening, media, ..Prompts::default() };
+        let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart()))
+            == Continuation::Reasoning;
+        let part = if in_thought && request.plain.is_none() {
+            Continuation::Reasoning
+        } else {
+            request.continuation
+        };
+        let prompts = Prompts {
+            prompt,
+            opening,
+            media,
+            ..Prompts::default()
+        };
         Ok(self.begun(!request.force_pure_content, prompts, part, Some(&last)))
     }
 
     /// A prompt that may have begun a message. `splits`: its content may begin with reasoning.
-    fn begun(&self, splits: bool, mut prompts: Prompts, part: Continuation, message: Option<&Message>) -> Prompts {
+    fn begun(
+        &self,
+        splits: bool,
+        mut prompts: Prompts,
+        part: Continuation,
+        message: Option<&Message>,
+    ) -> Prompts {
         if let Some(message) = message.filter(|_| part != Continuation::None) {
-            let apart = if splits { self.thought_apart(message, part) } else { None };
-            let (message, part) = apart.as_ref().map_or((message, part), |(message, part)| (message, *part));
+            let apart = if splits {
+                self.thought_apart(message, part)
+            } else {
+                None
+            };
+            let (message, part) = apart
+                .as_ref()
+                .map_or((message, part), |(message, part)| (message, *part));
             prompts.opening.begun = Some(Begun::find(&prompts.opening.prefill, message, part));
         }
         prompts
     }
 
-    /// The request as the template gets it: with the tools that the model knows by now, and with the reasoning of a message
-    /// that is continued apart from its content, where the template shows it so.
-    pub(crate) fn asked<'r>(&self, template: &Template, request: &'r Request) -> Result<Cow<'r, Request>> {
+    /// The request as the template gets it: with the tools that the model knows by now, and with
+    /// the reasoning of a message that is continued apart from its content, where the template
+    /// shows it so.
+    pub(crate) fn asked<'r>(
+        &self,
+        template: &Template,
+        request: &'r Request,
+    ) -> Result<Cow<'r, Request>> {
         let request = offered(template, request)?;
         let splits = request.output.compat == Compat::Off && !request.force_pure_content;
         let last = request.messages.last().filter(|_| splits);
         let apart = last.and_then(|last| self.thought_apart(last, request.continuation));
-        let Some((mut apart, part)) = apart else { return Ok(request) };
+        let Some((mut apart, part)) = apart else {
+            return Ok(request);
+        };
         let prompt_of = |last: &Message| {
             let mut split = Request::clone(&request);
             (*split.messages.last_mut()?, split.continuation) = (last.clone(), part);
@@ -234,18 +350,31 @@ impl Reader {
         Ok(shown.map_or(request.clone(), |(_, split)| Cow::Owned(split)))
     }
 
-    /// The message with the reasoning apart that its content begins with, between the template's markers, and the part that goes
-    /// on: reasoning that is not closed, unless the request says the content.
-    fn thought_apart(&self, message: &Message, part: Continuation) -> Option<(Message, Continuation)> {
-        let text = message.parts.first().map_or(&message.content, |part| &part.text).trim_start();
-        let continues = matches!(part, Continuation::Auto | Continuation::Content) && message.role == "assistant";
+    /// The message with the reasoning apart that its content begins with, between the template's
+    /// markers, and the part that goes on: reasoning that is not closed, unless the request says
+    /// the content.
+    fn thought_apart(
+        &self,
+        message: &Message,
+        part: Continuation,
+    ) -> Option<(Message, Continuation)> {
+        let text = message
+            .parts
+            .first()
+            .map_or(&message.content, |part| &part.text)
+            .trim_start();
+        let continues = matches!(part, Continuation::Auto | Continuation::Content)
+            && message.role == "assistant";
         if !continues || text.is_empty() || !message.reasoning_content.is_empty() {
             return None;
         }
         let (thought, content) = thought::split(&self.writing(true).turn, self.layout(), text)?;
         let mut apart = message.clone();
         apart.reasoning_content = thought.to_owned();
-        *apart.parts.first_mut().map_or(&mut apart.content, |part| &mut part.text) =
+        *apart
+            .parts
+            .first_mut()
+            .map_or(&mut apart.content, |part| &mut part.text) =
             content.unwrap_or_default().to_owned();
         match content {
             Some(_) => Some((apart, Continuation::Content)),
@@ -256,8 +385,11 @@ impl Reader {
 /// A note for each place that is not in the prompt, up to some.
 fn said_in_vain(mut places: impl Iterator<Item = String>) -> Vec<String> {
     const NAMED: usize = 8;
-    let mut notes: Vec<String> =
-        places.by_ref().take(NAMED).map(|place| format!("{place}: not in the prompt")).collect();
+    let mut notes: Vec<String> = places
+        .by_ref()
+        .take(NAMED)
+        .map(|place| format!("{place}: not in the prompt"))
+        .collect();
     let more = places.count();
     notes.extend((more > 0).then(|| format!("messages: {more} more texts are not in the prompt")));
     notes

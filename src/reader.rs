@@ -1,7 +1,8 @@
 //! The readers of a template's output: the candidates, and how each says that the model writes.
 //!
-//! A [`Reader`] makes a [`Writing`]: of what was learnt, of that and a family's row, or of a response template. [`crate::proof`]
-//! decides which of a template's candidates is used, by what they read back.
+//! A [`Reader`] makes a [`Writing`]: of what was learnt, of that and a family's row, or of a
+//! response template. [`crate::proof`] decides which of a template's candidates is used, by what
+//! they read back.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,7 +19,8 @@ use chatparse_learn::{Family, Prompt, PromptInput, Tolerances, Writing, family_o
 
 use chatparse_response::ResponseTemplate;
 
-/// A way to read the output of a template's model. It makes its writings on first use; threads may share it.
+/// A way to read the output of a template's model. It makes its writings on first use; threads may
+/// share it.
 pub(crate) struct Reader {
     pub analyzed: Arc<AnalyzedTemplate>,
     maker: Maker,
@@ -46,7 +48,12 @@ impl fmt::Debug for Reader {
 
 impl Reader {
     pub fn new(analyzed: &Arc<AnalyzedTemplate>, maker: Maker) -> Reader {
-        Reader { analyzed: Arc::clone(analyzed), maker, writings: Default::default(), around: OnceLock::new() }
+        Reader {
+            analyzed: Arc::clone(analyzed),
+            maker,
+            writings: Default::default(),
+            around: OnceLock::new(),
+        }
     }
 
     /// A stable lower-case name: that of the family, `turn`, or `response-template`.
@@ -81,7 +88,14 @@ impl Reader {
 
     /// Whether it reads what was learnt of the template.
     pub fn learns(&self) -> bool {
-        !matches!(self.maker, Maker::Response | Maker::Family(Family { harmony: Some(_), .. }))
+        !matches!(
+            self.maker,
+            Maker::Response
+                | Maker::Family(Family {
+                    harmony: Some(_),
+                    ..
+                })
+        )
     }
 
     /// Whether the renders of its templates prove nothing.
@@ -89,10 +103,12 @@ impl Reader {
         self.family().is_some_and(|family| family.history_misleads)
     }
 
-    /// Whether a family describes turns as `learnt` does, in the template's own prompts, perhaps with further ways to join their parts:
-    /// then it reads all that `learnt` does.
+    /// Whether a family describes turns as `learnt` does, in the template's own prompts, perhaps
+    /// with further ways to join their parts: then it reads all that `learnt` does.
     pub fn adds_to(&self, learnt: &Reader) -> bool {
-        let of_turns = self.family().is_some_and(|family| family.harmony.is_none() && family.prompt().is_none());
+        let of_turns = self
+            .family()
+            .is_some_and(|family| family.harmony.is_none() && family.prompt().is_none());
         if !of_turns || !learnt.is_learnt() {
             return false;
         }
@@ -112,7 +128,14 @@ impl Reader {
         let thinks = analyzed.thinks(thinking);
         self.writings[usize::from(thinks)].get_or_init(|| {
             let mut writing = match (self.maker, &analyzed.response) {
-                (Maker::Response, Some(Response { turn, late_thoughts, .. })) => {
+                (
+                    Maker::Response,
+                    Some(Response {
+                        turn,
+                        late_thoughts,
+                        ..
+                    }),
+                ) => {
                     let mut writing = Writing::learnt(turn.clone());
                     writing.tolerances.late_thoughts |= late_thoughts;
                     writing.tolerances.joins_thoughts = true;
@@ -129,7 +152,8 @@ impl Reader {
         })
     }
 
-    /// How the model writes turns after this opening: with the thinking that produces the opening, or otherwise as requested.
+    /// How the model writes turns after this opening: with the thinking that produces the opening,
+    /// or otherwise as requested.
     pub fn writing_after(&self, opening: &str, thinking: bool) -> &Arc<Writing> {
         let asked = self.analyzed.turn(thinking);
         let other = asked.opening != opening && self.analyzed.turn(!thinking).opening == opening;
@@ -153,14 +177,25 @@ impl Reader {
         &self.writing(true).layout
     }
 
-    /// The ends of outputs that are told, and what the template ends turns with, also up to each of its markers; or each token that it ends some with.
+    /// The ends of outputs that are told, and what the template ends turns with, also up to each of
+    /// its markers; or each token that it ends some with.
     pub fn all_ends(&self, thinking: bool) -> Vec<String> {
         let turn = &self.writing(thinking).turn;
         let end = turn.end.head();
         let behind = |marker: Range<usize>| end[marker.end..].trim_start();
-        let markers = turn.end.marker_spans().into_iter().map(|marker| &end[..end.len() - behind(marker).len()]);
-        let is_end = |edge: &&Edge| turn.end.is_blank() && edge.to == SlotKind::End && turn.is_stop(&edge.glue);
-        let others = turn.edges.iter().filter(is_end).map(|edge| edge.glue.head());
+        let markers = turn
+            .end
+            .marker_spans()
+            .into_iter()
+            .map(|marker| &end[..end.len() - behind(marker).len()]);
+        let is_end = |edge: &&Edge| {
+            turn.end.is_blank() && edge.to == SlotKind::End && turn.is_stop(&edge.glue)
+        };
+        let others = turn
+            .edges
+            .iter()
+            .filter(is_end)
+            .map(|edge| edge.glue.head());
         let learnt = markers.chain([end]).chain(others).map(str::to_owned);
         self.analyzed.ends.iter().cloned().chain(learnt).collect()
     }
@@ -195,7 +230,10 @@ pub(crate) struct Response {
 impl AnalyzedTemplate {
     /// `ends`: the texts of tokens that end the model's output besides the template's.
     pub fn new(template: Template, ends: &[String], learn_only: bool) -> Self {
-        let ends = [template.eos()].into_iter().chain(ends.iter().map(String::as_str)).filter(|end| !end.is_empty());
+        let ends = [template.eos()]
+            .into_iter()
+            .chain(ends.iter().map(String::as_str))
+            .filter(|end| !end.is_empty());
         AnalyzedTemplate {
             ends: ends.map(str::to_owned).collect(),
             template,
@@ -207,15 +245,31 @@ impl AnalyzedTemplate {
     }
 
     /// One that was learnt before, with thinking off and on. `ends`: all of them.
-    pub fn learnt(template: Template, ends: Vec<String>, learn_only: bool, turns: [TurnFormat; 2]) -> Self {
-        AnalyzedTemplate { ends, turns: turns.map(OnceLock::from), ..AnalyzedTemplate::new(template, &[], learn_only) }
+    pub fn learnt(
+        template: Template,
+        ends: Vec<String>,
+        learn_only: bool,
+        turns: [TurnFormat; 2],
+    ) -> Self {
+        AnalyzedTemplate {
+            ends,
+            turns: turns.map(OnceLock::from),
+            ..AnalyzedTemplate::new(template, &[], learn_only)
+        }
     }
 
-    /// Adds a response template. `given`: the caller handed it over. One of a file with a template that cannot be read is left out.
+    /// Adds a response template. `given`: the caller handed it over. One of a file with a template
+    /// that cannot be read is left out.
     pub fn with_response(mut self, json: &Value, given: bool) -> Result<Self> {
-        match ResponseTemplate::from_json(json).and_then(|read| Ok((read.turn()?, read.has_late_thoughts()))) {
+        match ResponseTemplate::from_json(json)
+            .and_then(|read| Ok((read.turn()?, read.has_late_thoughts())))
+        {
             Ok((turn, late_thoughts)) => {
-                self.response = Some(Response { turn, late_thoughts, given });
+                self.response = Some(Response {
+                    turn,
+                    late_thoughts,
+                    given,
+                });
             }
             Err(error) if given || self.template.source().trim().is_empty() => return Err(error),
             Err(error) => {
@@ -229,10 +283,14 @@ impl AnalyzedTemplate {
     /// The same template, to be learnt under these variables.
     pub fn under(&self, variables: Map<String, Value>) -> Self {
         let template = self.template.under(variables);
-        AnalyzedTemplate { ends: self.ends.clone(), ..AnalyzedTemplate::new(template, &[], self.learn_only) }
+        AnalyzedTemplate {
+            ends: self.ends.clone(),
+            ..AnalyzedTemplate::new(template, &[], self.learn_only)
+        }
     }
 
-    /// Whether the model thinks where the request says so, or not: a template without that switch has one way only.
+    /// Whether the model thinks where the request says so, or not: a template without that switch
+    /// has one way only.
     fn thinks(&self, thinking: bool) -> bool {
         thinking || !self.template.knows_thinking_switch()
     }
@@ -240,35 +298,63 @@ impl AnalyzedTemplate {
     /// How turns are written with thinking on or off.
     pub fn turn(&self, thinking: bool) -> &TurnFormat {
         let thinking = self.thinks(thinking);
-        self.turns[usize::from(thinking)].get_or_init(|| turn::learn(&self.template.probing(), thinking))
+        self.turns[usize::from(thinking)]
+            .get_or_init(|| turn::learn(&self.template.probing(), thinking))
     }
 
     /// The candidates. On a tie the earlier one is used.
     pub fn candidates(self: &Arc<Self>) -> Vec<Arc<Reader>> {
-        let family = if self.learn_only { None } else { family_of(self.template.source()) };
+        let family = if self.learn_only {
+            None
+        } else {
+            family_of(self.template.source())
+        };
         // A source may name what its template does not write.
         let writes = |marker: &str| {
-            let mut calls = self.turn(true).edges.iter().filter(|edge| edge.to == SlotKind::Call).peekable();
+            let mut calls = self
+                .turn(true)
+                .edges
+                .iter()
+                .filter(|edge| edge.to == SlotKind::Call)
+                .peekable();
             calls.peek().is_none() || calls.any(|edge| edge.glue.head().contains(marker))
         };
-        let family = family.filter(|Family { tolerances: Tolerances { calls_from, .. }, .. }| {
-            calls_from.is_empty() || writes(calls_from)
-        });
-        let mut makers: Vec<Maker> = family.map(Maker::Family).into_iter().chain([Maker::Learning]).collect();
+        let family = family.filter(
+            |Family {
+                 tolerances: Tolerances { calls_from, .. },
+                 ..
+             }| { calls_from.is_empty() || writes(calls_from) },
+        );
+        let mut makers: Vec<Maker> = family
+            .map(Maker::Family)
+            .into_iter()
+            .chain([Maker::Learning])
+            .collect();
         if let Some(response) = &self.response {
             // Without a template, nothing was learnt.
             if self.template.source().trim().is_empty() {
                 makers.clear();
             }
-            makers.insert(if response.given { 0 } else { makers.len() }, Maker::Response);
+            makers.insert(
+                if response.given { 0 } else { makers.len() },
+                Maker::Response,
+            );
         }
-        makers.into_iter().map(|maker| Arc::new(Reader::new(self, maker))).collect()
+        makers
+            .into_iter()
+            .map(|maker| Arc::new(Reader::new(self, maker)))
+            .collect()
     }
 
     /// The candidate of this name; the one that reads what was learnt, if there is no such.
     pub fn reader_named(self: &Arc<Self>, name: &str) -> Option<Arc<Reader>> {
         let all = self.candidates();
         let found = all.iter().find(|reader| reader.name() == name);
-        found.or_else(|| all.iter().find(|reader| matches!(reader.maker, Maker::Learning))).cloned()
+        found
+            .or_else(|| {
+                all.iter()
+                    .find(|reader| matches!(reader.maker, Maker::Learning))
+            })
+            .cloned()
     }
 }

@@ -42,10 +42,14 @@ impl ChatTemplate {
             ReportKind::Proof => self.proof().to_json(),
             #[cfg(feature = "lint")]
             ReportKind::Lint => lint(self).to_json(),
-            ReportKind::ResponseTemplate => self.report(ReportKind::ResponseTemplateFor(Engine::Transformers)),
+            ReportKind::ResponseTemplate => {
+                self.report(ReportKind::ResponseTemplateFor(Engine::Transformers))
+            }
             ReportKind::ResponseTemplateFor(engine) => match self.response_template_for(engine) {
                 Ok(written) => written.to_json(),
-                Err(error) => json!({"response_template": null, "limits": [], "error": error.message()}),
+                Err(error) => {
+                    json!({"response_template": null, "limits": [], "error": error.message()})
+                }
             },
         }
     }

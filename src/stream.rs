@@ -1,4 +1,6 @@
 //! Turns model output into a message, piece by piece.
 
 #[doc(inline)]
-pub use chatparse_stream::{Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState};
+pub use chatparse_stream::{
+    Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState,
+};

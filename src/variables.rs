@@ -1,4 +1,5 @@
-//! The variables of requests under which a template's model writes otherwise than by default: what is learnt under their values.
+//! The variables of requests under which a template's model writes otherwise than by default: what
+//! is learnt under their values.
 //!
 //! Values that the source cannot tell apart by its literals matter if the one that represents them
 //! does. So texts of which each request has another, such as dates, are looked at once.
@@ -23,19 +24,27 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// What is learnt under these variables of a request; `None` if it is what is learnt without them.
+    /// What is learnt under these variables of a request; `None` if it is what is learnt without
+    /// them.
     pub fn under(&self, usual: &Reader, given: &Map<String, Value>) -> Option<Arc<Reader>> {
         let is_plain = |value: &Value| match value {
             Value::String(text) => text.len() <= VARIABLE_BYTES,
             value => !value.is_array() && !value.is_object(),
         };
-        let read = given.iter().filter(|(name, value)| usual.template().reads(name) && is_plain(value));
-        let read: Map<String, Value> =
-            read.take(VARIABLES + 1).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let read = given
+            .iter()
+            .filter(|(name, value)| usual.template().reads(name) && is_plain(value));
+        let read: Map<String, Value> = read
+            .take(VARIABLES + 1)
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         if read.is_empty() || read.len() > VARIABLES || !usual.learns() {
             return None;
         }
-        let alike = read.iter().map(|(name, value)| (name.clone(), alike(usual.template(), value))).collect();
+        let alike = read
+            .iter()
+            .map(|(name, value)| (name.clone(), alike(usual.template(), value)))
+            .collect();
         self.learnt(usual, alike)?;
         self.learnt(usual, read)
     }
@@ -52,7 +61,11 @@ impl Variables {
             turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
         });
         // What is known of a family is of the calls that it is known to write.
-        let varied = if differs { analyzed.reader_named(usual.name()) } else { None };
+        let varied = if differs {
+            analyzed.reader_named(usual.name())
+        } else {
+            None
+        };
         self.0.keep(hash, values, varied.clone(), VARIED_BYTES);
         varied
     }
@@ -62,12 +75,20 @@ impl Variables {
 fn alike(template: &Template, value: &Value) -> Value {
     let unknown = |word: &str| !template.has_word(word);
     match value {
-        Value::String(text) if !text.is_empty() && !template.has_literal(text) => {
-            (0..).map(|number| format!("text{number}")).find(|text| unknown(text)).into()
-        }
+        Value::String(text) if !text.is_empty() && !template.has_literal(text) => (0..)
+            .map(|number| format!("text{number}"))
+            .find(|text| unknown(text))
+            .into(),
         Value::Number(number) if unknown(&number.to_string()) => {
-            let sign = if number.as_f64().is_some_and(|number| number < 0.0) { -1 } else { 1 };
-            (1_000..).find(|number| unknown(&number.to_string())).map(|number: i64| sign * number).into()
+            let sign = if number.as_f64().is_some_and(|number| number < 0.0) {
+                -1
+            } else {
+                1
+            };
+            (1_000..)
+                .find(|number| unknown(&number.to_string()))
+                .map(|number: i64| sign * number)
+                .into()
         }
         value => value.clone(),
     }

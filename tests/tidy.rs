@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Which modules of its crate each module may name, where a crate has several rooms. Data flows down the list; nothing calls back up.
-/// Between crates the manifests say it.
+/// Which modules of its crate each module may name, where a crate has several rooms. Data flows
+/// down the list; nothing calls back up. Between crates the manifests say it.
 const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/base/src", "brackets", &[]),
     ("crates/base/src", "bytes", &[]),
@@ -29,14 +29,22 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/learn/src", "host", &[]),
     ("crates/learn/src", "prompt", &[]),
     ("crates/learn/src", "writing", &["analysis", "host"]),
-    ("crates/learn/src", "model", &["analysis", "host", "prompt", "writing"]),
+    (
+        "crates/learn/src",
+        "model",
+        &["analysis", "host", "prompt", "writing"],
+    ),
     ("crates/stream/src", "delta", &[]),
     ("crates/stream/src", "report", &[]),
     ("crates/stream/src", "output", &["delta", "report"]),
     ("crates/stream/src", "fallback", &["report", "output"]),
     ("crates/stream/src", "ends", &[]),
     ("crates/stream/src", "parser", &["ends", "fallback"]),
-    ("crates/stream/src", "stream", &["delta", "report", "output", "fallback", "parser"]),
+    (
+        "crates/stream/src",
+        "stream",
+        &["delta", "report", "output", "fallback", "parser"],
+    ),
     ("src", "builtin", &[]),
     ("src", "expr", &[]),
     ("src", "grammar", &[]),
@@ -51,14 +59,49 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("src", "prompts", &["messages", "reader"]),
     ("src", "learnt", &["reader"]),
     ("src", "variables", &["reader"]),
-    ("src", "segments", &["texts", "messages", "reader", "prompts"]),
+    (
+        "src",
+        "segments",
+        &["texts", "messages", "reader", "prompts"],
+    ),
     ("src", "proof", &["texts", "reader", "prompts"]),
-    ("src", "chat", &["builtin", "format_cache", "reader", "prompts", "variables", "segments", "proof"]),
-    ("src", "next", &["texts", "messages", "reader", "prompts", "proof", "chat"]),
-    ("src", "conversation", &["messages", "segments", "chat", "next"]),
+    (
+        "src",
+        "chat",
+        &[
+            "builtin",
+            "format_cache",
+            "reader",
+            "prompts",
+            "variables",
+            "segments",
+            "proof",
+        ],
+    ),
+    (
+        "src",
+        "next",
+        &["texts", "messages", "reader", "prompts", "proof", "chat"],
+    ),
+    (
+        "src",
+        "conversation",
+        &["messages", "segments", "chat", "next"],
+    ),
     ("src", "lint", &["segments", "proof", "chat", "next"]),
     ("src", "report", &["chat", "lint"]),
-    ("src", "ffi", &["builtin", "segments", "chat", "next", "conversation", "report"]),
+    (
+        "src",
+        "ffi",
+        &[
+            "builtin",
+            "segments",
+            "chat",
+            "next",
+            "conversation",
+            "report",
+        ],
+    ),
     // For tests: nothing of the library is below it.
     ("src", "internals", &["ffi"]),
 ];
@@ -67,22 +110,34 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
 fn modules_import_only_what_lies_below_them() {
     let mut broken = Vec::new();
     for file in library_files() {
-        let mut rows = IMPORTS.iter().filter(|(root, ..)| *root == file.root).peekable();
+        let mut rows = IMPORTS
+            .iter()
+            .filter(|(root, ..)| *root == file.root)
+            .peekable();
         if rows.peek().is_none() {
             continue;
         }
         let Some((.., allowed)) = rows.find(|(_, name, _)| *name == file.module) else {
-            broken.push(format!("{}: module `{}` has no row in IMPORTS", file.path, file.module));
+            broken.push(format!(
+                "{}: module `{}` has no row in IMPORTS",
+                file.path, file.module
+            ));
             continue;
         };
         for (number, line) in file.code() {
             for named in after(line, "crate::") {
                 let is_module = named.starts_with(|c: char| c.is_lowercase());
                 if named.is_empty() {
-                    broken.push(format!("{}:{number}: one `use` for each module, please", file.path));
+                    broken.push(format!(
+                        "{}:{number}: one `use` for each module, please",
+                        file.path
+                    ));
                 } else if is_module && named != file.module && !allowed.contains(&named) {
                     let module = &file.module;
-                    broken.push(format!("{}:{number}: `{module}` must not use `crate::{named}`", file.path));
+                    broken.push(format!(
+                        "{}:{number}: `{module}` must not use `crate::{named}`",
+                        file.path
+                    ));
                 }
             }
         }
@@ -92,47 +147,82 @@ fn modules_import_only_what_lies_below_them() {
 
 #[test]
 fn only_the_c_boundary_is_unsafe() {
-    let members = source_files().into_iter().filter(|file| file.path.ends_with("/src/lib.rs"));
-    let open = members.filter(|file| !file.text.contains("#![forbid(unsafe_code)]")).map(|file| file.path);
+    let members = source_files()
+        .into_iter()
+        .filter(|file| file.path.ends_with("/src/lib.rs"));
+    let open = members
+        .filter(|file| !file.text.contains("#![forbid(unsafe_code)]"))
+        .map(|file| file.path);
     let mut broken: Vec<String> = open.map(|path| format!("{path}: forbid it")).collect();
-    for file in library_files().iter().filter(|file| file.root == "src" && file.module != "ffi") {
+    for file in library_files()
+        .iter()
+        .filter(|file| file.root == "src" && file.module != "ffi")
+    {
         let lines = file.code().filter(|(_, line)| has_word(line, "unsafe"));
         broken.extend(lines.map(|(number, _)| format!("{}:{number}", file.path)));
     }
     report("`unsafe` is for src/ffi only", &broken);
 }
 
-/// Files of a folder stand one above the other; a file and what is in the folder of its name do not count.
+/// Files of a folder stand one above the other; a file and what is in the folder of its name do not
+/// count.
 #[test]
 fn files_do_not_import_each_other() {
     let mut crates: BTreeMap<String, Vec<Source>> = BTreeMap::new();
-    source_files().into_iter().for_each(|file| crates.entry(file.root.clone()).or_default().push(file));
+    source_files()
+        .into_iter()
+        .for_each(|file| crates.entry(file.root.clone()).or_default().push(file));
     let circles: Vec<BTreeSet<String>> = crates
         .values()
         .flat_map(|files| Modules::of(files).circles())
         .map(|circle| circle.into_iter().map(str::to_owned).collect())
         .collect();
-    let circles = circles.into_iter().map(|files| files.into_iter().collect::<Vec<_>>().join(", "));
-    let circles = circles.map(|names| format!("{names}: move what they share to one of them, or below all"));
-    report("files of a crate do not import each other in a circle", &circles.collect::<Vec<_>>());
+    let circles = circles
+        .into_iter()
+        .map(|files| files.into_iter().collect::<Vec<_>>().join(", "));
+    let circles =
+        circles.map(|names| format!("{names}: move what they share to one of them, or below all"));
+    report(
+        "files of a crate do not import each other in a circle",
+        &circles.collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn paths_are_found_as_rust_finds_them() {
-    let source =
-        |path: &str, text: &str| Source { root: "src".into(), path: path.into(), module: "".into(), text: text.into() };
+    let source = |path: &str, text: &str| Source {
+        root: "src".into(),
+        path: path.into(),
+        module: "".into(),
+        text: text.into(),
+    };
     let files = [
         source("src/lib.rs", "pub mod a;\npub mod b;"),
-        source("src/a/mod.rs", "mod one;\nmod two;\nmod three;\npub use three::{self as other, deep::Named, Third};"),
-        source("src/a/one.rs", "use super::{\n    two::{Two, Deuce},\n    Third,\n};\n// use crate::b::B;"),
+        source(
+            "src/a/mod.rs",
+            "mod one;\nmod two;\nmod three;\npub use three::{self as other, deep::Named, Third};",
+        ),
+        source(
+            "src/a/one.rs",
+            "use super::{\n    two::{Two, Deuce},\n    Third,\n};\n// use crate::b::B;",
+        ),
         source("src/a/two.rs", "fn f() -> crate::b::B { super::one::g() }"),
-        source("src/a/three.rs", "use crate::a::Named;\n#[cfg(test)]\nmod tests {\n    use crate::a::one;\n}"),
-        source("src/a/three/deep.rs", "use super::super::one::{*};\nuse std::one;"),
+        source(
+            "src/a/three.rs",
+            "use crate::a::Named;\n#[cfg(test)]\nmod tests {\n    use crate::a::one;\n}",
+        ),
+        source(
+            "src/a/three/deep.rs",
+            "use super::super::one::{*};\nuse std::one;",
+        ),
         source("src/b.rs", "use crate::a::{Named, Own};"),
     ];
     let modules = Modules::of(&files);
-    let imports: Vec<(&str, Vec<&str>)> =
-        modules.imports.iter().map(|(file, to)| (*file, to.iter().copied().collect())).collect();
+    let imports: Vec<(&str, Vec<&str>)> = modules
+        .imports
+        .iter()
+        .map(|(file, to)| (*file, to.iter().copied().collect()))
+        .collect();
     let expected = [
         ("src/a/one.rs", vec!["src/a/three.rs", "src/a/two.rs"]),
         ("src/a/three/deep.rs", vec!["src/a/one.rs"]),
@@ -142,7 +232,14 @@ fn paths_are_found_as_rust_finds_them() {
     assert_eq!(imports, expected);
     assert_eq!(
         modules.circles(),
-        [BTreeSet::from(["src/a/one.rs", "src/a/two.rs", "src/a/three/deep.rs", "src/b.rs"])].into_iter().collect()
+        [BTreeSet::from([
+            "src/a/one.rs",
+            "src/a/two.rs",
+            "src/a/three/deep.rs",
+            "src/b.rs"
+        ])]
+        .into_iter()
+        .collect()
     );
 }
 
@@ -150,38 +247,79 @@ fn paths_are_found_as_rust_finds_them() {
 fn versions_agree() {
     let header = read("include/chatparse.h");
     let number = |name: &str| {
-        let line = header.lines().find_map(|line| line.strip_prefix(&format!("#define CHAT_VERSION_{name} ")));
-        line.unwrap_or_else(|| panic!("include/chatparse.h has no CHAT_VERSION_{name}")).to_owned()
+        let line = header
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("#define CHAT_VERSION_{name} ")));
+        line.unwrap_or_else(|| panic!("include/chatparse.h has no CHAT_VERSION_{name}"))
+            .to_owned()
     };
     let cmake = read("cmake/chatparse-config-version.cmake");
-    let cmake = cmake.lines().find_map(|line| line.strip_prefix("set(PACKAGE_VERSION \"")?.strip_suffix("\")"));
+    let cmake = cmake.lines().find_map(|line| {
+        line.strip_prefix("set(PACKAGE_VERSION \"")?
+            .strip_suffix("\")")
+    });
     let package = env!("CARGO_PKG_VERSION");
     assert_eq!(
-        format!("{}.{}.{}", number("MAJOR"), number("MINOR"), number("PATCH")),
+        format!(
+            "{}.{}.{}",
+            number("MAJOR"),
+            number("MINOR"),
+            number("PATCH")
+        ),
         package,
         "src/ffi/version.rs (then .ci/header.sh --write) and Cargo.toml"
     );
-    assert_eq!(cmake, Some(package), "cmake/chatparse-config-version.cmake and Cargo.toml");
+    assert_eq!(
+        cmake,
+        Some(package),
+        "cmake/chatparse-config-version.cmake and Cargo.toml"
+    );
     let npm = read("bindings/javascript/package.json");
-    assert!(npm.contains(&format!("\"version\": \"{package}\"")), "bindings/javascript/package.json and Cargo.toml");
+    assert!(
+        npm.contains(&format!("\"version\": \"{package}\"")),
+        "bindings/javascript/package.json and Cargo.toml"
+    );
     let zig = read("bindings/zig/build.zig.zon");
-    assert!(zig.contains(&format!(".version = \"{package}\",")), "bindings/zig/build.zig.zon and Cargo.toml");
-    assert!(read("CHANGELOG.md").contains(&format!("## {package}")), "CHANGELOG.md has no section for {package}");
+    assert!(
+        zig.contains(&format!(".version = \"{package}\",")),
+        "bindings/zig/build.zig.zon and Cargo.toml"
+    );
+    assert!(
+        read("CHANGELOG.md").contains(&format!("## {package}")),
+        "CHANGELOG.md has no section for {package}"
+    );
 }
 
 #[test]
 fn layouts_of_structs_are_fixed() {
     let fixed = read("c-tests/header_layout.c");
-    let headers =
-        ["include/chatparse.h", "include/chatparse/unstable.h", "include/chatparse/server.h"].map(read).join("");
-    let structs: Vec<&str> = headers.lines().filter_map(|line| line.strip_prefix("} ")?.strip_suffix(';')).collect();
-    assert!(structs.contains(&"chat_str") && structs.contains(&"chat_event"), "the headers' structs are not found");
+    let headers = [
+        "include/chatparse.h",
+        "include/chatparse/unstable.h",
+        "include/chatparse/server.h",
+    ]
+    .map(read)
+    .join("");
+    let structs: Vec<&str> = headers
+        .lines()
+        .filter_map(|line| line.strip_prefix("} ")?.strip_suffix(';'))
+        .collect();
+    assert!(
+        structs.contains(&"chat_str") && structs.contains(&"chat_event"),
+        "the headers' structs are not found"
+    );
     let missing: Vec<String> = structs
         .iter()
-        .filter(|name| !fixed.contains(&format!("sizeof({name})")) && !fixed.contains(&format!("SIZE({name}, ")))
+        .filter(|name| {
+            !fixed.contains(&format!("sizeof({name})"))
+                && !fixed.contains(&format!("SIZE({name}, "))
+        })
         .map(|name| format!("{name}: c-tests/header_layout.c"))
         .collect();
-    report("each struct of the C headers has its size and its members' positions checked", &missing);
+    report(
+        "each struct of the C headers has its size and its members' positions checked",
+        &missing,
+    );
 }
 
 #[test]
@@ -191,8 +329,10 @@ fn the_c_and_cpp_examples_are_those_that_are_compiled() {
         read("docs/c.md").contains(&format!("```c\n{example}```\n")),
         "docs/c.md must hold c-tests/example.c, unchanged, between ```c and ```"
     );
-    let in_comment: String =
-        example.lines().map(|line| format!(" *     {line}").trim_end().to_owned() + "\n").collect();
+    let in_comment: String = example
+        .lines()
+        .map(|line| format!(" *     {line}").trim_end().to_owned() + "\n")
+        .collect();
     assert!(
         read("include/chatparse.h").contains(&in_comment),
         "the comment in cbindgen.toml must hold c-tests/example.c, each line after ` *     ` (then .ci/header.sh --write)"
@@ -202,7 +342,10 @@ fn the_c_and_cpp_examples_are_those_that_are_compiled() {
         "docs/cpp.md must hold examples/chat.cpp, unchanged, between ```cpp and ```"
     );
     let (test, document) = (read("c-tests/hpp/conversation.cpp"), read("docs/cpp.md"));
-    let turns = document.split("```cpp\nstatic void turns").nth(1).and_then(|rest| rest.split("```").next());
+    let turns = document
+        .split("```cpp\nstatic void turns")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
     assert!(
         turns.is_some_and(|turns| test.contains(&format!("static void turns{turns}"))),
         "docs/cpp.md must hold the function `turns` of c-tests/hpp/conversation.cpp, unchanged"
@@ -214,16 +357,25 @@ fn the_c_and_cpp_examples_are_those_that_are_compiled() {
 fn figures_of_the_readme_are_those_of_the_files() {
     let readme = read("README.md");
     let table = read("docs/templates.md");
-    let rows = table.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
+    let rows = table
+        .lines()
+        .map(|line| line.split(" | ").collect::<Vec<_>>());
     let rows: Vec<(&str, usize, usize)> = rows
         .filter_map(|row| {
             let (read, of) = row.get(2)?.split_once(" of ")?;
             Some((row[1], read.parse().ok()?, of.parse().ok()?))
         })
         .collect();
-    let learnt = rows.iter().filter(|(reader, ..)| *reader == "learnt").count();
+    let learnt = rows
+        .iter()
+        .filter(|(reader, ..)| *reader == "learnt")
+        .count();
     let thousands = |number: usize| format!("{},{:03}", number / 1000, number % 1000);
-    let [read_back, cases] = [rows.iter().map(|row| row.1).sum(), rows.iter().map(|row| row.2).sum()].map(thousands);
+    let [read_back, cases] = [
+        rows.iter().map(|row| row.1).sum(),
+        rows.iter().map(|row| row.2).sum(),
+    ]
+    .map(thousands);
     let mut stated = vec![
         format!("{learnt} of our {} test templates", rows.len()),
         format!("the other {} show", rows.len() - learnt),
@@ -231,25 +383,49 @@ fn figures_of_the_readme_are_those_of_the_files() {
     ];
     stated.retain(|text| !readme.contains(text));
     let results = read("benches/RESULTS.md");
-    let rows = readme.lines().filter(|line| line.starts_with("| ") && line.contains(" | × "));
+    let rows = readme
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains(" | × "));
     let cells = rows.flat_map(|line| line.split(" | ").nth(2));
-    stated.extend(cells.filter(|cell| !results.contains(&format!("| {cell} |"))).map(str::to_owned));
-    report("the figures of README.md are those of docs/templates.md and benches/RESULTS.md", &stated);
+    stated.extend(
+        cells
+            .filter(|cell| !results.contains(&format!("| {cell} |")))
+            .map(str::to_owned),
+    );
+    report(
+        "the figures of README.md are those of docs/templates.md and benches/RESULTS.md",
+        &stated,
+    );
 }
 
-/// One vocabulary: the glossary says what each thing is called in each language, and it is called so.
+/// One vocabulary: the glossary says what each thing is called in each language, and it is called
+/// so.
 #[test]
 fn names_are_those_of_the_glossary() {
     let of = |folder: &str, extension: &str| -> String {
-        let files = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let files = fs::read_dir(root().join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let files = files.filter(|path| path.extension().is_some_and(|found| found == extension));
-        files.map(|path| fs::read_to_string(path).unwrap()).collect()
+        files
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect()
     };
     let rust: String = source_files().into_iter().map(|file| file.text).collect();
     let languages = [
         ("Rust", rust),
-        ("C", ["include/chatparse.h", "include/chatparse/server.h"].map(read).join("")),
-        ("C++", ["include/chatparse.hpp", "include/chatparse/values.hpp"].map(read).join("")),
+        (
+            "C",
+            ["include/chatparse.h", "include/chatparse/server.h"]
+                .map(read)
+                .join(""),
+        ),
+        (
+            "C++",
+            ["include/chatparse.hpp", "include/chatparse/values.hpp"]
+                .map(read)
+                .join(""),
+        ),
         ("Python", of("bindings/python/src/chatparse", "py")),
         ("JavaScript", of("bindings/javascript/src", "js")),
         ("Go", read("bindings/go/chatparse.go")),
@@ -257,10 +433,24 @@ fn names_are_those_of_the_glossary() {
         ("Swift", of("bindings/swift/Sources/Chatparse", "swift")),
     ];
     let glossary = read("docs/glossary.md");
-    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-    let mut rows = glossary.lines().filter(|line| line.starts_with("| ")).map(cells).skip_while(|row| row.len() < 9);
+    let cells = |line: &str| {
+        line.trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut rows = glossary
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .map(cells)
+        .skip_while(|row| row.len() < 9);
     let head = rows.next().expect("docs/glossary.md has a table of names");
-    assert_eq!(head[1..], languages.each_ref().map(|(language, _)| language.to_string()));
+    assert_eq!(
+        head[1..],
+        languages
+            .each_ref()
+            .map(|(language, _)| language.to_string())
+    );
     let rows: Vec<Vec<String>> = rows.filter(|row| row[0] != "---").collect();
     assert!(rows.len() > 15, "the table of names is not found");
     let mut broken = Vec::new();
@@ -289,7 +479,12 @@ impl Source {
     /// Lines with their numbers, less comments.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().zip(1..);
-        lines.map(|(line, number)| (number, line.find("//").map_or(line, |comment| &line[..comment])))
+        lines.map(|(line, number)| {
+            (
+                number,
+                line.find("//").map_or(line, |comment| &line[..comment]),
+            )
+        })
     }
 }
 
@@ -303,19 +498,30 @@ struct Modules<'a> {
 
 impl<'a> Modules<'a> {
     fn of(files: &'a [Source]) -> Self {
-        let files: BTreeMap<ModulePath, &Source> = files.iter().map(|file| (module_path(&file.path), file)).collect();
+        let files: BTreeMap<ModulePath, &Source> = files
+            .iter()
+            .map(|file| (module_path(&file.path), file))
+            .collect();
         let mut brought = BTreeMap::new();
         let mut imports: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let named: Vec<_> = files.iter().map(|(module, file)| (module, named_in(file, module, &files))).collect();
+        let named: Vec<_> = files
+            .iter()
+            .map(|(module, file)| (module, named_in(file, module, &files)))
+            .collect();
         for (module, named) in &named {
             let by_use = named.iter().filter(|named| named.by_use);
-            brought.extend(by_use.map(|named| (([*module, &[named.name][..]].concat()), named.path.clone())));
+            brought.extend(
+                by_use.map(|named| (([*module, &[named.name][..]].concat()), named.path.clone())),
+            );
         }
         for (module, named) in &named {
             for Named { path, .. } in named {
                 let to = leads_to(path.clone(), &files, &brought);
                 if !to.starts_with(module) && !module.starts_with(&to) {
-                    imports.entry(&files[*module].path).or_default().insert(&files[&to].path);
+                    imports
+                        .entry(&files[*module].path)
+                        .or_default()
+                        .insert(&files[&to].path);
                 }
             }
         }
@@ -328,20 +534,49 @@ impl<'a> Modules<'a> {
             let mut reached = BTreeSet::new();
             let mut open = vec![file];
             while let Some(next) = open.pop() {
-                open.extend(self.imports.get(next).into_iter().flatten().filter(|to| reached.insert(**to)));
+                open.extend(
+                    self.imports
+                        .get(next)
+                        .into_iter()
+                        .flatten()
+                        .filter(|to| reached.insert(**to)),
+                );
             }
             reached
         };
-        let reached: BTreeMap<&str, BTreeSet<&str>> = self.imports.keys().map(|file| (*file, reached(file))).collect();
-        let back = |from: &str, to: &str| reached.get(to).is_some_and(|reached| reached.contains(from));
-        let circle = |(file, to): (&&str, &BTreeSet<&'a str>)| to.iter().copied().filter(|to| back(file, to)).collect();
-        reached.iter().map(circle).filter(|circle: &BTreeSet<&str>| !circle.is_empty()).collect()
+        let reached: BTreeMap<&str, BTreeSet<&str>> = self
+            .imports
+            .keys()
+            .map(|file| (*file, reached(file)))
+            .collect();
+        let back = |from: &str, to: &str| {
+            reached
+                .get(to)
+                .is_some_and(|reached| reached.contains(from))
+        };
+        let circle = |(file, to): (&&str, &BTreeSet<&'a str>)| {
+            to.iter().copied().filter(|to| back(file, to)).collect()
+        };
+        reached
+            .iter()
+            .map(circle)
+            .filter(|circle: &BTreeSet<&str>| !circle.is_empty())
+            .collect()
     }
 }
 
 fn module_path(file: &str) -> ModulePath<'_> {
-    let path = file.rfind("src/").map_or(file, |at| &file[at + 4..]).trim_end_matches(".rs");
-    ["crate"].into_iter().chain(path.split('/').filter(|step| !matches!(*step, "lib" | "main" | "mod"))).collect()
+    let path = file
+        .rfind("src/")
+        .map_or(file, |at| &file[at + 4..])
+        .trim_end_matches(".rs");
+    ["crate"]
+        .into_iter()
+        .chain(
+            path.split('/')
+                .filter(|step| !matches!(*step, "lib" | "main" | "mod")),
+        )
+        .collect()
 }
 
 /// A path that some code names.
@@ -353,9 +588,16 @@ struct Named<'a> {
 }
 
 /// The paths inside the crate that a file names, less those of its tests.
-fn named_in<'a>(file: &'a Source, module: &[&'a str], files: &BTreeMap<ModulePath<'a>, &Source>) -> Vec<Named<'a>> {
+fn named_in<'a>(
+    file: &'a Source,
+    module: &[&'a str],
+    files: &BTreeMap<ModulePath<'a>, &Source>,
+) -> Vec<Named<'a>> {
     let mut words = Vec::new();
-    for (_, line) in file.code().take_while(|(_, line)| !line.contains("#[cfg(test)]")) {
+    for (_, line) in file
+        .code()
+        .take_while(|(_, line)| !line.contains("#[cfg(test)]"))
+    {
         let mut rest = line;
         while let Some(c) = rest.chars().next() {
             let length = match c {
@@ -371,7 +613,8 @@ fn named_in<'a>(file: &'a Source, module: &[&'a str], files: &BTreeMap<ModulePat
     for at in 0..words.len() {
         let before = at.checked_sub(1).map_or("", |before| words[before]);
         let by_use = before == "use";
-        let inside = matches!(words[at], "crate" | "self" | "super") && words.get(at + 1) == Some(&"::");
+        let inside =
+            matches!(words[at], "crate" | "self" | "super") && words.get(at + 1) == Some(&"::");
         if before == "::" || !by_use && !inside {
             continue;
         }
@@ -393,7 +636,11 @@ fn named_in<'a>(file: &'a Source, module: &[&'a str], files: &BTreeMap<ModulePat
                 steps = rest;
             }
             absolute.extend(steps.iter().filter(|step| **step != "self"));
-            named.push(Named { path: absolute, name, by_use });
+            named.push(Named {
+                path: absolute,
+                name,
+                by_use,
+            });
         }
     }
     named
@@ -422,7 +669,11 @@ fn take_tree<'a>(
                     at += 1;
                     continue;
                 }
-                let name = if words.get(at) == Some(&"as") { words[at + 1] } else { word };
+                let name = if words.get(at) == Some(&"as") {
+                    words[at + 1]
+                } else {
+                    word
+                };
                 found.push((path, name));
             }
             _ if path.is_empty() => {}
@@ -436,17 +687,25 @@ fn take_tree<'a>(
     }
 }
 
-/// The module with a file of its own that a path leads into. `brought`: where names that a module uses come from.
+/// The module with a file of its own that a path leads into. `brought`: where names that a module
+/// uses come from.
 fn leads_to<'a>(
     mut path: ModulePath<'a>,
     files: &BTreeMap<ModulePath<'a>, &Source>,
     brought: &BTreeMap<ModulePath<'a>, ModulePath<'a>>,
 ) -> ModulePath<'a> {
-    let own = |path: &[&str]| (1..=path.len()).rev().find(|length| files.contains_key(&path[..*length])).unwrap_or(1);
+    let own = |path: &[&str]| {
+        (1..=path.len())
+            .rev()
+            .find(|length| files.contains_key(&path[..*length]))
+            .unwrap_or(1)
+    };
     // What is brought may have been brought there.
     for _ in 0..4 {
         let named = path.len().min(own(&path) + 1);
-        let Some(target) = brought.get(&path[..named]).filter(|_| named > own(&path)) else { break };
+        let Some(target) = brought.get(&path[..named]).filter(|_| named > own(&path)) else {
+            break;
+        };
         path = target.iter().chain(&path[named..]).copied().collect();
     }
     path.truncate(own(&path));
@@ -469,26 +728,53 @@ fn source_files() -> Vec<Source> {
     }
     assert!(paths.len() > 200, "the sources were not found");
     let source = |path: PathBuf| {
-        let path = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        let path = path
+            .strip_prefix(root())
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
         let end = path.find("src/").unwrap() + "src".len();
-        let module = path[end + 1..].split('/').next().unwrap().trim_end_matches(".rs").to_owned();
-        Source { text: read(&path), root: path[..end].to_owned(), path, module }
+        let module = path[end + 1..]
+            .split('/')
+            .next()
+            .unwrap()
+            .trim_end_matches(".rs")
+            .to_owned();
+        Source {
+            text: read(&path),
+            root: path[..end].to_owned(),
+            path,
+            module,
+        }
     };
     paths.into_iter().map(source).collect()
 }
 
-/// Where a machine has no linker of a distribution's, a script takes that of the compiler, and does not end.
+/// Where a machine has no linker of a distribution's, a script takes that of the compiler, and does
+/// not end.
 #[test]
 #[cfg(unix)]
 fn scripts_go_on_where_there_is_no_linker() {
-    let script = ". .ci/compiler.sh; compgen() { return 1; }; linker=$(wasm_linker); echo \"<$linker>\"";
-    let out = std::process::Command::new("bash").args(["-euo", "pipefail", "-c", script]).current_dir(root()).output();
-    let Ok(out) = out else { return eprintln!("skipped: no bash") };
-    assert_eq!(String::from_utf8_lossy(&out.stdout), "<>\n", "{}", String::from_utf8_lossy(&out.stderr));
+    let script =
+        ". .ci/compiler.sh; compgen() { return 1; }; linker=$(wasm_linker); echo \"<$linker>\"";
+    let out = std::process::Command::new("bash")
+        .args(["-euo", "pipefail", "-c", script])
+        .current_dir(root())
+        .output();
+    let Ok(out) = out else {
+        return eprintln!("skipped: no bash");
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&out.stdout),
+        "<>\n",
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
 }
 
-/// Learning and lowering ask no text for its shape: `base::brackets` alone says what a marker may be made of, and tolerances,
-/// families and llama.cpp's own ways know markers.
+/// Learning and lowering ask no text for its shape: `base::brackets` alone says what a marker may
+/// be made of, and tolerances, families and llama.cpp's own ways know markers.
 #[test]
 fn markers_are_known_by_their_text() {
     const KNOW: &[&str] = &[
@@ -513,18 +799,32 @@ fn markers_are_known_by_their_text() {
         }
         let untested = file.text.split("#[cfg(test)]").next().unwrap();
         for (line, number) in untested.lines().zip(1..) {
-            let code = line.split("//").next().unwrap().replace("\\\"", "").replace("'\"'", "");
+            let code = line
+                .split("//")
+                .next()
+                .unwrap()
+                .replace("\\\"", "")
+                .replace("'\"'", "");
             let texts = code.split('"').skip(1).step_by(2);
-            let signs = ["'<'", "'>'", "'｜'"].into_iter().filter(|sign| code.contains(sign));
-            if texts.chain(signs).any(|text| text.contains(['<', '>', '⟦', '｜'])) {
+            let signs = ["'<'", "'>'", "'｜'"]
+                .into_iter()
+                .filter(|sign| code.contains(sign));
+            if texts
+                .chain(signs)
+                .any(|text| text.contains(['<', '>', '⟦', '｜']))
+            {
                 broken.push(format!("{}:{number}: {}", file.path, line.trim()));
             }
         }
     }
-    report("ask `base::brackets` or the learnt text, or move what knows a marker to a tolerance", &broken);
+    report(
+        "ask `base::brackets` or the learnt text, or move what knows a marker to a tolerance",
+        &broken,
+    );
 }
 
-/// What models write otherwise than their templates is a row of one table, so that each has a name, and a case that needs it.
+/// What models write otherwise than their templates is a row of one table, so that each has a name,
+/// and a case that needs it.
 #[test]
 fn deviations_are_rules() {
     let mut broken = Vec::new();
@@ -533,30 +833,55 @@ fn deviations_are_rules() {
         if room.is_none_or(|room| ["rules/table.rs", "builder.rs"].contains(&room)) {
             continue;
         }
-        let lines = file.text.lines().zip(1..).filter(|(line, _)| line.contains("tolerated("));
-        broken.extend(lines.map(|(line, number)| format!("{}:{number}: {}", file.path, line.trim())));
+        let lines = file
+            .text
+            .lines()
+            .zip(1..)
+            .filter(|(line, _)| line.contains("tolerated("));
+        broken
+            .extend(lines.map(|(line, number)| format!("{}:{number}: {}", file.path, line.trim())));
     }
-    report("a way beside the template's is a row of a site in crates/format/src/rules", &broken);
+    report(
+        "a way beside the template's is a row of a site in crates/format/src/rules",
+        &broken,
+    );
 }
 
 /// Knowledge of templates has a reason, or it goes.
 #[test]
 fn families_say_why_they_stay() {
-    let families = library_files().into_iter().filter(|file| file.path.starts_with("crates/learn/src/model/"));
+    let families = library_files()
+        .into_iter()
+        .filter(|file| file.path.starts_with("crates/learn/src/model/"));
     let silent: Vec<_> = families
         .filter(|file| !file.text.contains("Not learnt, because "))
-        .filter(|file| !["mod.rs", "patches.rs"].iter().any(|row| file.path.ends_with(row)))
+        .filter(|file| {
+            !["mod.rs", "patches.rs"]
+                .iter()
+                .any(|row| file.path.ends_with(row))
+        })
         .map(|file| file.path)
         .collect();
-    assert!(silent.is_empty(), "what do the renders of these families hide? {silent:?}");
+    assert!(
+        silent.is_empty(),
+        "what do the renders of these families hide? {silent:?}"
+    );
 }
 
-/// Each package has at most as much code as `tests/budgets.txt` says, in characters without white space, comments and tests.
+/// Each package has at most as much code as `tests/budgets.txt` says, in characters without white
+/// space, comments and tests.
 #[test]
 fn packages_keep_to_their_budgets() {
     let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
-    for file in source_files().into_iter().filter(|file| !file.path.ends_with("/tests.rs")) {
-        let package = file.root.strip_suffix("/src").unwrap_or(&file.root).to_owned();
+    for file in source_files()
+        .into_iter()
+        .filter(|file| !file.path.ends_with("/tests.rs"))
+    {
+        let package = file
+            .root
+            .strip_suffix("/src")
+            .unwrap_or(&file.root)
+            .to_owned();
         *sizes.entry(package).or_default() += code_size(&file.text);
     }
     let budgets = budgets(&read(BUDGETS));
@@ -567,27 +892,39 @@ fn packages_keep_to_their_budgets() {
             budget => over.push(format!("{package}: {size} of {budget:?}")),
         }
     }
-    report("a package does not outgrow its budget in tests/budgets.txt: what is added is paid for", &over);
+    report(
+        "a package does not outgrow its budget in tests/budgets.txt: what is added is paid for",
+        &over,
+    );
 }
 
 /// A commit that raises a package's budget lowers others by as much. Needs the commit before.
 #[test]
 fn budgets_only_fall() {
-    let before =
-        std::process::Command::new("git").args(["show", &format!("HEAD^:{BUDGETS}")]).current_dir(root()).output();
+    let before = std::process::Command::new("git")
+        .args(["show", &format!("HEAD^:{BUDGETS}")])
+        .current_dir(root())
+        .output();
     let Some(before) = before.ok().filter(|before| before.status.success()) else {
         return eprintln!("skipped: no commit before this one has budgets");
     };
-    let before: usize = budgets(&String::from_utf8_lossy(&before.stdout)).values().sum();
+    let before: usize = budgets(&String::from_utf8_lossy(&before.stdout))
+        .values()
+        .sum();
     let now: usize = budgets(&read(BUDGETS)).values().sum();
-    assert!(now <= before, "the budgets of all packages are {now} together, and were {before}");
+    assert!(
+        now <= before,
+        "the budgets of all packages are {now} together, and were {before}"
+    );
 }
 
 #[test]
 fn comments_blanks_and_tests_are_no_code() {
-    let text =
-        "// a\nfn f() { \"// b {\"; r#\"/* \"}\"# }\n/* c */\n#[cfg(test)]\nmod tests { fn g() { '}' } }\nstruct S;\n";
-    assert_eq!(code_size(text), "fnf(){\"//b{\";r#\"/*\"}\"#}structS;".len());
+    let text = "// a\nfn f() { \"// b {\"; r#\"/* \"}\"# }\n/* c */\n#[cfg(test)]\nmod tests { fn g() { '}' } }\nstruct S;\n";
+    assert_eq!(
+        code_size(text),
+        "fnf(){\"//b{\";r#\"/*\"}\"#}structS;".len()
+    );
 }
 
 const BUDGETS: &str = "tests/budgets.txt";
@@ -595,17 +932,22 @@ const BUDGETS: &str = "tests/budgets.txt";
 /// The packages and their budgets: a line each.
 fn budgets(text: &str) -> BTreeMap<String, usize> {
     let lines = text.lines().filter_map(|line| line.split_once(' '));
-    lines.map(|(package, budget)| (package.to_owned(), budget.trim().parse().expect(package))).collect()
+    lines
+        .map(|(package, budget)| (package.to_owned(), budget.trim().parse().expect(package)))
+        .collect()
 }
 
 /// Characters without white space, comments and modules of tests.
 fn code_size(text: &str) -> usize {
-    const LITERAL: &str = r###"b?r##".*?"##|b?r#".*?"#|b?r".*?"|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\\n])'"###;
+    const LITERAL: &str =
+        r###"b?r##".*?"##|b?r#".*?"#|b?r".*?"|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\\n])'"###;
     static TOKEN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"(?s)//[^\n]*|/\*.*?\*/|{LITERAL}")).unwrap());
-    static BRACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(&format!(r"(?s){LITERAL}|[{{}}]")).unwrap());
+    static BRACE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&format!(r"(?s){LITERAL}|[{{}}]")).unwrap());
     static TESTS: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"#\[cfg\((?:all\()?test[^\]]*\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*[{;]").unwrap()
+        Regex::new(r"#\[cfg\((?:all\()?test[^\]]*\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*[{;]")
+            .unwrap()
     });
     let code = TOKEN.replace_all(text, |token: &Captures| match token[0].starts_with('/') {
         true => "\n".to_owned(),
@@ -631,7 +973,10 @@ fn code_size(text: &str) -> usize {
 
 /// Without lib.rs, which lists the modules.
 fn library_files() -> Vec<Source> {
-    source_files().into_iter().filter(|file| file.module != "lib").collect()
+    source_files()
+        .into_iter()
+        .filter(|file| file.module != "lib")
+        .collect()
 }
 
 fn collect(folder: &Path, into: &mut BTreeSet<PathBuf>) {
@@ -651,15 +996,24 @@ fn is_word(c: char) -> bool {
 
 /// The name after each `prefix` in the line; empty where none follows.
 fn after<'a>(line: &'a str, prefix: &str) -> Vec<&'a str> {
-    let rests = line.match_indices(prefix).map(|(at, _)| &line[at + prefix.len()..]);
-    rests.map(|rest| &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())]).collect()
+    let rests = line
+        .match_indices(prefix)
+        .map(|(at, _)| &line[at + prefix.len()..]);
+    rests
+        .map(|rest| &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())])
+        .collect()
 }
 
 fn has_word(line: &str, word: &str) -> bool {
-    line.match_indices(word)
-        .any(|(at, _)| !line[..at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word))
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
+    })
 }
 
 fn report(rule: &str, broken: &[String]) {
-    assert!(broken.is_empty(), "the rule: {rule}. Broken by:\n  {}\n", broken.join("\n  "));
+    assert!(
+        broken.is_empty(),
+        "the rule: {rule}. Broken by:\n  {}\n",
+        broken.join("\n  ")
+    );
 }

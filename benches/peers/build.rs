@@ -1,4 +1,5 @@
-//! Compiles the shim around llama.cpp's chat layer against the sources that its Rust package brings.
+//! Compiles the shim around llama.cpp's chat layer against the sources that its Rust package
+//! brings.
 
 fn main() {
     println!("cargo:rerun-if-changed=src/shim.cpp");

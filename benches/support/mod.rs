@@ -2,12 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-/// The templates of the folders and files that the command line names, or of `../shared/templates`: name and source.
+/// The templates of the folders and files that the command line names, or of `../shared/templates`:
+/// name and source.
 pub fn files() -> Vec<(String, String)> {
-    let named: Vec<PathBuf> =
-        std::env::args().skip(1).filter(|word| !word.starts_with('-')).map(PathBuf::from).collect();
-    let named =
-        if named.is_empty() { vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/templates")] } else { named };
+    let named: Vec<PathBuf> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .map(PathBuf::from)
+        .collect();
+    let named = if named.is_empty() {
+        vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/templates")]
+    } else {
+        named
+    };
     let mut paths: Vec<PathBuf> = Vec::new();
     for path in named {
         match std::fs::read_dir(&path) {
@@ -17,7 +24,10 @@ pub fn files() -> Vec<(String, String)> {
     }
     paths.sort();
     let name = |path: &Path| Some(path.file_stem()?.to_str()?.to_owned());
-    paths.iter().filter_map(|path| Some((name(path)?, std::fs::read_to_string(path).ok()?))).collect()
+    paths
+        .iter()
+        .filter_map(|path| Some((name(path)?, std::fs::read_to_string(path).ok()?)))
+        .collect()
 }
 
 pub fn median(mut times: Vec<f64>) -> f64 {

@@ -6,16 +6,27 @@ use super::options::TemplateOptions;
 use chatparse_base::limits;
 use chatparse_base::{Error, ErrorKind, Result};
 
-/// Reads `text`, if it is a JSON object; `None` if it is a template's source. Returns the template, which is empty if there is a
-/// response template only, and the options with what the file says where nothing else was `given`.
+/// Reads `text`, if it is a JSON object; `None` if it is a template's source. Returns the template,
+/// which is empty if there is a response template only, and the options with what the file says
+/// where nothing else was `given`.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name, and for the name of a file.
-pub(super) fn read(text: &str, given: &TemplateOptions) -> Result<Option<(String, TemplateOptions)>> {
+/// [`crate::ErrorKind::InvalidArgument`] where there is no template in it, or none of that name,
+/// and for the name of a file.
+pub(super) fn read(
+    text: &str,
+    given: &TemplateOptions,
+) -> Result<Option<(String, TemplateOptions)>> {
     // A prompt that never changes is hardly ever meant.
     let is_line = !text.contains(['{', '\n']) && text.len() < 4096;
-    if is_line && [".jinja", ".jinja2", ".j2", ".json"].iter().any(|end| text.ends_with(end)) {
-        return Err(Error::invalid(format!("{text:?} is the name of a file; its text is wanted")));
+    if is_line
+        && [".jinja", ".jinja2", ".j2", ".json"]
+            .iter()
+            .any(|end| text.ends_with(end))
+    {
+        return Err(Error::invalid(format!(
+            "{text:?} is the name of a file; its text is wanted"
+        )));
     }
     // A template does not begin like a JSON object's first key, and is longer.
     let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
@@ -23,20 +34,42 @@ pub(super) fn read(text: &str, given: &TemplateOptions) -> Result<Option<(String
         return Ok(None);
     }
     if text.len() > limits::CONFIG_BYTES {
-        let message = format!("the file has {} bytes, more than {}", text.len(), limits::CONFIG_BYTES);
+        let message = format!(
+            "the file has {} bytes, more than {}",
+            text.len(),
+            limits::CONFIG_BYTES
+        );
         return Err(Error::new(ErrorKind::Limit, message));
     }
-    let Ok(fields) = chatparse_base::json::from_text::<Value>(text) else { return Ok(None) };
+    let Ok(fields) = chatparse_base::json::from_text::<Value>(text) else {
+        return Ok(None);
+    };
     let source = match &fields["chat_template"] {
         Value::String(source) => source.clone(),
-        Value::Array(named) => of_name(named, if given.name.is_empty() { "default" } else { &given.name })?,
+        Value::Array(named) => of_name(
+            named,
+            if given.name.is_empty() {
+                "default"
+            } else {
+                &given.name
+            },
+        )?,
         _ if fields["response_template"].is_object() => String::new(),
-        _ => return Err(Error::invalid("the file is a JSON object without a chat_template")),
+        _ => {
+            return Err(Error::invalid(
+                "the file is a JSON object without a chat_template",
+            ));
+        }
     };
     let mut options = given.clone();
-    for (token, name) in [(&mut options.bos, "bos_token"), (&mut options.eos, "eos_token")] {
+    for (token, name) in [
+        (&mut options.bos, "bos_token"),
+        (&mut options.eos, "eos_token"),
+    ] {
         if token.is_empty() {
-            token_text(&fields[name]).unwrap_or_default().clone_into(token);
+            token_text(&fields[name])
+                .unwrap_or_default()
+                .clone_into(token);
         }
     }
     if options.response_template.is_null() {
@@ -53,10 +86,17 @@ fn token_text(token: &Value) -> Option<&str> {
     token.as_str().or_else(|| token["content"].as_str())
 }
 
-/// The special tokens that a `tokenizer_config.json` lists; empty if it lists none. For [`crate::TemplateOptions::special_tokens`].
+/// The special tokens that a `tokenizer_config.json` lists; empty if it lists none. For
+/// [`crate::TemplateOptions::special_tokens`].
 pub fn special_tokens(fields: &Value) -> Vec<String> {
-    let listed = fields["added_tokens_decoder"].as_object().into_iter().flat_map(|tokens| tokens.values());
-    let more = fields["additional_special_tokens"].as_array().into_iter().flatten();
+    let listed = fields["added_tokens_decoder"]
+        .as_object()
+        .into_iter()
+        .flat_map(|tokens| tokens.values());
+    let more = fields["additional_special_tokens"]
+        .as_array()
+        .into_iter()
+        .flatten();
     let named = ["bos_token", "eos_token", "pad_token", "unk_token"].map(|name| &fields[name]);
     let listed: Vec<&Value> = listed.collect();
     if listed.is_empty() {
@@ -67,10 +107,19 @@ pub fn special_tokens(fields: &Value) -> Vec<String> {
 }
 
 fn of_name(named: &[Value], name: &str) -> Result<String> {
-    let found = named.iter().find(|template| template["name"] == name).and_then(|found| found["template"].as_str());
+    let found = named
+        .iter()
+        .find(|template| template["name"] == name)
+        .and_then(|found| found["template"].as_str());
     found.map(str::to_owned).ok_or_else(|| {
-        let known: Vec<&str> = named.iter().filter_map(|template| template["name"].as_str()).collect();
-        Error::invalid(format!("chat_template: there is no template {name:?}; there are: {}", known.join(", ")))
+        let known: Vec<&str> = named
+            .iter()
+            .filter_map(|template| template["name"].as_str())
+            .collect();
+        Error::invalid(format!(
+            "chat_template: there is no template {name:?}; there are: {}",
+            known.join(", ")
+        ))
     })
 }
 
@@ -82,23 +131,62 @@ mod tests {
     fn files_of_models() {
         let config = r#"{"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": "{{ bos_token }}"}"#;
         let read = |text: &str, name: &str| {
-            super::read(text, &TemplateOptions { name: name.into(), ..TemplateOptions::default() })
+            super::read(
+                text,
+                &TemplateOptions {
+                    name: name.into(),
+                    ..TemplateOptions::default()
+                },
+            )
         };
         let (source, options) = read(config, "").unwrap().unwrap();
-        assert_eq!((&*source, &*options.bos, &*options.eos), ("{{ bos_token }}", "<s>", "</s>"));
+        assert_eq!(
+            (&*source, &*options.bos, &*options.eos),
+            ("{{ bos_token }}", "<s>", "</s>")
+        );
         assert!(options.response_template.is_null() && options.special_tokens.is_empty());
-        let given = TemplateOptions { bos: "<b>".into(), ..TemplateOptions::default() };
+        let given = TemplateOptions {
+            bos: "<b>".into(),
+            ..TemplateOptions::default()
+        };
         assert_eq!(super::read(config, &given).unwrap().unwrap().1.bos, "<b>");
-        let alone = read(r#"{"response_template": {"version": 1}}"#, "").unwrap().unwrap();
-        assert_eq!((alone.0, alone.1.response_template), (String::new(), json!({"version": 1})));
+        let alone = read(r#"{"response_template": {"version": 1}}"#, "")
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (alone.0, alone.1.response_template),
+            (String::new(), json!({"version": 1}))
+        );
         let named = r#" { "chat_template": [{"name": "default", "template": "a"}, {"name": "rag", "template": "b"}]}"#;
         assert_eq!(read(named, "").unwrap().unwrap().0, "a");
         assert_eq!(read(named, "rag").unwrap().unwrap().0, "b");
-        assert!(read(named, "tools").unwrap_err().message().contains("there are: default, rag"));
-        assert!(read("{}", "").unwrap_err().message().contains("without a chat_template"));
-        assert!(read("models/model.jinja", "").unwrap_err().message().contains("the name of a file"));
+        assert!(
+            read(named, "tools")
+                .unwrap_err()
+                .message()
+                .contains("there are: default, rag")
+        );
+        assert!(
+            read("{}", "")
+                .unwrap_err()
+                .message()
+                .contains("without a chat_template")
+        );
+        assert!(
+            read("models/model.jinja", "")
+                .unwrap_err()
+                .message()
+                .contains("the name of a file")
+        );
         assert!(read("No more of model.jinja!", "").unwrap().is_none());
-        for template in ["{{ messages }}", "{% if a %}{% endif %}", "{# {\"a\": 1} #}", "Hi", "", r#"{"a": {{ b }}}"#] {
+        for template in [
+            "{{ messages }}",
+            "{% if a %}{% endif %}",
+            "{# {\"a\": 1} #}",
+            "Hi",
+            "",
+            r#"{"a": {{ b }}}"#,
+        ] {
             assert_eq!(read(template, "").unwrap(), None);
         }
     }

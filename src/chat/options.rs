@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use chatparse_base::{Error, Result};
 
-/// Options for compiling a template. Later versions may add fields: use `..TemplateOptions::default()` for the rest.
+/// Options for compiling a template. Later versions may add fields: use
+/// `..TemplateOptions::default()` for the rest.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, TemplateOptions};
@@ -19,25 +20,28 @@ use chatparse_base::{Error, Result};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TemplateOptions {
-    /// The name of one of several templates in a `tokenizer_config.json`, e.g. `tool_use`; empty for `default`.
+    /// The name of one of several templates in a `tokenizer_config.json`, e.g. `tool_use`; empty
+    /// for `default`.
     pub name: String,
     /// The text of the model's token that begins a prompt; empty for none.
     pub bos: String,
     /// The text of the model's token that ends a turn; empty for none.
     pub eos: String,
-    /// The texts of further tokens that end the model's output, e.g. those of all ids that `eos_token_id` of a
-    /// `generation_config.json` lists. Templates do not see them.
+    /// The texts of further tokens that end the model's output, e.g. those of all ids that
+    /// `eos_token_id` of a `generation_config.json` lists. Templates do not see them.
     pub ends: Vec<String>,
     /// Learn from the template's renders only: use no knowledge of families of templates.
     pub learn_only: bool,
-    /// If there are several readers for the template, test them on messages that the template renders, and use the best.
-    /// Otherwise the first is used, and a proof is made on request only. On by default.
+    /// If there are several readers for the template, test them on messages that the template
+    /// renders, and use the best. Otherwise the first is used, and a proof is made on request only.
+    /// On by default.
     pub prove: bool,
-    /// A response template that says how the model's output is read (version 1, as transformers has it), in place of that of a
-    /// `tokenizer_config.json`; `Null` for none. It is used unless another reader reads more of what the template renders. With it, the
-    /// template may be empty.
+    /// A response template that says how the model's output is read (version 1, as transformers has
+    /// it), in place of that of a `tokenizer_config.json`; `Null` for none. It is used unless
+    /// another reader reads more of what the template renders. With it, the template may be empty.
     pub response_template: Value,
-    /// The special tokens of the model's vocabulary, for [`lint`](mod@crate::lint), in place of those of a `tokenizer_config.json`.
+    /// The special tokens of the model's vocabulary, for [`lint`](mod@crate::lint), in place of
+    /// those of a `tokenizer_config.json`.
     pub special_tokens: Vec<String>,
 }
 
@@ -57,7 +61,8 @@ impl Default for TemplateOptions {
 }
 
 impl TemplateOptions {
-    /// Reads options from the text of a JSON object with the names of the fields; missing fields have their defaults.
+    /// Reads options from the text of a JSON object with the names of the fields; missing fields
+    /// have their defaults.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for an unknown field.

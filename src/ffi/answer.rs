@@ -20,10 +20,19 @@ pub use chatparse_api::Api as chat_api;
 
 /// C may pass any number.
 fn api(number: u32) -> Result<chat_api> {
-    numbered("api", number, &[chat_api::ChatCompletions, chat_api::Responses, chat_api::Messages])
+    numbered(
+        "api",
+        number,
+        &[
+            chat_api::ChatCompletions,
+            chat_api::Responses,
+            chat_api::Messages,
+        ],
+    )
 }
 
-/// One request to a server's API, and its answer in the form of that API: events or a body. One thread at a time.
+/// One request to a server's API, and its answer in the form of that API: events or a body. One
+/// thread at a time.
 ///
 /// The life of a streamed answer in outline, without the checks of statuses:
 ///
@@ -50,14 +59,15 @@ fn api(number: u32) -> Result<chat_api> {
 ///
 /// For an answer that is not streamed, `chat_answer_body` replaces begin, deltas and finish.
 ///
-/// Each call keeps one id: the model's, if it wrote one before the arguments that no earlier call has, else one that
-/// the library makes from the options. An id that the model writes after the arguments counts only in answers that are
-/// not streamed.
+/// Each call keeps one id: the model's, if it wrote one before the arguments that no earlier call
+/// has, else one that the library makes from the options. An id that the model writes after the
+/// arguments counts only in answers that are not streamed.
 ///
-/// Calls that are cut off stay as far as they came, and the finish reason reports it. Clients of Messages read JSON, so
-/// there the arguments are a beginning of a JSON object at any time: they end with the first byte that is not JSON, what
-/// is open there is closed, and control characters in texts are escaped. Calls of OpenAI's custom tools have their text,
-/// which is streamed in one piece once it is complete.
+/// Calls that are cut off stay as far as they came, and the finish reason reports it. Clients of
+/// Messages read JSON, so there the arguments are a beginning of a JSON object at any time: they
+/// end with the first byte that is not JSON, what is open there is closed, and control characters
+/// in texts are escaped. Calls of OpenAI's custom tools have their text, which is streamed in one
+/// piece once it is complete.
 pub struct chat_answer(Guarded<AnswerState>);
 
 struct AnswerState {
@@ -73,8 +83,8 @@ struct AnswerState {
 
 impl chat_answer {
     fn new(api: Api, request: &str, options: &str) -> Result<Self> {
-        let body: Value =
-            number::read(request).map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        let body: Value = number::read(request)
+            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
         let chat = number::write(&api.request(&body)?);
         let mut options = AnswerOptions::from_json(&object(options, "options")?)?;
         options.request = body;
@@ -107,24 +117,27 @@ fn object(text: &str, name: &str) -> Result<Value> {
 /// One event of a streamed answer.
 #[repr(C)]
 pub struct chat_event {
-    /// Its name, e.g. `response.output_text.delta`; empty in chat completions, whose events have none.
+    /// Its name, e.g. `response.output_text.delta`; empty in chat completions, whose events have
+    /// none.
     pub name: chat_str,
     /// JSON text on one line; `[DONE]` in the last event of chat completions.
     pub data: chat_str,
 }
 
-/// Makes an empty answer to a request. `api` is a `chat_api`, and `request` the client's body, JSON text.
+/// Makes an empty answer to a request. `api` is a `chat_api`, and `request` the client's body, JSON
+/// text.
 ///
-/// `options` is a JSON object, or empty. Fields, all optional: `id` (of the answer; default made from `seed`), `model`
-/// (default the request's), `created` (Unix seconds), `seed` (a whole number), `call_id_prefix`, `choice` (the
-/// `index` in chat completions), and `omit_request` (true: Responses repeats neither tools nor instructions of the
-/// request); others are ignored. An id that the library makes for a call is the prefix and nine
-/// letters and digits, the only form that some templates (Mistral's) render. It depends on `id`, `seed`, `choice` and
-/// the number of the call alone, not on a clock or chance: give each answer another `id` or `seed`.
+/// `options` is a JSON object, or empty. Fields, all optional: `id` (of the answer; default made
+/// from `seed`), `model` (default the request's), `created` (Unix seconds), `seed` (a whole
+/// number), `call_id_prefix`, `choice` (the `index` in chat completions), and `omit_request` (true:
+/// Responses repeats neither tools nor instructions of the request); others are ignored. An id that
+/// the library makes for a call is the prefix and nine letters and digits, the only form that some
+/// templates (Mistral's) render. It depends on `id`, `seed`, `choice` and the number of the call
+/// alone, not on a clock or chance: give each answer another `id` or `seed`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of a field that is wrong or not supported, e.g.
-/// `input[3].type` or `previous_response_id`. `chat_params_from_template` checks the fields that the answer only passes
-/// on.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the path of a field that is wrong or not supported,
+/// e.g. `input[3].type` or `previous_response_id`. `chat_params_from_template` checks the fields
+/// that the answer only passes on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_answer_new(
     api: u32,
@@ -137,8 +150,12 @@ pub unsafe extern "C" fn chat_answer_new(
 ) -> chat_status {
     written(out, error, || {
         // SAFETY: the caller's texts, by the contract.
-        let (request, options) =
-            unsafe { (utf8(request, request_len, "request")?, utf8(options, options_len, "options")?) };
+        let (request, options) = unsafe {
+            (
+                utf8(request, request_len, "request")?,
+                utf8(options, options_len, "options")?,
+            )
+        };
         Ok(give(chat_answer::new(self::api(api)?, request, options)?))
     })
 }
@@ -146,13 +163,15 @@ pub unsafe extern "C" fn chat_answer_new(
 /// What an answer says. All is valid until the next call that takes the answer without const.
 #[repr(C)]
 pub struct chat_answer_fields {
-    /// The request as a chat-completions body, for `chat_params_from_template`. One of chat completions is unchanged. From
-    /// the others come `max_completion_tokens` (the limit of tokens), `stop`, `parallel_tool_calls` (true unless the request
-    /// has it off), `model`, `stream`, `temperature`, `top_p` and this library's options; unknown fields are dropped.
+    /// The request as a chat-completions body, for `chat_params_from_template`. One of chat
+    /// completions is unchanged. From the others come `max_completion_tokens` (the limit of
+    /// tokens), `stop`, `parallel_tool_calls` (true unless the request has it off), `model`,
+    /// `stream`, `temperature`, `top_p` and this library's options; unknown fields are dropped.
     pub request: chat_str,
-    /// The client's stop text (`stop`, `stop_sequences`) that has ended the content, which is cut where it begins; else empty.
-    /// Look after `chat_answer_deltas`: the model need not write on. What follows is not in the answer, and the finish has
-    /// this reason. Stop texts in reasoning and in calls are text.
+    /// The client's stop text (`stop`, `stop_sequences`) that has ended the content, which is cut
+    /// where it begins; else empty. Look after `chat_answer_deltas`: the model need not write on.
+    /// What follows is not in the answer, and the finish has this reason. Stop texts in reasoning
+    /// and in calls are text.
     pub stopped: chat_str,
     /// The events of the last call that makes some.
     pub events: chat_list<chat_event>,
@@ -167,12 +186,16 @@ pub extern "C" fn chat_answer_view(answer: Option<&chat_answer>) -> *const chat_
         Some(state.fields.get(|lists| chat_answer_fields {
             request: view(&state.request),
             stopped: view(state.answer.stopped().unwrap_or_default()),
-            events: lists.keep(events.map(|event| chat_event { name: view(event.name), data: view(&event.data) })),
+            events: lists.keep(events.map(|event| chat_event {
+                name: view(event.name),
+                data: view(&event.data),
+            })),
         }))
     })
 }
 
-/// Makes the first events. `input_tokens` is the length of the prompt in tokens; only Messages sends it at the start.
+/// Makes the first events. `input_tokens` is the length of the prompt in tokens; only Messages
+/// sends it at the start.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has begun.
 #[unsafe(no_mangle)]
@@ -181,12 +204,15 @@ pub extern "C" fn chat_answer_begin(
     input_tokens: u64,
     error: ErrorOut,
 ) -> chat_status {
-    guard(error, || required(answer, "answer")?.events(|answer| answer.begin(input_tokens)))
+    guard(error, || {
+        required(answer, "answer")?.events(|answer| answer.begin(input_tokens))
+    })
 }
 
-/// Takes the log probability of a token, before `chat_answer_deltas` for the feed that has its text. The token is the
-/// bytes `begin` to `end` of the output, and `entry` the JSON object that the API has in `logprobs.content`. Entries of
-/// tokens of the content are in the events and, after these, in the body of chat completions and Responses.
+/// Takes the log probability of a token, before `chat_answer_deltas` for the feed that has its
+/// text. The token is the bytes `begin` to `end` of the output, and `entry` the JSON object that
+/// the API has in `logprobs.content`. Entries of tokens of the content are in the events and, after
+/// these, in the body of chat completions and Responses.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an entry that is not JSON.
 #[unsafe(no_mangle)]
@@ -209,11 +235,12 @@ pub unsafe extern "C" fn chat_answer_token(
     })
 }
 
-/// Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and after finish. Costs
-/// as much as the deltas.
+/// Makes the events of the stream's current deltas, maybe none. Call it once after each feed, and
+/// after finish. Costs as much as the deltas.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, for deltas of a rollback,
-/// and for deltas that do not follow the last ones. After the last two, the answer cannot be used further.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, for
+/// deltas of a rollback, and for deltas that do not follow the last ones. After the last two, the
+/// answer cannot be used further.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_deltas(
     answer: Option<&mut chat_answer>,
@@ -221,19 +248,23 @@ pub extern "C" fn chat_answer_deltas(
     error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
-        let (answer, stream) = (required(answer, "answer")?, required(stream, "stream")?.stream()?);
+        let (answer, stream) = (
+            required(answer, "answer")?,
+            required(stream, "stream")?.stream()?,
+        );
         answer.events(|answer| answer.deltas(stream.deltas()))
     })
 }
 
-/// Makes the last events. `message` is the stream's, after its finish. `end` is a JSON object, or empty. Its fields are
-/// optional: `reason` (`stop`, the default: the model ended its turn, or `length`: a limit cut it off), `stop_sequence`
-/// (the client's text that the model wrote), and `usage`, an object of the numbers `input_tokens`, `output_tokens`,
-/// `cached_tokens` and `reasoning_tokens`. The finish reason follows from `end` and the message. Chat completions send
+/// Makes the last events. `message` is the stream's, after its finish. `end` is a JSON object, or
+/// empty. Its fields are optional: `reason` (`stop`, the default: the model ended its turn, or
+/// `length`: a limit cut it off), `stop_sequence` (the client's text that the model wrote), and
+/// `usage`, an object of the numbers `input_tokens`, `output_tokens`, `cached_tokens` and
+/// `reasoning_tokens`. The finish reason follows from `end` and the message. Chat completions send
 /// usage if the request has `stream_options.include_usage`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, and, with the field, for a
-/// wrong `end`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an answer that has not begun or is finished, and,
+/// with the field, for a wrong `end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_answer_finish(
     answer: Option<&mut chat_answer>,
@@ -250,10 +281,11 @@ pub unsafe extern "C" fn chat_answer_finish(
     })
 }
 
-/// Makes the last events of an answer that the server breaks off. `http_status` is the code that it would have sent at
-/// the start, 400 to 599, and `text` the reason.
+/// Makes the last events of an answer that the server breaks off. `http_status` is the code that it
+/// would have sent at the start, 400 to 599, and `text` the reason.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another code, and for an answer that has not begun or is finished.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for another code, and for an answer that has not begun or
+/// is finished.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_answer_fail(
     answer: Option<&mut chat_answer>,
@@ -266,20 +298,30 @@ pub unsafe extern "C" fn chat_answer_fail(
         let answer = required(answer, "answer")?;
         // SAFETY: the caller's text, by the contract.
         let text = unsafe { utf8(text, text_len, "text") }?;
-        let code = u16::try_from(http_status).ok().filter(|code| (400..600).contains(code));
-        let code = code.ok_or_else(|| Error::invalid(format!("http_status: {http_status} is no error's")))?;
+        let code = u16::try_from(http_status)
+            .ok()
+            .filter(|code| (400..600).contains(code));
+        let code = code
+            .ok_or_else(|| Error::invalid(format!("http_status: {http_status} is no error's")))?;
         answer.events(|answer| answer.fail(code, text))
     })
 }
 
-/// Makes an event that keeps the connection open. Only Messages has one; there are no events in other APIs.
+/// Makes an event that keeps the connection open. Only Messages has one; there are no events in
+/// other APIs.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_answer_ping(answer: Option<&mut chat_answer>, error: ErrorOut) -> chat_status {
-    guard(error, || required(answer, "answer")?.events(|answer| Ok(answer.ping())))
+pub extern "C" fn chat_answer_ping(
+    answer: Option<&mut chat_answer>,
+    error: ErrorOut,
+) -> chat_status {
+    guard(error, || {
+        required(answer, "answer")?.events(|answer| Ok(answer.ping()))
+    })
 }
 
-/// Writes the events of the last call that makes some as the bytes that a server sends (`text/event-stream`): for each
-/// `event: ...`, if it has a name, `data: ...` and an empty line. Empty if there are none.
+/// Writes the events of the last call that makes some as the bytes that a server sends
+/// (`text/event-stream`): for each `event: ...`, if it has a name, `data: ...` and an empty line.
+/// Empty if there are none.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_answer_sse(
     answer: Option<&mut chat_answer>,
@@ -294,8 +336,9 @@ pub extern "C" fn chat_answer_sse(
     })
 }
 
-/// Writes the answer as one JSON body. `message` is the whole message, and `end` is as for `chat_answer_finish`. After
-/// a streamed answer, the body agrees with the events. Costs as much as the message.
+/// Writes the answer as one JSON body. `message` is the whole message, and `end` is as for
+/// `chat_answer_finish`. After a streamed answer, the body agrees with the events. Costs as much as
+/// the message.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the field, for a wrong `end`.
 #[unsafe(no_mangle)]
@@ -324,11 +367,18 @@ pub extern "C" fn chat_answer_free(answer: Option<Box<chat_answer>>) {
     drop(answer);
 }
 
-/// Returns the error as the body of a response in the form of a `chat_api`. Its HTTP code is `chat_error_http_status`.
-/// Empty for an unknown API.
+/// Returns the error as the body of a response in the form of a `chat_api`. Its HTTP code is
+/// `chat_error_http_status`. Empty for an unknown API.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_body(error: Option<&chat_error>, api: u32) -> chat_str {
-    view(answer(|| error.zip(self::api(api).ok()).map(|(error, api)| error.body(api))).unwrap_or_default())
+    view(
+        answer(|| {
+            error
+                .zip(self::api(api).ok())
+                .map(|(error, api)| error.body(api))
+        })
+        .unwrap_or_default(),
+    )
 }
 
 /// Returns the HTTP code of the error: 400 for a fault of the client's, else 500. 400 for NULL.

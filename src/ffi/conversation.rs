@@ -18,10 +18,12 @@ use crate::conversation::{Conversation, Finding, OwnDelta, SpecialToken, Token, 
 use chatparse_base::{Error, Result, number};
 use chatparse_stream::Delta;
 
-/// A conversation in token ids. One thread at a time. A conversation copies what it needs of the template and of the tokenizer.
+/// A conversation in token ids. One thread at a time. A conversation copies what it needs of the
+/// template and of the tokenizer.
 ///
-/// Begin with `chat_conversation_prompt`, sample, give what was sampled to `chat_conversation_observe`, go on with
-/// `chat_conversation_extend`. Nothing that was sent or sampled is encoded again.
+/// Begin with `chat_conversation_prompt`, sample, give what was sampled to
+/// `chat_conversation_observe`, go on with `chat_conversation_extend`. Nothing that was sent or
+/// sampled is encoded again.
 pub struct chat_conversation(Guarded<Held>);
 
 #[derive(Clone)]
@@ -64,18 +66,27 @@ pub struct chat_special_token {
     pub strips_right: bool,
 }
 
-/// A tokenizer of the caller's. Its functions may be called by any thread that uses a conversation with it, by several at once.
-/// They return whether they were successful; a failure ends the call that needed them.
+/// A tokenizer of the caller's. Its functions may be called by any thread that uses a conversation
+/// with it, by several at once. They return whether they were successful; a failure ends the call
+/// that needed them.
 #[repr(C)]
 pub struct chat_tokenizer {
     /// What the functions are given.
     pub user: *mut c_void,
-    /// Puts the ids of a text into `sink`, as if it had no special tokens, and with nothing in front of it or behind it.
+    /// Puts the ids of a text into `sink`, as if it had no special tokens, and with nothing in
+    /// front of it or behind it.
     pub encode: Option<
-        unsafe extern "C" fn(user: *mut c_void, text: *const c_char, len: usize, sink: *mut chat_token_sink) -> bool,
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            text: *const c_char,
+            len: usize,
+            sink: *mut chat_token_sink,
+        ) -> bool,
     >,
     /// Puts the bytes of a token into `sink`. It is not asked for those of special tokens.
-    pub token_bytes: Option<unsafe extern "C" fn(user: *mut c_void, id: u32, sink: *mut chat_token_sink) -> bool>,
+    pub token_bytes: Option<
+        unsafe extern "C" fn(user: *mut c_void, id: u32, sink: *mut chat_token_sink) -> bool,
+    >,
     /// Called when no conversation uses the tokenizer any more; may be NULL.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
     /// The special tokens, copied: all that the tokenizer would look for in a text.
@@ -110,8 +121,15 @@ impl Drop for Callbacks {
 }
 
 impl Callbacks {
-    fn ask(&self, what: &str, call: impl FnOnce(*mut chat_token_sink) -> bool) -> Result<chat_token_sink> {
-        let mut sink = chat_token_sink { ids: Vec::new(), bytes: Vec::new() };
+    fn ask(
+        &self,
+        what: &str,
+        call: impl FnOnce(*mut chat_token_sink) -> bool,
+    ) -> Result<chat_token_sink> {
+        let mut sink = chat_token_sink {
+            ids: Vec::new(),
+            bytes: Vec::new(),
+        };
         match call(&mut sink) {
             true => Ok(sink),
             false => Err(Error::invalid(format!("tokenizer: {what} failed"))),
@@ -122,7 +140,8 @@ impl Callbacks {
 impl Tokenizer for Callbacks {
     fn encode(&self, text: &str) -> Result<Vec<u32>> {
         // SAFETY: the caller's function, by the contract.
-        let call = |sink| unsafe { (self.encode)(self.user, text.as_ptr().cast(), text.len(), sink) };
+        let call =
+            |sink| unsafe { (self.encode)(self.user, text.as_ptr().cast(), text.len(), sink) };
         Ok(self.ask("encode", call)?.ids)
     }
 
@@ -139,7 +158,11 @@ impl Tokenizer for Callbacks {
 
 /// Puts ids into a sink, behind those that are there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_token_sink_ids(sink: Option<&mut chat_token_sink>, ids: *const u32, count: usize) {
+pub unsafe extern "C" fn chat_token_sink_ids(
+    sink: Option<&mut chat_token_sink>,
+    ids: *const u32,
+    count: usize,
+) {
     // SAFETY: the caller's array, by the contract.
     if let (Some(sink), Ok(ids)) = (sink, unsafe { array(ids, count, "ids") }) {
         sink.ids.extend_from_slice(ids);
@@ -148,18 +171,25 @@ pub unsafe extern "C" fn chat_token_sink_ids(sink: Option<&mut chat_token_sink>,
 
 /// Puts bytes into a sink, behind those that are there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn chat_token_sink_bytes(sink: Option<&mut chat_token_sink>, data: *const c_char, len: usize) {
+pub unsafe extern "C" fn chat_token_sink_bytes(
+    sink: Option<&mut chat_token_sink>,
+    data: *const c_char,
+    len: usize,
+) {
     // SAFETY: the caller's bytes, by the contract.
     if let (Some(sink), Ok(data)) = (sink, unsafe { bytes(data, len, "data") }) {
         sink.bytes.extend_from_slice(data);
     }
 }
 
-/// Makes a conversation without messages so far. `request` is JSON as for `chat_params_from_template`, with the tools and the
-/// options; its messages may be missing, and are not used. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is copied, its
-/// special tokens too. Its `user` must last until `release`, which is called even if this function fails, unless `encode` or `token_bytes` is NULL.
+/// Makes a conversation without messages so far. `request` is JSON as for
+/// `chat_params_from_template`, with the tools and the options; its messages may be missing, and
+/// are not used. `options` is as for `chat_params_from_template_with`, or NULL. `tokenizer` is
+/// copied, its special tokens too. Its `user` must last until `release`, which is called even if
+/// this function fails, unless `encode` or `token_bytes` is NULL.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a wrong request, a tokenizer without functions, a special token without text.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a wrong request, a tokenizer without functions, a
+/// special token without text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_conversation_new(
     template: Option<&chat_template>,
@@ -176,7 +206,13 @@ pub unsafe extern "C" fn chat_conversation_new(
         let encode = required(asked.encode, "tokenizer.encode")?;
         let token_bytes = required(asked.token_bytes, "tokenizer.token_bytes")?;
         let (user, release) = (asked.user, asked.release);
-        let mut tokenizer = Callbacks { user, encode, token_bytes, release, special: Vec::new() };
+        let mut tokenizer = Callbacks {
+            user,
+            encode,
+            token_bytes,
+            release,
+            special: Vec::new(),
+        };
         let (template, out) = (required(template, "template")?, required(out, "out")?);
         // SAFETY: the caller's array, by the contract.
         for token in unsafe { array(asked.special, asked.special_count, "tokenizer.special") }? {
@@ -190,8 +226,14 @@ pub unsafe extern "C" fn chat_conversation_new(
         let request = unsafe { utf8(request, request_len, "request") }?;
         // SAFETY: as above.
         let options = unsafe { text::options(options, options_len) }?;
-        let request = template.template.request(&with_messages(request), options)?;
-        out.write(give(held(template.template.conversation(Arc::new(tokenizer), request)?)));
+        let request = template
+            .template
+            .request(&with_messages(request), options)?;
+        out.write(give(held(
+            template
+                .template
+                .conversation(Arc::new(tokenizer), request)?,
+        )));
         Ok(())
     })
 }
@@ -201,7 +243,8 @@ fn with_messages(body: &str) -> Cow<'_, str> {
     match number::read::<Map<String, Value>>(body) {
         Ok(fields) if !fields.contains_key("messages") => {
             let comma = if fields.is_empty() { "" } else { "," };
-            body.replacen('{', &format!("{{\"messages\": []{comma}"), 1).into()
+            body.replacen('{', &format!("{{\"messages\": []{comma}"), 1)
+                .into()
         }
         _ => body.into(),
     }
@@ -219,7 +262,8 @@ fn held(conversation: Conversation) -> chat_conversation {
 }
 
 fn read(messages: &str) -> Result<Value> {
-    number::read(messages).map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))
+    number::read(messages)
+        .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))
 }
 
 /// Makes a second conversation in the same state; the two then go their own ways.
@@ -235,8 +279,9 @@ pub extern "C" fn chat_conversation_clone(
     })
 }
 
-/// Begins with these messages, JSON text of an array, and forgets what there was: the ids in `chat_conversation_view` are those of the prompt.
-/// The template's own special tokens are such; what messages say is text.
+/// Begins with these messages, JSON text of an array, and forgets what there was: the ids in
+/// `chat_conversation_view` are those of the prompt. The template's own special tokens are such;
+/// what messages say is text.
 ///
 /// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
 #[unsafe(no_mangle)]
@@ -257,10 +302,11 @@ pub unsafe extern "C" fn chat_conversation_prompt(
     })
 }
 
-/// Takes ids as they were sampled, and replaces the deltas. `logprobs` has one for each id, or is NULL.
+/// Takes ids as they were sampled, and replaces the deltas. `logprobs` has one for each id, or is
+/// NULL.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` before a prompt, behind `chat_conversation_finish`, and for an id that the tokenizer does
-/// not know. Then nothing is taken.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` before a prompt, behind `chat_conversation_finish`, and
+/// for an id that the tokenizer does not know. Then nothing is taken.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_conversation_observe(
     conversation: Option<&mut chat_conversation>,
@@ -285,8 +331,9 @@ pub unsafe extern "C" fn chat_conversation_observe(
     })
 }
 
-/// Ends the output and replaces the deltas: they hold the text that could have become a marker. `flags` is 0, or
-/// `CHAT_PARSE_PARTIAL` if the output was cut off. `chat_conversation_extend` does so by itself.
+/// Ends the output and replaces the deltas: they hold the text that could have become a marker.
+/// `flags` is 0, or `CHAT_PARSE_PARTIAL` if the output was cut off. `chat_conversation_extend` does
+/// so by itself.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` before a prompt.
 #[unsafe(no_mangle)]
@@ -313,18 +360,22 @@ pub struct chat_extended {
     pub token: usize,
     /// The first byte that it changes.
     pub at: usize,
-    /// Index of the message at that byte; `SIZE_MAX` for text of the template, and if nothing changes.
+    /// Index of the message at that byte; `SIZE_MAX` for text of the template, and if nothing
+    /// changes.
     pub message: usize,
-    /// The lower-case name of the reason, as those of `chat_reason`; empty if nothing changes; valid for ever.
+    /// The lower-case name of the reason, as those of `chat_reason`; empty if nothing changes;
+    /// valid for ever.
     pub reason: chat_str,
     /// The reason as a sentence; valid for ever.
     pub words: chat_str,
 }
 
-/// Appends what is to be sent behind the output in order to go on with `messages`, JSON text of an array. If the template changes what
-/// was sent, `*out` says from which token on, and why; with the option `append: always` all ids stay nevertheless.
+/// Appends what is to be sent behind the output in order to go on with `messages`, JSON text of an
+/// array. If the template changes what was sent, `*out` says from which token on, and why; with the
+/// option `append: always` all ids stay nevertheless.
 ///
-/// Errors: as `chat_params_continue`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed. Then nothing has changed.
+/// Errors: as `chat_params_continue`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed. Then
+/// nothing has changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_conversation_extend(
     conversation: Option<&mut chat_conversation>,
@@ -342,7 +393,10 @@ pub unsafe extern "C" fn chat_conversation_extend(
             let why = next.rewrite.as_ref().map(|rewrite| &rewrite.why);
             Ok(chat_extended {
                 kept: next.kept,
-                token: next.rewrite.as_ref().map_or(usize::MAX, |rewrite| rewrite.token),
+                token: next
+                    .rewrite
+                    .as_ref()
+                    .map_or(usize::MAX, |rewrite| rewrite.token),
                 at: why.map_or(0, |why| why.at),
                 message: why.and_then(|why| why.message).unwrap_or(usize::MAX),
                 reason: view(why.map_or("", |why| why.reason)),
@@ -352,7 +406,8 @@ pub unsafe extern "C" fn chat_conversation_extend(
     })
 }
 
-/// Takes back what was sampled behind the first `length` ids, also behind `chat_conversation_finish`. To go back further, keep a clone.
+/// Takes back what was sampled behind the first `length` ids, also behind
+/// `chat_conversation_finish`. To go back further, keep a clone.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if these ids do not end in the last output.
 #[unsafe(no_mangle)]
@@ -388,14 +443,29 @@ pub struct chat_conversation_fields {
 }
 
 impl From<&OwnDelta> for chat_delta {
-    fn from(OwnDelta { kind, call, text, span }: &OwnDelta) -> Self {
-        Delta { kind: *kind, call: *call, text, span: span.clone() }.into()
+    fn from(
+        OwnDelta {
+            kind,
+            call,
+            text,
+            span,
+        }: &OwnDelta,
+    ) -> Self {
+        Delta {
+            kind: *kind,
+            call: *call,
+            text,
+            span: span.clone(),
+        }
+        .into()
     }
 }
 
 /// Returns what the conversation has.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_view(conversation: Option<&chat_conversation>) -> *const chat_conversation_fields {
+pub extern "C" fn chat_conversation_view(
+    conversation: Option<&chat_conversation>,
+) -> *const chat_conversation_fields {
     seen(conversation, |conversation| {
         let held = conversation.0.get().ok()?;
         Some(held.fields.get(|lists| chat_conversation_fields {
@@ -409,7 +479,8 @@ pub extern "C" fn chat_conversation_view(conversation: Option<&chat_conversation
     })
 }
 
-/// What a token of a conversation is a part of. Later versions may add some: treat unknown ones as `CHAT_FIELD_MARKUP`.
+/// What a token of a conversation is a part of. Later versions may add some: treat unknown ones as
+/// `CHAT_FIELD_MARKUP`.
 pub use chatparse_ids::FieldKind as chat_field;
 
 /// A token of a conversation.
@@ -419,7 +490,8 @@ pub struct chat_id_token {
     pub end: usize,
     /// The call that it is a part of; `SIZE_MAX` if none.
     pub call: usize,
-    /// The argument of the call whose value it is; empty if none. Valid until the conversation changes.
+    /// The argument of the call whose value it is; empty if none. Valid until the conversation
+    /// changes.
     pub argument: chat_str,
     /// What it is a part of.
     pub field: chat_field,
@@ -442,17 +514,26 @@ impl From<&Token> for chat_id_token {
     }
 }
 
-/// Returns what is known of each id; valid until the conversation changes. The first call after a change costs as much as the
-/// conversation is long.
+/// Returns what is known of each id; valid until the conversation changes. The first call after a
+/// change costs as much as the conversation is long.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_conversation_tokens(conversation: Option<&chat_conversation>) -> chat_list<chat_id_token> {
+pub extern "C" fn chat_conversation_tokens(
+    conversation: Option<&chat_conversation>,
+) -> chat_list<chat_id_token> {
     listed(conversation, |conversation| match conversation.0.get() {
-        Ok(held) => held.tokens.get(|_| held.conversation.tokens().iter().map(chat_id_token::from).collect()),
+        Ok(held) => held.tokens.get(|_| {
+            held.conversation
+                .tokens()
+                .iter()
+                .map(chat_id_token::from)
+                .collect()
+        }),
         Err(_) => &[],
     })
 }
 
-/// Writes the last output as a message, JSON text as OpenAI has it, to `*out`; valid until the conversation changes.
+/// Writes the last output as a message, JSON text as OpenAI has it, to `*out`; valid until the
+/// conversation changes.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_message_json(
     conversation: Option<&mut chat_conversation>,
@@ -467,11 +548,13 @@ pub extern "C" fn chat_conversation_message_json(
     })
 }
 
-/// Checks whether the tokenizer goes with the template, with the tools and options of the conversation, and writes what stands between them to
-/// `*out`, JSON text; valid until the conversation changes. It is an array of objects: `kind` (`end`, `marker`: the end of the turn,
-/// or another marker, is no special token; `seam`: ids turn by turn are not those of the whole; `rewrite`: the template changes what
-/// was sent), `words`, the smallest of the conversations that were tried which shows it as `messages`, and `token`, the first token that
-/// differs, or null. The conversation itself stays as it is.
+/// Checks whether the tokenizer goes with the template, with the tools and options of the
+/// conversation, and writes what stands between them to `*out`, JSON text; valid until the
+/// conversation changes. It is an array of objects: `kind` (`end`, `marker`: the end of the turn,
+/// or another marker, is no special token; `seam`: ids turn by turn are not those of the whole;
+/// `rewrite`: the template changes what was sent), `words`, the smallest of the conversations that
+/// were tried which shows it as `messages`, and `token`, the first token that differs, or null. The
+/// conversation itself stays as it is.
 ///
 /// Errors: as `chat_params_from_template`; `CHAT_STATUS_INVALID_ARGUMENT` if the tokenizer failed.
 #[unsafe(no_mangle)]
@@ -482,7 +565,8 @@ pub extern "C" fn chat_conversation_check_json(
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         conversation.change(|held| {
-            held.said = Value::from_iter(held.conversation.check()?.iter().map(Finding::to_json)).to_string();
+            held.said = Value::from_iter(held.conversation.check()?.iter().map(Finding::to_json))
+                .to_string();
             Ok(view(&held.said))
         })
     })

@@ -11,9 +11,9 @@ use chatparse_base::Error;
 
 /// A status and a sentence about a call that failed. Immutable.
 ///
-/// Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough. Otherwise a call that
-/// fails stores a new object there, whatever the old value is; free it with `chat_error_free`. A call that succeeds
-/// leaves `*error` alone.
+/// Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough.
+/// Otherwise a call that fails stores a new object there, whatever the old value is; free it with
+/// `chat_error_free`. A call that succeeds leaves `*error` alone.
 ///
 /// ```c
 /// chat_error *error = NULL;
@@ -40,7 +40,10 @@ impl chat_error {
 
     #[cfg(feature = "api")]
     pub(super) fn body(&self, api: Api) -> &str {
-        self.1[api as usize - 1].get_or_init(|| api.error_body(http_status(&self.0), self.0.message()).to_string())
+        self.1[api as usize - 1].get_or_init(|| {
+            api.error_body(http_status(&self.0), self.0.message())
+                .to_string()
+        })
     }
 }
 
@@ -50,7 +53,8 @@ pub extern "C" fn chat_error_status(error: Option<&chat_error>) -> chat_status {
     error.map_or(chat_status::InvalidArgument, |error| error.0.kind().into())
 }
 
-/// Returns what is wrong and where, as one sentence for people. The words may change between versions.
+/// Returns what is wrong and where, as one sentence for people. The words may change between
+/// versions.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_message(error: Option<&chat_error>) -> chat_str {
     view(error.map_or("", |error| error.0.message()))

@@ -13,8 +13,8 @@ use chatparse_grammar::{self as grammar, Grammar, Printed, Recogniser, schema};
 
 /// A sampling grammar and a report on where it differs from its schemas. Immutable.
 ///
-/// Grammars are in GBNF, llama.cpp's notation, or converted to another dialect; of a converted one only its text and
-/// its report can be used.
+/// Grammars are in GBNF, llama.cpp's notation, or converted to another dialect; of a converted one
+/// only its text and its report can be used.
 pub struct chat_grammar {
     grammar: Arc<Grammar>,
     fields: View<chat_grammar_fields>,
@@ -22,7 +22,10 @@ pub struct chat_grammar {
 
 impl From<Arc<Grammar>> for chat_grammar {
     fn from(grammar: Arc<Grammar>) -> Self {
-        chat_grammar { grammar, fields: View::default() }
+        chat_grammar {
+            grammar,
+            fields: View::default(),
+        }
     }
 }
 
@@ -96,12 +99,14 @@ pub enum chat_grammar_verdict {
     Refused = 3,
 }
 
-/// Makes the grammar of the JSON values that a schema (JSON text) allows, compact or pretty. Declared properties keep
-/// the order of the schema; others are allowed where the schema allows them. The grammar's report lists where it
-/// allows more or less than the schema. `style` is a `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
+/// Makes the grammar of the JSON values that a schema (JSON text) allows, compact or pretty.
+/// Declared properties keep the order of the schema; others are allowed where the schema allows
+/// them. The grammar's report lists where it allows more or less than the schema. `style` is a
+/// `chat_grammar_style`; take `CHAT_GRAMMAR_STYLE_FAITHFUL`.
 ///
-/// Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a schema that is
-/// wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too large.
+/// Errors: `CHAT_STATUS_SCHEMA`, with the JSON pointer of the place, e.g. `#/properties/age`, for a
+/// schema that is wrong or contradicts itself; `CHAT_STATUS_LIMIT` for one that is too deep or too
+/// large.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_from_json_schema(
     schema: *const c_char,
@@ -113,14 +118,17 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
     written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        Ok(give(grammar::from_json_schema_as(&schema, style_of(style)?)?.into()))
+        Ok(give(
+            grammar::from_json_schema_as(&schema, style_of(style)?)?.into(),
+        ))
     })
 }
 
 /// What a grammar says. All is valid as long as the grammar.
 #[repr(C)]
 pub struct chat_grammar_fields {
-    /// Its text. GBNF has a line for each rule and starts at `root`. Empty if nothing is constrained.
+    /// Its text. GBNF has a line for each rule and starts at `root`. Empty if nothing is
+    /// constrained.
     pub text: chat_str,
     /// Where it departs from its schemas, or what its dialect cannot express.
     pub report: chat_list<chat_fidelity>,
@@ -142,12 +150,12 @@ pub extern "C" fn chat_grammar_view(grammar: Option<&chat_grammar>) -> *const ch
     })
 }
 
-/// Writes whether a grammar allows a text: for tests of grammars, and of outputs. `grammar` is GBNF from any source;
-/// each call reads it anew, as llama.cpp does.
+/// Writes whether a grammar allows a text: for tests of grammars, and of outputs. `grammar` is GBNF
+/// from any source; each call reads it anew, as llama.cpp does.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the line, for a grammar that llama.cpp cannot use: not GBNF, no rule
-/// `root`, a reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT`, also where the text
-/// can be read in too many ways to be checked.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the line, for a grammar that llama.cpp cannot use:
+/// not GBNF, no rule `root`, a reference to a missing rule, or a rule that begins with itself;
+/// `CHAT_STATUS_LIMIT`, also where the text can be read in too many ways to be checked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_check(
     grammar: *const c_char,
@@ -159,7 +167,12 @@ pub unsafe extern "C" fn chat_grammar_check(
 ) -> chat_status {
     written(out, error, || {
         // SAFETY: the caller's two texts, by the contract.
-        let [grammar, text] = unsafe { [utf8(grammar, grammar_len, "grammar")?, utf8(text, text_len, "text")?] };
+        let [grammar, text] = unsafe {
+            [
+                utf8(grammar, grammar_len, "grammar")?,
+                utf8(text, text_len, "text")?,
+            ]
+        };
         let recogniser = Recogniser::new(grammar)?;
         Ok(if recogniser.reach(text)? < text.len() {
             chat_grammar_verdict::Refused
@@ -171,12 +184,12 @@ pub unsafe extern "C" fn chat_grammar_check(
     })
 }
 
-/// Converts a grammar to another dialect, a `chat_dialect`. The result allows exactly the same texts; its report lists
-/// what the dialect cannot express, but not where the grammar departs from schemas. In a structural tag, the grammar is
-/// one part.
+/// Converts a grammar to another dialect, a `chat_dialect`. The result allows exactly the same
+/// texts; its report lists what the dialect cannot express, but not where the grammar departs from
+/// schemas. In a structural tag, the grammar is one part.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was converted already;
-/// `CHAT_STATUS_LIMIT` if it is too large.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp cannot use or that was
+/// converted already; `CHAT_STATUS_LIMIT` if it is too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_as(
     grammar: Option<&chat_grammar>,
@@ -184,11 +197,14 @@ pub extern "C" fn chat_grammar_as(
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(grammar, "grammar", out, error, |grammar| Ok(give(grammar.grammar.print(self::dialect(dialect)?)?.into())))
+    filled(grammar, "grammar", out, error, |grammar| {
+        Ok(give(grammar.grammar.print(self::dialect(dialect)?)?.into()))
+    })
 }
 
-/// Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats write such values as
-/// raw text. A reference without a target, or in a circle, counts as no string.
+/// Writes whether a schema (JSON text) allows any string, in any of its branches. Tagged formats
+/// write such values as raw text. A reference without a target, or in a circle, counts as no
+/// string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_schema_allows_string(
     schema: *const c_char,

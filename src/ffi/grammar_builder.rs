@@ -15,10 +15,11 @@ use chatparse_grammar::{Builder, Rule, schema};
 
 /// A builder of grammars from rules, texts and JSON schemas. One thread at a time.
 ///
-/// Each rule has a unique name. The functions that add a rule write its name to `*out`: use that one in other rules. It
-/// is the name you asked for, changed as follows: characters that names cannot have become dashes; a name of the rules
-/// that schemas share (`string`, `object`, ...) gets a dash at its end; a name that another rule has gets a number. An
-/// equal rule of that name is used again. The name `root`, or an empty one, is the start of the grammar.
+/// Each rule has a unique name. The functions that add a rule write its name to `*out`: use that
+/// one in other rules. It is the name you asked for, changed as follows: characters that names
+/// cannot have become dashes; a name of the rules that schemas share (`string`, `object`, ...) gets
+/// a dash at its end; a name that another rule has gets a number. An equal rule of that name is
+/// used again. The name `root`, or an empty one, is the start of the grammar.
 ///
 /// ```c
 /// // An answer by a schema, between tags:
@@ -47,11 +48,19 @@ struct Building {
 
 /// Makes a builder. It has one rule, `space`: the blanks between the parts of a JSON value.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_grammar_builder_new(out: Out<*mut chat_grammar_builder>, error: ErrorOut) -> chat_status {
-    written(out, error, || Ok(give(chat_grammar_builder(Guarded::new(Building::default())))))
+pub extern "C" fn chat_grammar_builder_new(
+    out: Out<*mut chat_grammar_builder>,
+    error: ErrorOut,
+) -> chat_status {
+    written(out, error, || {
+        Ok(give(chat_grammar_builder(
+            Guarded::new(Building::default()),
+        )))
+    })
 }
 
-/// Sets the `chat_grammar_style` of the schemas to come. The default is `CHAT_GRAMMAR_STYLE_FAITHFUL`.
+/// Sets the `chat_grammar_style` of the schemas to come. The default is
+/// `CHAT_GRAMMAR_STYLE_FAITHFUL`.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` after something was added.
 #[unsafe(no_mangle)]
@@ -64,7 +73,9 @@ pub extern "C" fn chat_grammar_builder_set_style(
         let (builder, style) = (required(builder, "builder")?, style_of(style)?);
         builder.0.change(|building| {
             if !building.builder.is_new() {
-                return Err(Error::invalid("builder: its style is chosen before anything is added"));
+                return Err(Error::invalid(
+                    "builder: its style is chosen before anything is added",
+                ));
             }
             building.builder = Builder::with_style(style);
             Ok(())
@@ -72,13 +83,13 @@ pub extern "C" fn chat_grammar_builder_set_style(
     })
 }
 
-/// Adds a rule. `body` is the part of a GBNF rule after `::=`, on one line, e.g. `"yes" | "no" | number{1,3}`; it may
-/// refer to rules that are added later. Use `chat_grammar_builder_add_literal` for text with quotes or backslashes. A
-/// refused rule changes nothing.
+/// Adds a rule. `body` is the part of a GBNF rule after `::=`, on one line, e.g. `"yes" | "no" |
+/// number{1,3}`; it may refer to rules that are added later. Use `chat_grammar_builder_add_literal`
+/// for text with quotes or backslashes. A refused rule changes nothing.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the byte, for a body that is not GBNF, is blank, has a line break or a
-/// comment outside of literals, or ends with an empty alternative. Tokens (`<think>`) are not supported: write them as
-/// literals.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the byte, for a body that is not GBNF, is blank,
+/// has a line break or a comment outside of literals, or ends with an empty alternative. Tokens
+/// (`<think>`) are not supported: write them as literals.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_grammar_builder_add_rule(
     builder: Option<&mut chat_grammar_builder>,
@@ -91,8 +102,11 @@ pub unsafe extern "C" fn chat_grammar_builder_add_rule(
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's two texts, by the contract.
-        let [name, body] = unsafe { [utf8(name, name_len, "name")?, utf8(body, body_len, "body")?] };
-        add(builder, out, |builder| Ok(builder.add_rule(name, Rule::gbnf(body)?)))
+        let [name, body] =
+            unsafe { [utf8(name, name_len, "name")?, utf8(body, body_len, "body")?] };
+        add(builder, out, |builder| {
+            Ok(builder.add_rule(name, Rule::gbnf(body)?))
+        })
     })
 }
 
@@ -109,14 +123,17 @@ pub unsafe extern "C" fn chat_grammar_builder_add_literal(
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's two texts, by the contract.
-        let [name, text] = unsafe { [utf8(name, name_len, "name")?, utf8(text, text_len, "text")?] };
-        add(builder, out, |builder| Ok(builder.add_rule(name, Rule::literal(text))))
+        let [name, text] =
+            unsafe { [utf8(name, name_len, "name")?, utf8(text, text_len, "text")?] };
+        add(builder, out, |builder| {
+            Ok(builder.add_rule(name, Rule::literal(text)))
+        })
     })
 }
 
-/// Adds the rules of a JSON schema and writes the name of the one for the whole schema. Each schema gets rules of its
-/// own, even if names or `$ref`s are the same. The grammar's report lists departures under `name`. A refused schema
-/// changes nothing.
+/// Adds the rules of a JSON schema and writes the name of the one for the whole schema. Each schema
+/// gets rules of its own, even if names or `$ref`s are the same. The grammar's report lists
+/// departures under `name`. A refused schema changes nothing.
 ///
 /// Errors: as `chat_grammar_from_json_schema`.
 #[unsafe(no_mangle)]
@@ -131,8 +148,15 @@ pub unsafe extern "C" fn chat_grammar_builder_add_schema(
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's two texts, by the contract.
-        let [name, schema] = unsafe { [utf8(name, name_len, "name")?, utf8(schema, schema_len, "schema")?] };
-        add(builder, out, |builder| builder.add_schema(name, &schema::from_text(schema)?))
+        let [name, schema] = unsafe {
+            [
+                utf8(name, name_len, "name")?,
+                utf8(schema, schema_len, "schema")?,
+            ]
+        };
+        add(builder, out, |builder| {
+            builder.add_schema(name, &schema::from_text(schema)?)
+        })
     })
 }
 
@@ -171,17 +195,21 @@ fn add(
     })
 }
 
-/// Makes the grammar of all rules so far. The builder can add more; grammars that it made do not change.
+/// Makes the grammar of all rules so far. The builder can add more; grammars that it made do not
+/// change.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp refuses: no rule `root`, a reference to a
-/// missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too large.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a grammar that llama.cpp refuses: no rule `root`, a
+/// reference to a missing rule, or a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that
+/// is too large.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_grammar_builder_build(
     builder: Option<&chat_grammar_builder>,
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(builder, "builder", out, error, |builder| Ok(give(builder.0.get()?.builder.build()?.into())))
+    filled(builder, "builder", out, error, |builder| {
+        Ok(give(builder.0.get()?.builder.build()?.into()))
+    })
 }
 
 /// Frees the builder. Grammars that it made stay valid.

@@ -8,7 +8,8 @@ use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use chatparse_base::{Error, ErrorKind, Result};
 
-/// Runs the body of a function and turns what it says, or that it panicked, into a status and an error object.
+/// Runs the body of a function and turns what it says, or that it panicked, into a status and an
+/// error object.
 pub(super) fn guard(error: ErrorOut, body: impl FnOnce() -> Result<()>) -> chat_status {
     // Unwind safety: what the body changes is in a `Guarded`, which notices.
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -18,7 +19,8 @@ pub(super) fn guard(error: ErrorOut, body: impl FnOnce() -> Result<()>) -> chat_
     }
 }
 
-/// The same for a function that asks a handle, called `name` in errors, for what it writes to its only output.
+/// The same for a function that asks a handle, called `name` in errors, for what it writes to its
+/// only output.
 pub(super) fn filled<H, T>(
     handle: Option<H>,
     name: &str,
@@ -30,7 +32,11 @@ pub(super) fn filled<H, T>(
 }
 
 /// The same without a handle.
-pub(super) fn written<T>(out: Out<'_, T>, error: ErrorOut, body: impl FnOnce() -> Result<T>) -> chat_status {
+pub(super) fn written<T>(
+    out: Out<'_, T>,
+    error: ErrorOut,
+    body: impl FnOnce() -> Result<T>,
+) -> chat_status {
     guard(error, || {
         let out = required(out, "out")?;
         out.write(body()?);
@@ -47,20 +53,24 @@ fn report(error: ErrorOut, failure: Error) -> chat_status {
     status
 }
 
-/// As [`guard`], for a function that answers a question and has no way to report: an empty answer where it panicked.
+/// As [`guard`], for a function that answers a question and has no way to report: an empty answer
+/// where it panicked.
 pub(super) fn answer<T: Default>(body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_default()
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
-    let said = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic");
+    let said = text
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("panic");
     let defect = format!("a defect of the library: {said}");
     log::error!("{defect}");
     Error::new(ErrorKind::Internal, defect)
 }
 
-/// What calls change. After a panic in such a call nobody knows its state, and it is not used again.
+/// What calls change. After a panic in such a call nobody knows its state, and it is not used
+/// again.
 #[derive(Clone)]
 pub(super) struct Guarded<T> {
     value: T,
@@ -69,12 +79,18 @@ pub(super) struct Guarded<T> {
 
 impl<T> Guarded<T> {
     pub fn new(value: T) -> Self {
-        Guarded { value, broken: false }
+        Guarded {
+            value,
+            broken: false,
+        }
     }
 
     pub fn get(&self) -> Result<&T> {
         if self.broken {
-            return Err(Error::new(ErrorKind::Internal, "the handle was left unusable by an earlier internal error"));
+            return Err(Error::new(
+                ErrorKind::Internal,
+                "the handle was left unusable by an earlier internal error",
+            ));
         }
         Ok(&self.value)
     }
@@ -106,23 +122,36 @@ mod tests {
             })
         });
         assert_eq!(ok, chat_status::Ok);
-        let status = guard(None, || counter.change(|n| if *n == 1 { panic!("boom") } else { Ok(()) }));
+        let status = guard(None, || {
+            counter.change(|n| if *n == 1 { panic!("boom") } else { Ok(()) })
+        });
         assert_eq!(status, chat_status::Internal);
-        assert_eq!(guard(None, || counter.change(|_| Ok(()))), chat_status::Internal);
+        assert_eq!(
+            guard(None, || counter.change(|_| Ok(()))),
+            chat_status::Internal
+        );
         assert!(counter.get().is_err() && counter.clone().get().is_err());
     }
 
     #[test]
     fn an_error_does_not_break_what_it_was_reported_for() {
         let mut counter = Guarded::new(0);
-        let status = guard(None, || counter.change(|_| Err::<(), _>(Error::invalid("no"))));
+        let status = guard(None, || {
+            counter.change(|_| Err::<(), _>(Error::invalid("no")))
+        });
         assert_eq!(status, chat_status::InvalidArgument);
         assert_eq!(guard(None, || counter.change(|_| Ok(()))), chat_status::Ok);
     }
 
     #[test]
     fn an_answer_is_empty_where_there_is_none() {
-        assert_eq!((answer(|| 7), answer(|| if 1 + 1 == 2 { panic!("boom") } else { true })), (7, false));
+        assert_eq!(
+            (
+                answer(|| 7),
+                answer(|| if 1 + 1 == 2 { panic!("boom") } else { true })
+            ),
+            (7, false)
+        );
     }
 
     #[test]
@@ -133,7 +162,11 @@ mod tests {
         // SAFETY: `guard` has just written the object, and nobody else has it.
         let error = unsafe { Box::from_raw(error.assume_init()) };
         assert_eq!(chat_error_status(Some(&error)), chat_status::Internal);
-        assert!(error.0.message().ends_with("number 7"), "{}", error.0.message());
+        assert!(
+            error.0.message().ends_with("number 7"),
+            "{}",
+            error.0.message()
+        );
         assert!(chat_error_message(Some(&error)).len > 0);
         chat_error_free(Some(error));
     }

@@ -17,14 +17,15 @@ use chatparse_base::Error;
 pub enum chat_log_level {
     /// A defect of the library; the call returns `CHAT_STATUS_INTERNAL`.
     Error = 1,
-    /// Something that may surprise the host: messages of a template that are not read back, a grammar that differs from
-    /// its schemas.
+    /// Something that may surprise the host: messages of a template that are not read back, a
+    /// grammar that differs from its schemas.
     Warn = 2,
     /// What the library decided, e.g. the reader of a template.
     Info = 3,
 }
 
-/// Takes an event of the log: its `chat_log_level`, its words, which are valid during the call, and the `data` that was set.
+/// Takes an event of the log: its `chat_log_level`, its words, which are valid during the call, and
+/// the `data` that was set.
 pub type chat_log = Option<unsafe extern "C" fn(level: u32, text: chat_str, data: *mut c_void)>;
 
 /// The host's function.
@@ -60,23 +61,37 @@ impl Log for ToHost {
     fn flush(&self) {}
 }
 
-/// Sets the function that takes the library's log, for the whole process; NULL for none, as at the start. It gets events of
-/// `level`, a `chat_log_level`, and of lower numbers.
+/// Sets the function that takes the library's log, for the whole process; NULL for none, as at the
+/// start. It gets events of `level`, a `chat_log_level`, and of lower numbers.
 ///
-/// Any thread may call the function, during calls of the library, and several threads at once. The function must not
-/// call `chat_log_set`. When `chat_log_set` returns, the earlier function is not running any more, and will not be
-/// called again.
+/// Any thread may call the function, during calls of the library, and several threads at once. The
+/// function must not call `chat_log_set`. When `chat_log_set` returns, the earlier function is not
+/// running any more, and will not be called again.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a Rust program that has set its own logger: that logger gets the events.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` in a Rust program that has set its own logger: that
+/// logger gets the events.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_log_set(log: chat_log, data: *mut c_void, level: u32, error: ErrorOut) -> chat_status {
+pub extern "C" fn chat_log_set(
+    log: chat_log,
+    data: *mut c_void,
+    level: u32,
+    error: ErrorOut,
+) -> chat_status {
     static STARTED: OnceLock<bool> = OnceLock::new();
     guard(error, || {
-        let level = numbered("level", level, &[LevelFilter::Error, LevelFilter::Warn, LevelFilter::Info])?;
+        let level = numbered(
+            "level",
+            level,
+            &[LevelFilter::Error, LevelFilter::Warn, LevelFilter::Info],
+        )?;
         if !STARTED.get_or_init(|| ::log::set_logger(&ToHost).is_ok()) {
             return Err(Error::invalid("log: the program has a logger of its own"));
         }
-        ::log::set_max_level(if log.is_some() { level } else { LevelFilter::Off });
+        ::log::set_max_level(if log.is_some() {
+            level
+        } else {
+            LevelFilter::Off
+        });
         *HOST.write().unwrap_or_else(PoisonError::into_inner) = log.map(|log| Host { log, data });
         Ok(())
     })

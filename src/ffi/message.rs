@@ -17,9 +17,10 @@ use chatparse_stream::{Ended, OutputPart, Parser, PartKind, Status};
 
 /// Flag: the output is not complete. More of it will come, or a limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;
-/// Flag: an output that does not match the format is an error (`CHAT_STATUS_PARSE`); without `CHAT_PARSE_PARTIAL` also one
-/// that ends where the format does not. Without this flag, such an output becomes a message with all of its text, and
-/// `CHAT_OUTCOME_RECOVERED` or `CHAT_OUTCOME_PARTIAL`.
+/// Flag: an output that does not match the format is an error (`CHAT_STATUS_PARSE`); without
+/// `CHAT_PARSE_PARTIAL` also one that ends where the format does not. Without this flag, such an
+/// output becomes a message with all of its text, and `CHAT_OUTCOME_RECOVERED` or
+/// `CHAT_OUTCOME_PARTIAL`.
 pub const CHAT_PARSE_STRICT: u32 = 2;
 
 /// The flags of a parse, by name.
@@ -34,7 +35,10 @@ impl Flags {
         if unknown != 0 {
             return Err(Error::invalid(format!("flags: {unknown:#x} is unknown")));
         }
-        Ok(Flags { partial: bits & CHAT_PARSE_PARTIAL != 0, strict: bits & CHAT_PARSE_STRICT != 0 })
+        Ok(Flags {
+            partial: bits & CHAT_PARSE_PARTIAL != 0,
+            strict: bits & CHAT_PARSE_STRICT != 0,
+        })
     }
 }
 
@@ -47,11 +51,11 @@ pub enum chat_outcome {
     None = 0,
     /// The whole output matches.
     Complete = 1,
-    /// The output was cut off, is not complete yet, or stops before the format ends, e.g. inside the reasoning. The
-    /// arguments of an unfinished call are a prefix of JSON text.
+    /// The output was cut off, is not complete yet, or stops before the format ends, e.g. inside
+    /// the reasoning. The arguments of an unfinished call are a prefix of JSON text.
     Partial = 2,
-    /// The output breaks the format. No text is lost: calls in another known format are calls, all else is content.
-    /// `chat_message_report` says what and where.
+    /// The output breaks the format. No text is lost: calls in another known format are calls, all
+    /// else is content. `chat_message_report` says what and where.
     Recovered = 3,
 }
 
@@ -84,11 +88,18 @@ impl chat_message {
     /// The tagged parts of a text, with its tree.
     pub(super) fn tagged(parser: &Parser, text: &[u8], from: usize, partial: bool) -> Result<Self> {
         let tree = parser.tree_json(text, from, partial)?.to_string();
-        Ok(chat_message { tree, ..chat_message::new(parser.tagged(text, from, partial)) })
+        Ok(chat_message {
+            tree,
+            ..chat_message::new(parser.tagged(text, from, partial))
+        })
     }
 
     pub(super) fn parse(parser: &Parser, text: &[u8], flags: Flags) -> Result<Self> {
-        Ok(chat_message::new(parser.read(text, flags.partial, flags.strict)?))
+        Ok(chat_message::new(parser.read(
+            text,
+            flags.partial,
+            flags.strict,
+        )?))
     }
 
     pub(super) fn ended(&self) -> &Ended {
@@ -96,14 +107,15 @@ impl chat_message {
     }
 
     pub(super) fn report_json(&self) -> &str {
-        self.report.get_or_init(|| self.ended.report_json().to_string())
+        self.report
+            .get_or_init(|| self.ended.report_json().to_string())
     }
 }
 
-/// Parses an output, or the part of it that has come so far, in one call. `text` is what the model wrote after the
-/// prompt, any bytes. `flags` is 0 for an output that the model ended, or a combination of `CHAT_PARSE_PARTIAL` and
-/// `CHAT_PARSE_STRICT`. For output in pieces use `chat_stream`: it gives the same message and does not parse old bytes
-/// again.
+/// Parses an output, or the part of it that has come so far, in one call. `text` is what the model
+/// wrote after the prompt, any bytes. `flags` is 0 for an output that the model ended, or a
+/// combination of `CHAT_PARSE_PARTIAL` and `CHAT_PARSE_STRICT`. For output in pieces use
+/// `chat_stream`: it gives the same message and does not parse old bytes again.
 ///
 /// Errors: `CHAT_STATUS_PARSE`, only with `CHAT_PARSE_STRICT`.
 #[unsafe(no_mangle)]
@@ -118,7 +130,11 @@ pub unsafe extern "C" fn chat_parse_partial(
     filled(params, "params", out, error, |params| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        Ok(give(chat_message::parse(&params.params().parser, text, Flags::from_bits(flags)?)?))
+        Ok(give(chat_message::parse(
+            &params.params().parser,
+            text,
+            Flags::from_bits(flags)?,
+        )?))
     })
 }
 
@@ -151,11 +167,18 @@ pub struct chat_message_fields {
 /// Returns what the message says.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_view(message: Option<&chat_message>) -> *const chat_message_fields {
-    seen(message, |message| Some(message.fields.get(|lists| fields(&message.ended, lists))))
+    seen(message, |message| {
+        Some(message.fields.get(|lists| fields(&message.ended, lists)))
+    })
 }
 
 fn fields(ended: &Ended, lists: &mut Lists) -> chat_message_fields {
-    let Message { content, reasoning_content: reasoning, tool_calls, .. } = &ended.message;
+    let Message {
+        content,
+        reasoning_content: reasoning,
+        tool_calls,
+        ..
+    } = &ended.message;
     chat_message_fields {
         outcome: ended.status.into(),
         content: view(content),
@@ -165,22 +188,29 @@ fn fields(ended: &Ended, lists: &mut Lists) -> chat_message_fields {
             id: view(&call.id),
             arguments: view(&call.arguments),
         })),
-        parts: lists.keep(ended.parts().iter().map(|OutputPart { kind, call, text, span }| chat_part {
-            kind: *kind,
-            call: *call,
-            text: view(match kind {
-                PartKind::Reasoning => &reasoning[text.clone()],
-                PartKind::Content => &content[text.clone()],
-                PartKind::Call => "",
-            }),
-            span_begin: span.start,
-            span_end: span.end,
-        })),
+        parts: lists.keep(ended.parts().iter().map(
+            |OutputPart {
+                 kind,
+                 call,
+                 text,
+                 span,
+             }| chat_part {
+                kind: *kind,
+                call: *call,
+                text: view(match kind {
+                    PartKind::Reasoning => &reasoning[text.clone()],
+                    PartKind::Content => &content[text.clone()],
+                    PartKind::Call => "",
+                }),
+                span_begin: span.start,
+                span_end: span.end,
+            },
+        )),
     }
 }
 
-/// Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and `tool_calls` if there are
-/// any. The first call writes the text; later ones return the same.
+/// Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and
+/// `tool_calls` if there are any. The first call writes the text; later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_json(
     message: Option<&chat_message>,
@@ -188,27 +218,34 @@ pub extern "C" fn chat_message_json(
     error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
-        let json = message.json.get_or_init(|| message.ended.message.to_json().to_string());
+        let json = message
+            .json
+            .get_or_init(|| message.ended.message.to_json().to_string());
         Ok(view(json))
     })
 }
 
-/// Writes the syntax tree of a message of `chat_parser_tagged` as a JSON object; of other messages, empty text.
+/// Writes the syntax tree of a message of `chat_parser_tagged` as a JSON object; of other messages,
+/// empty text.
 ///
-/// - `outcome`: `matched`; `partial` if the text ended before the match did, without a mismatch (only with
-///   `CHAT_PARSE_PARTIAL`); `failed` if it does not match. Text after a match is ignored unless the format ends with
-///   `end`;
-/// - `end`: the position after the match; of a text that does not match, how far it could have matched;
-/// - `nodes`: an object for each rule, tag and label that matched, in the order of their first bytes, the outer before
-///   the inner: `rule` or `tag` (the name), `begin`, `end`, `parent` (the index of the node around it, or null) and
-///   `partial` (the text ended inside of it). A text that does not match has none.
+/// - `outcome`: `matched`; `partial` if the text ended before the match did, without a mismatch
+///   (only with `CHAT_PARSE_PARTIAL`); `failed` if it does not match. Text after a match is ignored
+///   unless the format ends with `end`;
+/// - `end`: the position after the match; of a text that does not match, how far it could have
+///   matched;
+/// - `nodes`: an object for each rule, tag and label that matched, in the order of their first
+///   bytes, the outer before the inner: `rule` or `tag` (the name), `begin`, `end`, `parent` (the
+///   index of the node around it, or null) and `partial` (the text ended inside of it). A text that
+///   does not match has none.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_tree_json(
     message: Option<&chat_message>,
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(message, "message", out, error, |message| Ok(view(&message.tree)))
+    filled(message, "message", out, error, |message| {
+        Ok(view(&message.tree))
+    })
 }
 
 /// Frees the message.
@@ -217,40 +254,51 @@ pub extern "C" fn chat_message_free(message: Option<Box<chat_message>>) {
     drop(message);
 }
 
-/// Returns what there is to say of the message. The first call checks the values of all calls against their schemas. All is
-/// valid as long as the message.
+/// Returns what there is to say of the message. The first call checks the values of all calls
+/// against their schemas. All is valid as long as the message.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const chat_report_fields {
-    seen(message, |message| Some(message.judged.get(|lists| chat_report_fields::of(&message.ended, lists))))
+    seen(message, |message| {
+        Some(
+            message
+                .judged
+                .get(|lists| chat_report_fields::of(&message.ended, lists)),
+        )
+    })
 }
 
 /// Writes the report as a JSON object. The first call writes the text; later ones return the same.
 ///
 /// - `status`: `complete`, `partial` or `recovered`;
-/// - `left_at`: the offset of the first byte that breaks the format, or null if `status` is not `recovered`. It may be
-///   that of a call in another format, or of an unknown tool, after which the output matches again; the diagnostic
-///   `left_format` begins where the parser gave up the format for the rest of the output;
-/// - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`: `format`, `dialect`
-///   or `bare`;
-/// - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`), `call` (a number, or
-///   null), `span` (an array of two positions) and `message`.
+/// - `left_at`: the offset of the first byte that breaks the format, or null if `status` is not
+///   `recovered`. It may be that of a call in another format, or of an unknown tool, after which
+///   the output matches again; the diagnostic `left_format` begins where the parser gave up the
+///   format for the rest of the output;
+/// - `calls`: an object for each call with the booleans `complete`, `known`, `valid`, and `origin`:
+///   `format`, `dialect` or `bare`;
+/// - `diagnostics`: an object for each with `kind` (the name in lower case, e.g. `left_format`),
+///   `call` (a number, or null), `span` (an array of two positions) and `message`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_report_json(
     message: Option<&chat_message>,
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(message, "message", out, error, |message| Ok(view(message.report_json())))
+    filled(message, "message", out, error, |message| {
+        Ok(view(message.report_json()))
+    })
 }
 
-/// Finds the ranges of the output that a field of the message comes from, in the order of its text: to find the tokens of a
-/// field. `field` is `CHAT_DELTA_KIND_REASONING` or `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or
-/// `CHAT_DELTA_KIND_TOOL_NAME`, `CHAT_DELTA_KIND_TOOL_ID` or `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or
-/// `CHAT_SPANS_STRUCTURE`; there are no ranges of others. Ranges hold no markup, and nothing that the output does not have: a
-/// brace that the library added, text of the prompt. The range of a name may be a part of that of the id.
+/// Finds the ranges of the output that a field of the message comes from, in the order of its text:
+/// to find the tokens of a field. `field` is `CHAT_DELTA_KIND_REASONING` or
+/// `CHAT_DELTA_KIND_CONTENT` (with `call` 0), or `CHAT_DELTA_KIND_TOOL_NAME`,
+/// `CHAT_DELTA_KIND_TOOL_ID` or `CHAT_DELTA_KIND_TOOL_ARGUMENTS` of a call, or
+/// `CHAT_SPANS_STRUCTURE`; there are no ranges of others. Ranges hold no markup, and nothing that
+/// the output does not have: a brace that the library added, text of the prompt. The range of a
+/// name may be a part of that of the id.
 ///
-/// Fills the first `capacity` ranges of `out`, and returns how many there are. `out` may be NULL if `capacity` is 0. The
-/// first call on a message computes the ranges of all fields.
+/// Fills the first `capacity` ranges of `out`, and returns how many there are. `out` may be NULL if
+/// `capacity` is 0. The first call on a message computes the ranges of all fields.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_message_spans(
     message: Option<&chat_message>,
@@ -261,7 +309,9 @@ pub unsafe extern "C" fn chat_message_spans(
 ) -> usize {
     answer(|| {
         let Some(message) = message else { return 0 };
-        let spans = spans(&message.ended, field, call).iter().map(chat_span::from);
+        let spans = spans(&message.ended, field, call)
+            .iter()
+            .map(chat_span::from);
         // SAFETY: the caller's array, by the contract.
         unsafe { fill(spans, out, capacity) }
     })

@@ -14,7 +14,8 @@ use chatparse_stream::Parser;
 
 /// A parser of outputs, without the rest of the params. Immutable.
 ///
-/// Store a parser as a text, send it to another process, or describe one for a format that no template shows.
+/// Store a parser as a text, send it to another process, or describe one for a format that no
+/// template shows.
 pub struct chat_parser {
     pub(super) parser: Parser,
     text: OnceLock<String>,
@@ -22,7 +23,10 @@ pub struct chat_parser {
 
 impl chat_parser {
     pub(super) fn new(parser: Parser) -> Self {
-        chat_parser { parser, text: OnceLock::new() }
+        chat_parser {
+            parser,
+            text: OnceLock::new(),
+        }
     }
 }
 
@@ -33,11 +37,14 @@ pub extern "C" fn chat_params_parser(
     out: Out<*mut chat_parser>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(params, "params", out, error, |params| Ok(give(chat_parser::new(params.params().parser.clone()))))
+    filled(params, "params", out, error, |params| {
+        Ok(give(chat_parser::new(params.params().parser.clone())))
+    })
 }
 
-/// Makes a parser from JSON text: that of `chat_parser_json`, or a description of a format of your own. The text may come
-/// from an untrusted source: the library checks it. docs/formats.md has all kinds of nodes.
+/// Makes a parser from JSON text: that of `chat_parser_json`, or a description of a format of your
+/// own. The text may come from an untrusted source: the library checks it. docs/formats.md has all
+/// kinds of nodes.
 ///
 /// ```c
 /// // Content up to a call such as [weather]{"city": "Oslo"}[/weather], or to the end.
@@ -56,9 +63,9 @@ pub extern "C" fn chat_params_parser(
 ///
 /// An output that does not match the format still becomes a message: see `CHAT_OUTCOME_RECOVERED`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text of another shape or version, with the number of the node, and for a
-/// format that cannot be used, e.g. with a rule that begins with itself; `CHAT_STATUS_LIMIT` for one that is too deep
-/// or too long.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for text of another shape or version, with the number of
+/// the node, and for a format that cannot be used, e.g. with a rule that begins with itself;
+/// `CHAT_STATUS_LIMIT` for one that is too deep or too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_parser_from_json(
     text: *const c_char,
@@ -73,15 +80,23 @@ pub unsafe extern "C" fn chat_parser_from_json(
     })
 }
 
-/// Writes the parser as JSON text for `chat_parser_from_json` of the same library version, in any process. Its form may
-/// change between versions. The first call writes the text; later ones return the same.
+/// Writes the parser as JSON text for `chat_parser_from_json` of the same library version, in any
+/// process. Its form may change between versions. The first call writes the text; later ones return
+/// the same.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_parser_json(parser: Option<&chat_parser>, out: Out<chat_str>, error: ErrorOut) -> chat_status {
-    filled(parser, "parser", out, error, |parser| Ok(view(parser.text.get_or_init(|| parser.parser.to_text()))))
+pub extern "C" fn chat_parser_json(
+    parser: Option<&chat_parser>,
+    out: Out<chat_str>,
+    error: ErrorOut,
+) -> chat_status {
+    filled(parser, "parser", out, error, |parser| {
+        Ok(view(parser.text.get_or_init(|| parser.parser.to_text())))
+    })
 }
 
-/// Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only what may follow a
-/// trigger: the rules with `trigger`. Otherwise it describes the prefill and the output together.
+/// Makes the grammar of the outputs that the parser accepts. If `lazy`, the grammar describes only
+/// what may follow a trigger: the rules with `trigger`. Otherwise it describes the prefill and the
+/// output together.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_parser_grammar(
     parser: Option<&chat_parser>,
@@ -89,7 +104,9 @@ pub extern "C" fn chat_parser_grammar(
     out: Out<*mut chat_grammar>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(parser, "parser", out, error, |parser| Ok(give(parser.parser.grammar(lazy).into())))
+    filled(parser, "parser", out, error, |parser| {
+        Ok(give(parser.parser.grammar(lazy).into()))
+    })
 }
 
 /// As `chat_parse_partial`, with a parser instead of params.
@@ -105,17 +122,21 @@ pub unsafe extern "C" fn chat_parser_parse(
     filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        Ok(give(chat_message::parse(&parser.parser, text, Flags::from_bits(flags)?)?))
+        Ok(give(chat_message::parse(
+            &parser.parser,
+            text,
+            Flags::from_bits(flags)?,
+        )?))
     })
 }
 
-/// Parses a text to the message of its tagged parts alone; `chat_message_tree_json` has all that matched. `text` is the
-/// whole text of the format, prefill included, any bytes, of which bytes before `from` are not read. `flags` is 0 for a
-/// complete text or `CHAT_PARSE_PARTIAL`. The message of a text that does not match is empty, and
-/// `CHAT_OUTCOME_RECOVERED`.
+/// Parses a text to the message of its tagged parts alone; `chat_message_tree_json` has all that
+/// matched. `text` is the whole text of the format, prefill included, any bytes, of which bytes
+/// before `from` are not read. `flags` is 0 for a complete text or `CHAT_PARSE_PARTIAL`. The
+/// message of a text that does not match is empty, and `CHAT_OUTCOME_RECOVERED`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a format with too many
-/// rules.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a `from` above `text_len`; `CHAT_STATUS_LIMIT` for a
+/// format with too many rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_parser_tagged(
     parser: Option<&chat_parser>,
@@ -129,7 +150,12 @@ pub unsafe extern "C" fn chat_parser_tagged(
     filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        Ok(give(chat_message::tagged(&parser.parser, text, from, Flags::from_bits(flags)?.partial)?))
+        Ok(give(chat_message::tagged(
+            &parser.parser,
+            text,
+            from,
+            Flags::from_bits(flags)?.partial,
+        )?))
     })
 }
 

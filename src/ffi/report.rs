@@ -28,14 +28,16 @@ pub struct chat_diagnostic {
 /// What there is to say of a tool call.
 #[repr(C)]
 pub struct chat_call_report {
-    /// How the output marks it as a call. Run a bare call only where it is harmless to run a call that the model only
-    /// quotes; the option `bare_calls` of the request decides which of them are calls.
+    /// How the output marks it as a call. Run a bare call only where it is harmless to run a call
+    /// that the model only quotes; the option `bare_calls` of the request decides which of them are
+    /// calls.
     pub origin: chat_origin,
     /// Whether the output has its end. Without it, the arguments may be a prefix: do not run it.
     pub complete: bool,
     /// Whether the request offers its tool. True if the parser has no list of tools.
     pub known: bool,
-    /// Whether it is complete and its arguments are a JSON object that does not certainly violate the tool's schema.
+    /// Whether it is complete and its arguments are a JSON object that does not certainly violate
+    /// the tool's schema.
     pub valid: bool,
 }
 

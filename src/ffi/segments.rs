@@ -13,10 +13,11 @@ use super::view::{View, chat_list, seen};
 use crate::segments::{Limit, MaskParts, Offsets, Origin, Segment, Segments, in_threads};
 use chatparse_base::Result;
 
-/// A prompt with the source of each byte: the template, or a message, tool or variable of the request. Immutable.
+/// A prompt with the source of each byte: the template, or a message, tool or variable of the
+/// request. Immutable.
 ///
-/// A tokeniser should encode special tokens only in segments of `CHAT_TEXT_ORIGIN_TEMPLATE`: then no text of a user
-/// becomes one.
+/// A tokeniser should encode special tokens only in segments of `CHAT_TEXT_ORIGIN_TEMPLATE`: then
+/// no text of a user becomes one.
 pub struct chat_segments {
     found: Segments,
     fields: View<chat_segments_fields>,
@@ -24,11 +25,15 @@ pub struct chat_segments {
 
 impl From<Segments> for chat_segments {
     fn from(found: Segments) -> Self {
-        chat_segments { found, fields: View::default() }
+        chat_segments {
+            found,
+            fields: View::default(),
+        }
     }
 }
 
-/// The source of a part of a prompt. Later versions may add some: treat unknown ones as `CHAT_TEXT_ORIGIN_UNKNOWN`.
+/// The source of a part of a prompt. Later versions may add some: treat unknown ones as
+/// `CHAT_TEXT_ORIGIN_UNKNOWN`.
 #[repr(u32)]
 pub enum chat_text_origin {
     /// The template's own text, special tokens included.
@@ -39,7 +44,8 @@ pub enum chat_text_origin {
     Tool = 3,
     /// A template variable that the request sets, or its documents.
     Kwarg = 4,
-    /// A value that the template changed in a way the library cannot follow. Never the template's text alone.
+    /// A value that the template changed in a way the library cannot follow. Never the template's
+    /// text alone.
     Unknown = 5,
 }
 
@@ -66,8 +72,8 @@ pub struct chat_segment {
     pub origin: chat_text_origin,
     /// Index of the message or tool in the request; 0 for others.
     pub index: usize,
-    /// Of a message: the field as a JSON pointer, e.g. `/content/1/text` or `/tool_calls/0/function/arguments/city`.
-    /// Of a variable: its name. Else empty.
+    /// Of a message: the field as a JSON pointer, e.g. `/content/1/text` or
+    /// `/tool_calls/0/function/arguments/city`. Of a variable: its name. Else empty.
     pub path: chat_str,
 }
 
@@ -87,9 +93,9 @@ pub const CHAT_MASK_PREFILL: u32 = 32;
 pub const CHAT_MASK_SPACE: u32 = 64;
 
 /// Renders the prompt of a request and finds the source of each byte. The prompt is that of
-/// `chat_params_from_template`. Takes two
-/// to five renders, and up to some 160 if the template inspects values. `request` and `options` are as for
-/// `chat_params_from_template_with`; `options` may be NULL.
+/// `chat_params_from_template`. Takes two to five renders, and up to some 160 if the template
+/// inspects values. `request` and `options` are as for `chat_params_from_template_with`; `options`
+/// may be NULL.
 ///
 /// Errors: as `chat_params_from_template_with`.
 #[unsafe(no_mangle)]
@@ -112,11 +118,12 @@ pub unsafe extern "C" fn chat_segments_from_template(
     })
 }
 
-/// As `chat_segments_from_template`, for each of the `count` requests at `requests`, on at most `threads` threads, of which the
-/// caller's is one; 0: on as many as the machine runs at once. The other threads end before the function returns.
+/// As `chat_segments_from_template`, for each of the `count` requests at `requests`, on at most
+/// `threads` threads, of which the caller's is one; 0: on as many as the machine runs at once. The
+/// other threads end before the function returns.
 ///
-/// `out` has `count` places, and each is filled: with segments, to be freed one by one, or with NULL if the request failed,
-/// also if the function fails. `options` holds for all requests.
+/// `out` has `count` places, and each is filled: with segments, to be freed one by one, or with
+/// NULL if the request failed, also if the function fails. `options` holds for all requests.
 ///
 /// Errors: those of the first request that failed, with its index in the message.
 #[unsafe(no_mangle)]
@@ -141,11 +148,15 @@ pub unsafe extern "C" fn chat_segments_batch(
         // SAFETY: the caller's text, by the contract.
         let options = unsafe { text::options(options, options_len) }?;
         // SAFETY: the caller's texts, by the contract.
-        let requests = requests.iter().map(|request| unsafe { utf8(request.data, request.len, "request") });
+        let requests = requests
+            .iter()
+            .map(|request| unsafe { utf8(request.data, request.len, "request") });
         let requests: Vec<Result<&str>> = requests.collect();
         let found = in_threads(count, threads, &|index| {
             let request = requests[index].clone()?;
-            template.template.segments(&template.template.request(request, options)?)
+            template
+                .template
+                .segments(&template.template.request(request, options)?)
         });
         let mut failed = None;
         for (index, found) in found.into_iter().enumerate() {
@@ -154,7 +165,9 @@ pub unsafe extern "C" fn chat_segments_batch(
                 Err(error) => drop(failed.get_or_insert((index, error))),
             }
         }
-        failed.map_or(Ok(()), |(index, error)| Err(error.within(&format!("requests[{index}]"))))
+        failed.map_or(Ok(()), |(index, error)| {
+            Err(error.within(&format!("requests[{index}]")))
+        })
     })
 }
 
@@ -165,14 +178,17 @@ pub struct chat_segments_fields {
     pub prompt: chat_str,
     /// Its segments, in its order. They cover the prompt, and none is empty.
     pub segments: chat_list<chat_segment>,
-    /// Which limit the search for origins and turns reached, as a sentence; empty if it reached none. If it did, more bytes
-    /// than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are missing in masks.
+    /// Which limit the search for origins and turns reached, as a sentence; empty if it reached
+    /// none. If it did, more bytes than necessary are `CHAT_TEXT_ORIGIN_UNKNOWN`, or turns are
+    /// missing in masks.
     pub limit: chat_str,
 }
 
 /// Returns what there is to say of the prompt.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_segments_view(segments: Option<&chat_segments>) -> *const chat_segments_fields {
+pub extern "C" fn chat_segments_view(
+    segments: Option<&chat_segments>,
+) -> *const chat_segments_fields {
     seen(segments, |chat_segments { found, fields }| {
         Some(fields.get(|lists| chat_segments_fields {
             prompt: view(&found.prompt),
@@ -183,19 +199,26 @@ pub extern "C" fn chat_segments_view(segments: Option<&chat_segments>) -> *const
                     Origin::Kwarg(name) => (0, name.as_str()),
                     Origin::Template | Origin::Unknown => (0, ""),
                 };
-                chat_segment { begin: bytes.start, end: bytes.end, origin: origin.into(), index, path: view(path) }
+                chat_segment {
+                    begin: bytes.start,
+                    end: bytes.end,
+                    origin: origin.into(),
+                    index,
+                    path: view(path),
+                }
             })),
             limit: view(found.limit.map_or("", Limit::words)),
         }))
     })
 }
 
-/// Finds the bytes of the prompt that models wrote, for training: those that the loss should count. `parts` is a sum of
-/// `CHAT_MASK_...`; other bits are ignored. If the template has `{% generation %}` blocks, bytes outside of them never
-/// count, and the first four parts together are exactly these blocks.
+/// Finds the bytes of the prompt that models wrote, for training: those that the loss should count.
+/// `parts` is a sum of `CHAT_MASK_...`; other bits are ignored. If the template has `{% generation
+/// %}` blocks, bytes outside of them never count, and the first four parts together are exactly
+/// these blocks.
 ///
-/// Fills the first `capacity` spans of `out`, in order and without overlap, and returns how many there are. `out` may
-/// be NULL if `capacity` is 0.
+/// Fills the first `capacity` spans of `out`, in order and without overlap, and returns how many
+/// there are. `out` may be NULL if `capacity` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_segments_mask(
     segments: Option<&chat_segments>,
@@ -227,8 +250,8 @@ fn mask_parts(parts: u32) -> MaskParts {
 /// What a token of a prompt is.
 #[repr(C)]
 pub struct chat_segment_token {
-    /// The source of its text. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else body. A token with a byte of a value
-    /// is never the template's.
+    /// The source of its text. `CHAT_TEXT_ORIGIN_TEMPLATE` is scaffold, all else body. A token with
+    /// a byte of a value is never the template's.
     pub origin: chat_text_origin,
     /// Index of the message that it comes from, or whose turn it is in; `SIZE_MAX` for others.
     pub message: usize,
@@ -236,12 +259,13 @@ pub struct chat_segment_token {
     pub sampled: bool,
 }
 
-/// Labels the tokens of the prompt, of any tokenizer: `offsets` has the range of each of the `count` tokens, in
-/// characters if `in_chars` is true, as tokenizers of transformers give them, otherwise in bytes. `parts` is as for
-/// `chat_segments_mask`: what counts as sampled. Fills the `count` places of `out`.
+/// Labels the tokens of the prompt, of any tokenizer: `offsets` has the range of each of the
+/// `count` tokens, in characters if `in_chars` is true, as tokenizers of transformers give them,
+/// otherwise in bytes. `parts` is as for `chat_segments_mask`: what counts as sampled. Fills the
+/// `count` places of `out`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the token's index, for a place that is not in the prompt; then `out` is
-/// unchanged.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with the token's index, for a place that is not in the
+/// prompt; then `out` is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_segments_tokens(
     segments: Option<&chat_segments>,
@@ -258,7 +282,11 @@ pub unsafe extern "C" fn chat_segments_tokens(
         let offsets = unsafe { array(offsets, count, "offsets") }?;
         let out = required((count == 0 || !out.is_null()).then_some(out), "out")?;
         let offsets: Vec<Range<usize>> = offsets.iter().map(|span| span.begin..span.end).collect();
-        let offsets = if in_chars { Offsets::Chars(&offsets) } else { Offsets::Bytes(&offsets) };
+        let offsets = if in_chars {
+            Offsets::Chars(&offsets)
+        } else {
+            Offsets::Bytes(&offsets)
+        };
         let tokens = segments.found.tokens(offsets, mask_parts(parts))?;
         let tokens = tokens.into_iter().map(|token| chat_segment_token {
             origin: token.origin.into(),

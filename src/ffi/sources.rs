@@ -34,13 +34,17 @@ pub struct chat_span {
 
 impl From<&Range<usize>> for chat_span {
     fn from(range: &Range<usize>) -> Self {
-        chat_span { begin: range.start, end: range.end }
+        chat_span {
+            begin: range.start,
+            end: range.end,
+        }
     }
 }
 
-/// In place of a field: the bytes of the output that became no field. These are markers, white space and other texts
-/// around the parts, the end of the turn, and, of an output that was cut off, what was held back at its end. Together
-/// with the ranges of all fields this is the whole output, without calls that `incomplete_calls` of the request drops.
+/// In place of a field: the bytes of the output that became no field. These are markers, white
+/// space and other texts around the parts, the end of the turn, and, of an output that was cut off,
+/// what was held back at its end. Together with the ranges of all fields this is the whole output,
+/// without calls that `incomplete_calls` of the request drops.
 pub const CHAT_SPANS_STRUCTURE: u32 = 255;
 
 /// The ranges that a field comes from, or what became none.
@@ -48,8 +52,13 @@ pub(super) fn spans(ended: &Ended, field: u32, call: usize) -> &[Range<usize>] {
     if field == CHAT_SPANS_STRUCTURE {
         return ended.structure();
     }
-    let fields =
-        [DeltaKind::Reasoning, DeltaKind::Content, DeltaKind::ToolName, DeltaKind::ToolId, DeltaKind::ToolArguments];
+    let fields = [
+        DeltaKind::Reasoning,
+        DeltaKind::Content,
+        DeltaKind::ToolName,
+        DeltaKind::ToolId,
+        DeltaKind::ToolArguments,
+    ];
     let field = fields.into_iter().find(|kind| *kind as u32 == field);
     field.map_or(&[], |field| ended.spans(field, call))
 }

@@ -14,11 +14,12 @@ use super::view::{Pointers, chat_list, list, seen};
 use chatparse_base::{Error, Result};
 use chatparse_stream::{Budget, Delta, Ended, Parser, Stream, chunk_delta};
 
-/// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread at a time.
+/// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread
+/// at a time.
 ///
-/// The cost of a piece does not depend on the length of the output before it, and the message does not depend on where
-/// the output is cut into pieces. The stream takes text back only on request (`chat_stream_rollback`). In outline,
-/// without the checks of statuses:
+/// The cost of a piece does not depend on the length of the output before it, and the message does
+/// not depend on where the output is cut into pieces. The stream takes text back only on request
+/// (`chat_stream_rollback`). In outline, without the checks of statuses:
 ///
 /// ```c
 /// chat_stream_new(params, &stream, &error);
@@ -49,18 +50,24 @@ impl Parse {
     fn running(&mut self) -> Result<&mut Stream> {
         match &self.ended {
             None => Ok(&mut self.stream),
-            Some(_) => Err(Error::invalid("stream: it is finished; reset it for another output")),
+            Some(_) => Err(Error::invalid(
+                "stream: it is finished; reset it for another output",
+            )),
         }
     }
 
-    /// Shows C how the stream is now. The array of deltas is used again: a piece of output costs no new one.
+    /// Shows C how the stream is now. The array of deltas is used again: a piece of output costs no
+    /// new one.
     fn show(&mut self) {
         let (fields, deltas) = &mut self.shown.0;
         deltas.clear();
         deltas.extend(self.stream.deltas().map(chat_delta::from));
         fields.deltas = list(deltas);
         let running = self.ended.is_none();
-        fields.outcome = self.ended.as_ref().map_or(chat_outcome::Partial, |ended| ended.status.into());
+        fields.outcome = self
+            .ended
+            .as_ref()
+            .map_or(chat_outcome::Partial, |ended| ended.status.into());
         fields.pending = view_bytes(if running { self.stream.pending() } else { &[] });
         fields.work = self.stream.work();
     }
@@ -106,8 +113,8 @@ impl chat_stream {
     }
 }
 
-/// The part of the message that a delta changes. Later versions may add kinds: skip unknown ones. The kinds from 101 on
-/// occur after `chat_stream_rollback` only.
+/// The part of the message that a delta changes. Later versions may add kinds: skip unknown ones.
+/// The kinds from 101 on occur after `chat_stream_rollback` only.
 pub use chatparse_stream::DeltaKind as chat_delta_kind;
 
 const NAMES: &[(chat_delta_kind, &CStr)] = &[
@@ -121,11 +128,15 @@ const NAMES: &[(chat_delta_kind, &CStr)] = &[
     (chat_delta_kind::ContentWithdrawn, c"content_withdrawn"),
     (chat_delta_kind::CallWithdrawn, c"call_withdrawn"),
     (chat_delta_kind::ToolIdWithdrawn, c"tool_id_withdrawn"),
-    (chat_delta_kind::ToolArgumentsWithdrawn, c"tool_arguments_withdrawn"),
+    (
+        chat_delta_kind::ToolArgumentsWithdrawn,
+        c"tool_arguments_withdrawn",
+    ),
     (chat_delta_kind::ToolEndWithdrawn, c"tool_end_withdrawn"),
 ];
 
-/// Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at its end.
+/// Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at
+/// its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_delta_kind_name(kind: u32) -> *const c_char {
     let known = NAMES.iter().find(|(known, _)| *known as u32 == kind);
@@ -142,11 +153,11 @@ pub struct chat_delta {
     pub call: usize,
     /// The text to append or to remove; whole UTF-8 characters.
     pub text: chat_str,
-    /// Position of the text's first byte in the output, counted over all bytes fed. Of a removal: of the output taken
-    /// back.
+    /// Position of the text's first byte in the output, counted over all bytes fed. Of a removal:
+    /// of the output taken back.
     pub span_begin: usize,
-    /// Position after the last byte. Equal to `span_begin` for text that the output does not have, e.g. an added
-    /// closing brace.
+    /// Position after the last byte. Equal to `span_begin` for text that the output does not have,
+    /// e.g. an added closing brace.
     pub span_end: usize,
 }
 
@@ -170,29 +181,34 @@ pub struct chat_stream_fields {
     pub deltas: chat_list<chat_delta>,
     /// How the output relates to the format: `CHAT_OUTCOME_PARTIAL` until the stream is finished.
     pub outcome: chat_outcome,
-    /// The last bytes that were fed, are in no delta yet, and are not known to be markup: a host that stops parsing here
-    /// still has to show them. They may end inside a character. Empty for a finished stream.
+    /// The last bytes that were fed, are in no delta yet, and are not known to be markup: a host
+    /// that stops parsing here still has to show them. They may end inside a character. Empty for a
+    /// finished stream.
     pub pending: chat_str,
-    /// The work of the parse so far, in the units of `chat_stream_set_budget`. `chat_stream_rollback` does not lower it;
-    /// `chat_stream_reset` does. The budget counts only the work for the output as it is.
+    /// The work of the parse so far, in the units of `chat_stream_set_budget`.
+    /// `chat_stream_rollback` does not lower it; `chat_stream_reset` does. The budget counts only
+    /// the work for the output as it is.
     pub work: u64,
 }
 
-/// Returns how the parse stands. The address is the same for the life of the stream; what is there changes with it.
+/// Returns how the parse stands. The address is the same for the life of the stream; what is there
+/// changes with it.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_view(stream: Option<&chat_stream>) -> *const chat_stream_fields {
     seen(stream, |stream| Some(&stream.0.get().ok()?.shown.0.0))
 }
 
-/// Makes a stream at the start of an output. A message that the prompt has begun (`continue_final_message`) comes with
-/// the deltas of the first feed.
+/// Makes a stream at the start of an output. A message that the prompt has begun
+/// (`continue_final_message`) comes with the deltas of the first feed.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_new(
     params: Option<&chat_params>,
     out: Out<*mut chat_stream>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(params, "params", out, error, |params| Ok(give(chat_stream::new(&params.params().parser))))
+    filled(params, "params", out, error, |params| {
+        Ok(give(chat_stream::new(&params.params().parser)))
+    })
 }
 
 /// As `chat_stream_new`, with a parser instead of params.
@@ -202,12 +218,14 @@ pub extern "C" fn chat_stream_from_parser(
     out: Out<*mut chat_stream>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(parser, "parser", out, error, |parser| Ok(give(chat_stream::new(&parser.parser))))
+    filled(parser, "parser", out, error, |parser| {
+        Ok(give(chat_stream::new(&parser.parser)))
+    })
 }
 
-/// Appends output and replaces the deltas. The bytes may be cut anywhere, also inside a character; they must not be a
-/// view into this stream. The model's output is never an error. Costs as much as the new bytes, however long the output
-/// is.
+/// Appends output and replaces the deltas. The bytes may be cut anywhere, also inside a character;
+/// they must not be a view into this stream. The model's output is never an error. Costs as much as
+/// the new bytes, however long the output is.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished.
 #[unsafe(no_mangle)]
@@ -228,18 +246,27 @@ pub unsafe extern "C" fn chat_stream_feed(
     })
 }
 
-/// Ends the output and replaces the deltas: they hold the text that could have become a marker. `flags` is 0 if the
-/// model ended the output, or a combination of `CHAT_PARSE_PARTIAL` (it was cut off) and `CHAT_PARSE_STRICT`.
+/// Ends the output and replaces the deltas: they hold the text that could have become a marker.
+/// `flags` is 0 if the model ended the output, or a combination of `CHAT_PARSE_PARTIAL` (it was cut
+/// off) and `CHAT_PARSE_STRICT`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished; `CHAT_STATUS_PARSE`, only with
-/// `CHAT_PARSE_STRICT`: the stream is finished all the same and has its message.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished; `CHAT_STATUS_PARSE`, only
+/// with `CHAT_PARSE_STRICT`: the stream is finished all the same and has its message.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_finish(stream: Option<&mut chat_stream>, flags: u32, error: ErrorOut) -> chat_status {
+pub extern "C" fn chat_stream_finish(
+    stream: Option<&mut chat_stream>,
+    flags: u32,
+    error: ErrorOut,
+) -> chat_status {
     guard(error, || {
         let flags = Flags::from_bits(flags)?;
         required(stream, "stream")?.parse(|parse| {
             let ended = parse.running()?.finish(flags.partial);
-            let result = if flags.strict { ended.strict(flags.partial) } else { Ok(()) };
+            let result = if flags.strict {
+                ended.strict(flags.partial)
+            } else {
+                Ok(())
+            };
             parse.ended = Some(ended);
             result
         })
@@ -247,9 +274,10 @@ pub extern "C" fn chat_stream_finish(stream: Option<&mut chat_stream>, flags: u3
 }
 
 /// Writes the deltas of the last feed or finish as the `delta` object of one OpenAI chunk, e.g.
-/// `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`; `{}` if
-/// there are none, and after a rollback. An `id` comes when the model writes one, which may be after the arguments, or
-/// never; many clients need it with the name. `chat_answer` makes whole chunks with such ids.
+/// `{"content":"Hi","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{"}}]}`;
+/// `{}` if there are none, and after a rollback. An `id` comes when the model writes one, which may
+/// be after the arguments, or never; many clients need it with the name. `chat_answer` makes whole
+/// chunks with such ids.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_chunk_json(
     stream: Option<&mut chat_stream>,
@@ -264,11 +292,12 @@ pub extern "C" fn chat_stream_chunk_json(
     })
 }
 
-/// Writes where the output stands now, as one JSON object: `part` (`reasoning`, `content`, `markup`, `name` of a call,
-/// `key` or `value` among its arguments); `call`, the number of the call that is open and has a name, or null; `tool`,
-/// its name; `pointer`, a JSON pointer into its arguments; `in_string`; and `left_at`, the offset of the first byte
-/// that breaks the format, or null. Costs as much as the arguments of that call. The text is valid until the next call
-/// that takes the stream without const.
+/// Writes where the output stands now, as one JSON object: `part` (`reasoning`, `content`,
+/// `markup`, `name` of a call, `key` or `value` among its arguments); `call`, the number of the
+/// call that is open and has a name, or null; `tool`, its name; `pointer`, a JSON pointer into its
+/// arguments; `in_string`; and `left_at`, the offset of the first byte that breaks the format, or
+/// null. Costs as much as the arguments of that call. The text is valid until the next call that
+/// takes the stream without const.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_state_json(
     stream: Option<&mut chat_stream>,
@@ -278,25 +307,29 @@ pub extern "C" fn chat_stream_state_json(
     said(stream, out, error, |stream| stream.state().to_json())
 }
 
-/// Writes the schema of the value at the `pointer` of `chat_stream_state_json`, as JSON: what the tool asks of it, each
-/// `$ref` for it resolved; schemas that all hold in an `allOf`, alternatives in an `anyOf`. `true` if any value may
-/// stand there, `false` if none may, `null` if no call is open or its tool is unknown. What depends on other values
-/// (`if`) is left out; a schema that takes more than a million steps, or nests more than 256 deep, counts as `true`.
-/// The text is valid as that of `chat_stream_state_json`.
+/// Writes the schema of the value at the `pointer` of `chat_stream_state_json`, as JSON: what the
+/// tool asks of it, each `$ref` for it resolved; schemas that all hold in an `allOf`, alternatives
+/// in an `anyOf`. `true` if any value may stand there, `false` if none may, `null` if no call is
+/// open or its tool is unknown. What depends on other values (`if`) is left out; a schema that
+/// takes more than a million steps, or nests more than 256 deep, counts as `true`. The text is
+/// valid as that of `chat_stream_state_json`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_schema_json(
     stream: Option<&mut chat_stream>,
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    said(stream, out, error, |stream| stream.schema().unwrap_or_default())
+    said(stream, out, error, |stream| {
+        stream.schema().unwrap_or_default()
+    })
 }
 
-/// Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be appended;
-/// `complete`, whether the output is complete after it; `missing`, the first 64 values that only the model can choose,
-/// each with `tool`, `pointer` and `begun`; and `reason`, one sentence, if it is not complete. In that case `text` closes
-/// the reasoning, or ends before the first missing value. Costs as much as the output; the first call for a parser also
-/// makes its grammar. The text is valid as that of `chat_stream_state_json`.
+/// Writes what closes the output now, in the model's own format, as one JSON object: `text`, to be
+/// appended; `complete`, whether the output is complete after it; `missing`, the first 64 values
+/// that only the model can choose, each with `tool`, `pointer` and `begun`; and `reason`, one
+/// sentence, if it is not complete. In that case `text` closes the reasoning, or ends before the
+/// first missing value. Costs as much as the output; the first call for a parser also makes its
+/// grammar. The text is valid as that of `chat_stream_state_json`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_close_json(
     stream: Option<&mut chat_stream>,
@@ -320,12 +353,12 @@ fn said(
     })
 }
 
-/// Makes the grammar of what may follow the bytes that were fed, in a `chat_dialect`, for an engine that continues from
-/// here. It covers the whole format, even if the request's grammar is lazy. For the request's own constraint see
-/// `chat_matcher_grammar`.
+/// Makes the grammar of what may follow the bytes that were fed, in a `chat_dialect`, for an engine
+/// that continues from here. It covers the whole format, even if the request's grammar is lazy. For
+/// the request's own constraint see `chat_matcher_grammar`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the grammar does not allow the output, or if it ends inside a character;
-/// `CHAT_STATUS_LIMIT`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` if the grammar does not allow the output, or if it ends
+/// inside a character; `CHAT_STATUS_LIMIT`.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_grammar(
     stream: Option<&mut chat_stream>,
@@ -347,7 +380,9 @@ pub extern "C" fn chat_stream_message(
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
         let parse = stream.0.get()?;
-        Ok(give(chat_message::new(parse.ended.clone().unwrap_or_else(|| parse.stream.so_far()))))
+        Ok(give(chat_message::new(
+            parse.ended.clone().unwrap_or_else(|| parse.stream.so_far()),
+        )))
     })
 }
 
@@ -358,16 +393,22 @@ pub extern "C" fn chat_stream_clone(
     out: Out<*mut chat_stream>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(stream, "stream", out, error, |stream| Ok(give(chat_stream::of(stream.0.get()?.clone()))))
+    filled(stream, "stream", out, error, |stream| {
+        Ok(give(chat_stream::of(stream.0.get()?.clone())))
+    })
 }
 
-/// Sets the earliest position that `chat_stream_rollback` can go back to: the end of the output so far. A stream has
-/// one checkpoint; a new one replaces it. For speculative decoding: set it where the output is certain, feed the draft,
-/// and roll back to the last byte that was accepted. Costs as much as the depth of nesting, however long the output is.
+/// Sets the earliest position that `chat_stream_rollback` can go back to: the end of the output so
+/// far. A stream has one checkpoint; a new one replaces it. For speculative decoding: set it where
+/// the output is certain, feed the draft, and roll back to the last byte that was accepted. Costs
+/// as much as the depth of nesting, however long the output is.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_checkpoint(stream: Option<&mut chat_stream>, error: ErrorOut) -> chat_status {
+pub extern "C" fn chat_stream_checkpoint(
+    stream: Option<&mut chat_stream>,
+    error: ErrorOut,
+) -> chat_status {
     guard(error, || {
         required(stream, "stream")?.parse(|parse| {
             parse.running()?.checkpoint();
@@ -376,12 +417,12 @@ pub extern "C" fn chat_stream_checkpoint(stream: Option<&mut chat_stream>, error
     })
 }
 
-/// Takes back all output after its first `output_len` bytes, counted over all bytes fed, and replaces the deltas with
-/// removals: calls from the last one on, then texts. A finished stream is open again. The checkpoint stays. Costs as
-/// much as the output since the checkpoint.
+/// Takes back all output after its first `output_len` bytes, counted over all bytes fed, and
+/// replaces the deltas with removals: calls from the last one on, then texts. A finished stream is
+/// open again. The checkpoint stays. Costs as much as the output since the checkpoint.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` without a checkpoint, and for a length below the checkpoint or above the
-/// output's. The stream does not change then.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` without a checkpoint, and for a length below the
+/// checkpoint or above the output's. The stream does not change then.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_rollback(
     stream: Option<&mut chat_stream>,
@@ -397,11 +438,11 @@ pub extern "C" fn chat_stream_rollback(
     })
 }
 
-/// Limits the work of the parse to `base` plus `per_byte` for each byte of output; past work counts. One unit is an
-/// instruction of the parser, a byte it reads, or an attempt it takes back. Formats need 1 to 10 units a byte, with 100
-/// tools up to 100. When the budget is used up, the rest of the output is content, with a diagnostic
-/// `CHAT_DIAGNOSTIC_KIND_LIMIT`. Default: 1,000,000 and 200, plus 8 for each tool, or for each argument of a tool if
-/// these are more.
+/// Limits the work of the parse to `base` plus `per_byte` for each byte of output; past work
+/// counts. One unit is an instruction of the parser, a byte it reads, or an attempt it takes back.
+/// Formats need 1 to 10 units a byte, with 100 tools up to 100. When the budget is used up, the
+/// rest of the output is content, with a diagnostic `CHAT_DIAGNOSTIC_KIND_LIMIT`. Default:
+/// 1,000,000 and 200, plus 8 for each tool, or for each argument of a tool if these are more.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_stream_set_budget(
     stream: Option<&mut chat_stream>,
@@ -419,7 +460,10 @@ pub extern "C" fn chat_stream_set_budget(
 
 /// Takes the stream back to the start of the output. Its budget and its special tokens stay.
 #[unsafe(no_mangle)]
-pub extern "C" fn chat_stream_reset(stream: Option<&mut chat_stream>, error: ErrorOut) -> chat_status {
+pub extern "C" fn chat_stream_reset(
+    stream: Option<&mut chat_stream>,
+    error: ErrorOut,
+) -> chat_status {
     guard(error, || {
         required(stream, "stream")?.parse(|parse| {
             parse.stream.reset();
@@ -441,10 +485,20 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_delta_kinds() {
-        use chat_delta_kind::{CallWithdrawn, Content, ContentWithdrawn, Reasoning, ReasoningWithdrawn, ToolArguments};
-        use chat_delta_kind::{ToolArgumentsWithdrawn, ToolEnd, ToolEndWithdrawn, ToolId, ToolIdWithdrawn, ToolName};
+        use chat_delta_kind::{
+            CallWithdrawn, Content, ContentWithdrawn, Reasoning, ReasoningWithdrawn, ToolArguments,
+        };
+        use chat_delta_kind::{
+            ToolArgumentsWithdrawn, ToolEnd, ToolEndWithdrawn, ToolId, ToolIdWithdrawn, ToolName,
+        };
         let kinds = [Reasoning, Content, ToolName, ToolId, ToolArguments, ToolEnd];
-        let withdrawn = [ReasoningWithdrawn, ContentWithdrawn, CallWithdrawn, ToolIdWithdrawn, ToolArgumentsWithdrawn];
+        let withdrawn = [
+            ReasoningWithdrawn,
+            ContentWithdrawn,
+            CallWithdrawn,
+            ToolIdWithdrawn,
+            ToolArgumentsWithdrawn,
+        ];
         for kind in kinds.into_iter().chain(withdrawn).chain([ToolEndWithdrawn]) {
             let (_, name) = NAMES.iter().find(|(number, _)| *number == kind).unwrap();
             assert_eq!(name.to_str(), Ok(kind.name()));

@@ -16,7 +16,8 @@ use chatparse_response::Engine;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
 ///
-/// Make one template for each model and share it between threads. It learns the format once, at the first request.
+/// Make one template for each model and share it between threads. It learns the format once, at the
+/// first request.
 pub struct chat_template {
     pub(super) template: ChatTemplate,
     reports: [OnceLock<String>; REPORTS.len()],
@@ -25,16 +26,21 @@ pub struct chat_template {
 
 impl chat_template {
     fn new(template: ChatTemplate) -> Self {
-        chat_template { template, reports: Default::default(), stored: OnceLock::new() }
+        chat_template {
+            template,
+            reports: Default::default(),
+            stored: OnceLock::new(),
+        }
     }
 }
 
-/// Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or `chat_template.json` that holds
-/// a template. `bos` and `eos` are the texts of the model's special tokens, e.g. `<s>` and `</s>`; with length 0, those
-/// of the file are used, if it has them.
+/// Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or
+/// `chat_template.json` that holds a template. `bos` and `eos` are the texts of the model's special
+/// tokens, e.g. `<s>` and `</s>`; with length 0, those of the file are used, if it has them.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a JSON object without a template; `CHAT_STATUS_TEMPLATE`, with the line,
-/// for text that does not parse; `CHAT_STATUS_LIMIT` for text that is too long.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a JSON object without a template;
+/// `CHAT_STATUS_TEMPLATE`, with the line, for text that does not parse; `CHAT_STATUS_LIMIT` for
+/// text that is too long.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_new(
     source: *const c_char,
@@ -48,30 +54,40 @@ pub unsafe extern "C" fn chat_template_new(
 ) -> chat_status {
     written(out, error, || {
         // SAFETY: the caller's three texts, by the contract.
-        let [source, bos, eos] =
-            unsafe { [utf8(source, source_len, "source")?, utf8(bos, bos_len, "bos")?, utf8(eos, eos_len, "eos")?] };
-        Ok(give(chat_template::new(ChatTemplate::new(source, bos, eos)?)))
+        let [source, bos, eos] = unsafe {
+            [
+                utf8(source, source_len, "source")?,
+                utf8(bos, bos_len, "bos")?,
+                utf8(eos, eos_len, "eos")?,
+            ]
+        };
+        Ok(give(chat_template::new(ChatTemplate::new(
+            source, bos, eos,
+        )?)))
     })
 }
 
 /// Compiles a template with options. `options` is a JSON object with any of these fields:
 ///
-/// - `name` (text, default `default`): which of several named templates of a `tokenizer_config.json`;
+/// - `name` (text, default `default`): which of several named templates of a
+///   `tokenizer_config.json`;
 /// - `bos`, `eos` (text, default empty): as for `chat_template_new`;
-/// - `ends` (array of strings, default empty): the texts of further tokens that end the model's output, e.g. those of
-///   all ids that `eos_token_id` of a `generation_config.json` lists. Templates do not see them; masks, the next turn
-///   and the parser do;
-/// - `learn_only` (boolean, default false): use only what the template's text shows, and no built-in rules of a
-///   template family;
-/// - `prove` (boolean, default true): if there are several readers for the format, render test messages at the first
-///   request and take the reader that reads most of them back. False takes the first reader;
-/// - `response_template` (object, default null): a response template as transformers has it (version 1), in place of
-///   that of a `tokenizer_config.json`. It is the first reader; `source` may then be empty;
-/// - `special_tokens` (array of strings, default empty): those of the vocabulary, for `CHAT_REPORT_LINT`, in place of those of a
-///   `tokenizer_config.json`.
+/// - `ends` (array of strings, default empty): the texts of further tokens that end the model's
+///   output, e.g. those of all ids that `eos_token_id` of a `generation_config.json` lists.
+///   Templates do not see them; masks, the next turn and the parser do;
+/// - `learn_only` (boolean, default false): use only what the template's text shows, and no
+///   built-in rules of a template family;
+/// - `prove` (boolean, default true): if there are several readers for the format, render test
+///   messages at the first request and take the reader that reads most of them back. False takes
+///   the first reader;
+/// - `response_template` (object, default null): a response template as transformers has it
+///   (version 1), in place of that of a `tokenizer_config.json`. It is the first reader; `source`
+///   may then be empty;
+/// - `special_tokens` (array of strings, default empty): those of the vocabulary, for
+///   `CHAT_REPORT_LINT`, in place of those of a `tokenizer_config.json`.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for options that are unknown or have the wrong type; otherwise as
-/// `chat_template_new`.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for options that are unknown or have the wrong type;
+/// otherwise as `chat_template_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_with_options(
     source: *const c_char,
@@ -83,32 +99,43 @@ pub unsafe extern "C" fn chat_template_with_options(
 ) -> chat_status {
     written(out, error, || {
         // SAFETY: the caller's two texts, by the contract.
-        let [source, options] =
-            unsafe { [utf8(source, source_len, "source")?, utf8(options, options_len, "options")?] };
+        let [source, options] = unsafe {
+            [
+                utf8(source, source_len, "source")?,
+                utf8(options, options_len, "options")?,
+            ]
+        };
         let options = TemplateOptions::from_text(options)?;
-        Ok(give(chat_template::new(ChatTemplate::with_options(source, &options)?)))
+        Ok(give(chat_template::new(ChatTemplate::with_options(
+            source, &options,
+        )?)))
     })
 }
 
-/// Writes the template with what was learnt from it, for `chat_template_from_bytes` of the same library version, in any
-/// process. So a server that starts with many models need not learn them again. The first call learns what was not
-/// needed yet, in some hundred renders; later ones return the same. The bytes live as long as the template. Keep the
-/// template's source, too: other versions refuse the bytes.
+/// Writes the template with what was learnt from it, for `chat_template_from_bytes` of the same
+/// library version, in any process. So a server that starts with many models need not learn them
+/// again. The first call learns what was not needed yet, in some hundred renders; later ones return
+/// the same. The bytes live as long as the template. Keep the template's source, too: other
+/// versions refuse the bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_to_bytes(
     template: Option<&chat_template>,
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(template, "template", out, error, |all| Ok(view_bytes(all.stored.get_or_init(|| all.template.to_bytes()))))
+    filled(template, "template", out, error, |all| {
+        Ok(view_bytes(
+            all.stored.get_or_init(|| all.template.to_bytes()),
+        ))
+    })
 }
 
-/// Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first renders, and learns again
-/// only for requests that set template variables. The bytes may come from an untrusted source, as a template's source
-/// may.
+/// Makes a template from the bytes of `chat_template_to_bytes`. It is compiled when it first
+/// renders, and learns again only for requests that set template variables. The bytes may come from
+/// an untrusted source, as a template's source may.
 ///
-/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged bytes, and for bytes that
-/// are no template; `CHAT_STATUS_LIMIT` for too many bytes.
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for bytes of another library version, for damaged bytes,
+/// and for bytes that are no template; `CHAT_STATUS_LIMIT` for too many bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chat_template_from_bytes(
     data: *const c_char,
@@ -138,7 +165,10 @@ pub unsafe extern "C" fn chat_template_builtin(
         let name = unsafe { utf8(name, name_len, "name") }?;
         let template = ChatTemplate::builtin(name).ok_or_else(|| {
             let known: Vec<&str> = builtin::names().collect();
-            Error::invalid(format!("no built-in template is called {name:?}; there are: {}", known.join(", ")))
+            Error::invalid(format!(
+                "no built-in template is called {name:?}; there are: {}",
+                known.join(", ")
+            ))
         })?;
         Ok(give(chat_template::new(template)))
     })
@@ -148,33 +178,41 @@ pub unsafe extern "C" fn chat_template_builtin(
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_builtins() -> chat_list<chat_str> {
     static NAMES: OnceLock<Pointers<Vec<chat_str>>> = OnceLock::new();
-    listed(Some(&NAMES), |names| &names.get_or_init(|| Pointers(builtin::names().map(view).collect())).0)
+    listed(Some(&NAMES), |names| {
+        &names
+            .get_or_init(|| Pointers(builtin::names().map(view).collect()))
+            .0
+    })
 }
 
-/// Returns the text of the template as the library renders it: line feeds only, no line feed at its end, known faults
-/// corrected.
+/// Returns the text of the template as the library renders it: line feeds only, no line feed at its
+/// end, known faults corrected.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_source(template: Option<&chat_template>) -> chat_str {
     view(template.map_or("", |template| template.template.source()))
 }
 
-/// Writes the name of the reader of the model's output: `turn` for a learnt format, `response-template`, or the name of
-/// a template family. If there are several readers to choose from, the first call compares them in about ten renders,
-/// unless `chat_params_from_template` has done so. The view is valid for ever.
+/// Writes the name of the reader of the model's output: `turn` for a learnt format,
+/// `response-template`, or the name of a template family. If there are several readers to choose
+/// from, the first call compares them in about ten renders, unless `chat_params_from_template` has
+/// done so. The view is valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_reader(
     template: Option<&chat_template>,
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(template, "template", out, error, |template| Ok(view(template.template.reader())))
+    filled(template, "template", out, error, |template| {
+        Ok(view(template.template.reader()))
+    })
 }
 
-/// Tests how well the library reads what the template writes: it renders messages of many kinds, and parses the
-/// renders. `*cases` is the number of messages, `*read_back` the number that parse to the same message. Messages that
-/// the template refuses, and those whose turn does not begin where the prompt ends, do not count. A host may refuse a
-/// template if the numbers differ or are 0; `CHAT_REPORT_PROOF` has the reasons. The first call renders and parses
-/// about sixty messages; later ones return the same.
+/// Tests how well the library reads what the template writes: it renders messages of many kinds,
+/// and parses the renders. `*cases` is the number of messages, `*read_back` the number that parse
+/// to the same message. Messages that the template refuses, and those whose turn does not begin
+/// where the prompt ends, do not count. A host may refuse a template if the numbers differ or are
+/// 0; `CHAT_REPORT_PROOF` has the reasons. The first call renders and parses about sixty messages;
+/// later ones return the same.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_proof(
     template: Option<&chat_template>,
@@ -198,14 +236,15 @@ pub extern "C" fn chat_template_proof(
 pub enum chat_report {
     /// What the template accepts. Costs a few renders.
     Caps = 1,
-    /// What the library learnt about an assistant's turn. Costs some thirty renders, unless a request made them.
+    /// What the library learnt about an assistant's turn. Costs some thirty renders, unless a
+    /// request made them.
     Turn = 2,
     /// The same under llama.cpp's names. Costs as much.
     Layout = 3,
     /// How well the library reads what the template writes. Costs some sixty renders and parses.
     Proof = 4,
-    /// A check for authors of templates. Costs some hundred renders and parses. Only if the library was built with its
-    /// part `lint` (docs/packaging.md).
+    /// A check for authors of templates. Costs some hundred renders and parses. Only if the library
+    /// was built with its part `lint` (docs/packaging.md).
     Lint = 5,
     /// How outputs are read, as a response template for other programs. Costs as much as the turn.
     ResponseTemplate = 6,
@@ -217,7 +256,8 @@ pub enum chat_report {
     ResponseTemplateSglang = 9,
 }
 
-/// The kinds of report in the order of their numbers; none where this library was built without its part.
+/// The kinds of report in the order of their numbers; none where this library was built without its
+/// part.
 const REPORTS: [Option<ReportKind>; chat_report::ResponseTemplateSglang as usize] = [
     Some(ReportKind::Caps),
     Some(ReportKind::Turn),
@@ -233,55 +273,63 @@ const REPORTS: [Option<ReportKind>; chat_report::ResponseTemplateSglang as usize
     Some(ReportKind::ResponseTemplateFor(Engine::Sglang)),
 ];
 
-/// Writes a report about the template, a `chat_report`, as a JSON object. The first call for a report makes it; later ones
-/// return the same text.
+/// Writes a report about the template, a `chat_report`, as a JSON object. The first call for a
+/// report makes it; later ones return the same text.
 ///
-/// `CHAT_REPORT_CAPS` has booleans: `supports_string_content`, `supports_typed_content`, `supports_tools`,
-/// `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`, `supports_preserve_reasoning`,
-/// `supports_reasoning_effort` and `supports_object_arguments` (arguments must be an object, not JSON text). Beside
-/// them is `reasoning_effort_levels`, a list: those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` for which
-/// the template renders different prompts.
+/// `CHAT_REPORT_CAPS` has booleans: `supports_string_content`, `supports_typed_content`,
+/// `supports_tools`, `supports_tool_calls`, `supports_parallel_tool_calls`, `supports_system_role`,
+/// `supports_preserve_reasoning`, `supports_reasoning_effort` and `supports_object_arguments`
+/// (arguments must be an object, not JSON text). Beside them is `reasoning_effort_levels`, a list:
+/// those of `minimal`, `low`, `medium`, `high`, `xhigh` and `max` for which the template renders
+/// different prompts.
 ///
-/// `CHAT_REPORT_TURN` is for people. It has a list of texts for each part of the turn, such as `reasoning`, `call` or
-/// `argument: string`, and for what is between two of them, such as `content → call`. Parts that the library could not
-/// learn are missing. The parser uses it if `chat_template_reader` is `turn`.
+/// `CHAT_REPORT_TURN` is for people. It has a list of texts for each part of the turn, such as
+/// `reasoning`, `call` or `argument: string`, and for what is between two of them, such as `content
+/// → call`. Parts that the library could not learn are missing. The parser uses it if
+/// `chat_template_reader` is `turn`.
 ///
-/// `CHAT_REPORT_LAYOUT` has `reasoning` and `tools`, objects, and `user_start`, `assistant_start`, `preserved_tokens` and
-/// `additional_stops`: what llama.cpp tells hosts of the turn; and `turn`: how it is written, as descriptions (docs/formats.md) take it.
+/// `CHAT_REPORT_LAYOUT` has `reasoning` and `tools`, objects, and `user_start`, `assistant_start`,
+/// `preserved_tokens` and `additional_stops`: what llama.cpp tells hosts of the turn; and `turn`:
+/// how it is written, as descriptions (docs/formats.md) take it.
 ///
 /// `CHAT_REPORT_PROOF` has the result of `chat_template_proof` in full:
 ///
 /// - `reader`: as `chat_template_reader`;
 /// - `cases`, `read_back`: as `chat_template_proof`; `with_calls`: the cases with tool calls;
-/// - `recovered`: those that are read back although they break the reader's format; grammars do not cover them, and
-///   streams show them late;
-/// - `grammar_cases`: the messages of calls alone that the grammar of required calls was asked about; `grammar_right`:
-///   those that it takes, without a beginning that is no answer; `grammar_fault`: what it does with the first other one;
-/// - `alike`: messages that do not count, because another one comes back that the template renders to the same text;
-/// - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin where the prompt
-///   ends, because the template leaves out a part of them, or because it raises an error; `refusal`: the first of these
-///   errors, or empty;
-/// - `failures`: an array of objects with `probe` (the kind of message), `thinking` (`off`, `silent` or `on`: reasoning
-///   is disabled, absent, or present), `turn` (the rendered text), `expected` and `got` (messages as JSON text), and
-///   `why`.
+/// - `recovered`: those that are read back although they break the reader's format; grammars do not
+///   cover them, and streams show them late;
+/// - `grammar_cases`: the messages of calls alone that the grammar of required calls was asked
+///   about; `grammar_right`: those that it takes, without a beginning that is no answer;
+///   `grammar_fault`: what it does with the first other one;
+/// - `alike`: messages that do not count, because another one comes back that the template renders
+///   to the same text;
+/// - `no_turn`, `omitted`, `refused`: messages that do not count, because the turn does not begin
+///   where the prompt ends, because the template leaves out a part of them, or because it raises an
+///   error; `refusal`: the first of these errors, or empty;
+/// - `failures`: an array of objects with `probe` (the kind of message), `thinking` (`off`,
+///   `silent` or `on`: reasoning is disabled, absent, or present), `turn` (the rendered text),
+///   `expected` and `got` (messages as JSON text), and `why`.
 ///
-/// `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render again to the same
-/// bytes, and whether prompts only grow as a conversation does. `findings` lists what the template does to
-/// calls, parts and tokens, each with `rule` (its id, see docs/lint.md), `fault` (false for a note), `message`, `subject`,
-/// `effect`, `places` (`line`, `column`, `excerpt`) and `shown` (parts of renders: `from`, `text`). `faults` counts all
-/// faults: of cases, of findings, of a response template that reads fewer messages than the reader in use, and that the
-/// template renders none of the messages. Each case has `probe` (the kind of message), `thinking`, `turn` (the template's text), `outcome`
-/// (`survives`, `omitted`, `no_turn`, `lost`, `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at`
-/// (the first byte that differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn, whether the
-/// bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is unknown, or is null.
-/// `response_template` is null if the template has none; otherwise it says how well that one reads: `cases`,
-/// `read_back`, `reader_reads_back` (by the reader in use), `why`, and `error` if it is invalid.
+/// `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render
+/// again to the same bytes, and whether prompts only grow as a conversation does. `findings` lists
+/// what the template does to calls, parts and tokens, each with `rule` (its id, see docs/lint.md),
+/// `fault` (false for a note), `message`, `subject`, `effect`, `places` (`line`, `column`,
+/// `excerpt`) and `shown` (parts of renders: `from`, `text`). `faults` counts all faults: of cases,
+/// of findings, of a response template that reads fewer messages than the reader in use, and that
+/// the template renders none of the messages. Each case has `probe` (the kind of message),
+/// `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`, `lost`,
+/// `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that
+/// differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn, whether the
+/// bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is
+/// unknown, or is null. `response_template` is null if the template has none; otherwise it says how
+/// well that one reads: `cases`, `read_back`, `reader_reads_back` (by the reader in use), `why`,
+/// and `error` if it is invalid.
 ///
-/// `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, in the form of transformers (version
-/// 1), or null with an `error` if no response template can express the calls; and `limits`: an array of objects with
-/// `field` (of the message) and `message`, which says what may be read differently.
-/// `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and the reports after it have the same for other engines; their `limits` also
-/// list what is lost in that engine.
+/// `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, in the form of
+/// transformers (version 1), or null with an `error` if no response template can express the calls;
+/// and `limits`: an array of objects with `field` (of the message) and `message`, which says what
+/// may be read differently. `CHAT_REPORT_RESPONSE_TEMPLATE_VLLM` and the reports after it have the
+/// same for other engines; their `limits` also list what is lost in that engine.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_report(
     template: Option<&chat_template>,
@@ -290,9 +338,11 @@ pub extern "C" fn chat_template_report(
     error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
-        let built_without = || Error::invalid("report: the library was built without its part `lint`");
+        let built_without =
+            || Error::invalid("report: the library was built without its part `lint`");
         let kind = numbered("report", report, &REPORTS)?.ok_or_else(built_without)?;
-        let text = template.reports[report as usize - 1].get_or_init(|| template.template.report(kind).to_string());
+        let text = template.reports[report as usize - 1]
+            .get_or_init(|| template.template.report(kind).to_string());
         Ok(view(text))
     })
 }

@@ -5,11 +5,13 @@ use std::slice;
 
 use chatparse_base::{Error, Result};
 
-/// A view of text. See the rules above for its lifetime. Print it with `printf("%.*s", (int)text.len, text.data)`.
+/// A view of text. See the rules above for its lifetime. Print it with `printf("%.*s",
+/// (int)text.len, text.data)`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct chat_str {
-    /// The first byte; never NULL in a view that the library returns, except in the fields of a NULL handle.
+    /// The first byte; never NULL in a view that the library returns, except in the fields of a
+    /// NULL handle.
     pub data: *const c_char,
     /// Length in bytes.
     pub len: usize,
@@ -24,24 +26,35 @@ pub(super) fn view(text: &str) -> chat_str {
 pub(super) fn view_bytes(bytes: &[u8]) -> chat_str {
     match bytes {
         // Rust's empty slices point nowhere in particular; C code likes an address it may look at.
-        [] => chat_str { data: c"".as_ptr(), len: 0 },
-        bytes => chat_str { data: bytes.as_ptr().cast(), len: bytes.len() },
+        [] => chat_str {
+            data: c"".as_ptr(),
+            len: 0,
+        },
+        bytes => chat_str {
+            data: bytes.as_ptr().cast(),
+            len: bytes.len(),
+        },
     }
 }
 
 /// Bytes from C. NULL is fine for no bytes.
 ///
 /// # Safety
-/// `data` is NULL, or `len` bytes can be read there and do not change for as long as the result is used.
+/// `data` is NULL, or `len` bytes can be read there and do not change for as long as the result is
+/// used.
 pub(super) unsafe fn bytes<'a>(data: *const c_char, len: usize, name: &str) -> Result<&'a [u8]> {
     if len == 0 {
         return Ok(&[]);
     }
     if data.is_null() {
-        return Err(Error::invalid(format!("{name}: must not be NULL with a length of {len}")));
+        return Err(Error::invalid(format!(
+            "{name}: must not be NULL with a length of {len}"
+        )));
     }
     if isize::try_from(len).is_err() {
-        return Err(Error::invalid(format!("{name}: a length of {len} is more than memory can hold")));
+        return Err(Error::invalid(format!(
+            "{name}: a length of {len} is more than memory can hold"
+        )));
     }
     // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
     Ok(unsafe { slice::from_raw_parts(data.cast(), len) })
@@ -54,8 +67,9 @@ pub(super) unsafe fn bytes<'a>(data: *const c_char, len: usize, name: &str) -> R
 pub(super) unsafe fn utf8<'a>(data: *const c_char, len: usize, name: &str) -> Result<&'a str> {
     // SAFETY: this function's contract is the same.
     let bytes = unsafe { bytes(data, len, name) }?;
-    std::str::from_utf8(bytes)
-        .map_err(|error| Error::invalid(format!("{name}: not UTF-8 at byte {}", error.valid_up_to())))
+    std::str::from_utf8(bytes).map_err(|error| {
+        Error::invalid(format!("{name}: not UTF-8 at byte {}", error.valid_up_to()))
+    })
 }
 
 /// The JSON text of a request's options. NULL stands for none.
@@ -64,22 +78,34 @@ pub(super) unsafe fn utf8<'a>(data: *const c_char, len: usize, name: &str) -> Re
 /// `data` is NULL, or as in [`bytes`].
 pub(super) unsafe fn options<'a>(data: *const c_char, len: usize) -> Result<&'a str> {
     // SAFETY: not NULL, and otherwise this function's contract is the same.
-    if data.is_null() { Ok("{}") } else { unsafe { utf8(data, len, "options") } }
+    if data.is_null() {
+        Ok("{}")
+    } else {
+        unsafe { utf8(data, len, "options") }
+    }
 }
 
 /// An array from C. NULL is fine for none.
 ///
 /// # Safety
-/// `data` is NULL, or `count` items can be read there and do not change for as long as the result is used.
+/// `data` is NULL, or `count` items can be read there and do not change for as long as the result
+/// is used.
 pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
     }
     if data.is_null() {
-        return Err(Error::invalid(format!("{name}: must not be NULL with a count of {count}")));
+        return Err(Error::invalid(format!(
+            "{name}: must not be NULL with a count of {count}"
+        )));
     }
-    if count.checked_mul(size_of::<T>()).is_none_or(|size| isize::try_from(size).is_err()) {
-        return Err(Error::invalid(format!("{name}: a count of {count} is more than memory can hold")));
+    if count
+        .checked_mul(size_of::<T>())
+        .is_none_or(|size| isize::try_from(size).is_err())
+    {
+        return Err(Error::invalid(format!(
+            "{name}: a count of {count} is more than memory can hold"
+        )));
     }
     // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
     Ok(unsafe { slice::from_raw_parts(data, count) })
@@ -89,18 +115,34 @@ pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> R
 ///
 /// # Safety
 /// As [`array()`], and each text in it as [`utf8`].
-pub(super) unsafe fn texts<'a>(data: *const chat_str, count: usize, name: &str) -> Result<Vec<&'a str>> {
+pub(super) unsafe fn texts<'a>(
+    data: *const chat_str,
+    count: usize,
+    name: &str,
+) -> Result<Vec<&'a str>> {
     // SAFETY: this function's contract is the same.
-    unsafe { array(data, count, name)?.iter().map(|text| utf8(text.data, text.len, name)).collect() }
+    unsafe {
+        array(data, count, name)?
+            .iter()
+            .map(|text| utf8(text.data, text.len, name))
+            .collect()
+    }
 }
 
 /// Fills the first `capacity` places of C's array, and returns how many items there are.
 ///
 /// # Safety
 /// `out` is NULL, or `capacity` items can be written there.
-pub(super) unsafe fn fill<T>(items: impl ExactSizeIterator<Item = T>, out: *mut T, capacity: usize) -> usize {
+pub(super) unsafe fn fill<T>(
+    items: impl ExactSizeIterator<Item = T>,
+    out: *mut T,
+    capacity: usize,
+) -> usize {
     let len = items.len();
-    for (index, item) in items.take(if out.is_null() { 0 } else { capacity }).enumerate() {
+    for (index, item) in items
+        .take(if out.is_null() { 0 } else { capacity })
+        .enumerate()
+    {
         // SAFETY: within the array, by this function's contract.
         unsafe { out.add(index).write(item) };
     }

@@ -14,7 +14,8 @@ pub const CHAT_VERSION_MINOR: u32 = 1;
 /// Patch version of this header.
 pub const CHAT_VERSION_PATCH: u32 = 0;
 /// Version of this header as one number, for comparisons: major * 10000 + minor * 100 + patch.
-pub const CHAT_VERSION_NUMBER: u32 = CHAT_VERSION_MAJOR * 10_000 + CHAT_VERSION_MINOR * 100 + CHAT_VERSION_PATCH;
+pub const CHAT_VERSION_NUMBER: u32 =
+    CHAT_VERSION_MAJOR * 10_000 + CHAT_VERSION_MINOR * 100 + CHAT_VERSION_PATCH;
 
 /// Returns the version of the linked library, e.g. `0.1.0`. The text is static and ends with NUL.
 #[unsafe(no_mangle)]
@@ -22,9 +23,9 @@ pub extern "C" fn chat_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Checks that a program compiled with the header version `header` can use the library that was loaded: pass
-/// `CHAT_VERSION_NUMBER`. A library can be used by programs for its own version, and for older versions with the same
-/// ABI.
+/// Checks that a program compiled with the header version `header` can use the library that was
+/// loaded: pass `CHAT_VERSION_NUMBER`. A library can be used by programs for its own version, and
+/// for older versions with the same ABI.
 ///
 /// Errors: `CHAT_STATUS_INVALID_ARGUMENT`, with both versions, if it cannot.
 #[unsafe(no_mangle)]
@@ -41,12 +42,23 @@ pub extern "C" fn chat_version_check(header: u32, error: ErrorOut) -> chat_statu
 
 /// Up to 1.0 a minor version is an ABI, from then on a major one.
 fn serves(library: u32, header: u32) -> bool {
-    let abi = |number: u32| if number < 10_000 { (0, number / 100) } else { (number / 10_000, 0) };
+    let abi = |number: u32| {
+        if number < 10_000 {
+            (0, number / 100)
+        } else {
+            (number / 10_000, 0)
+        }
+    };
     abi(library) == abi(header) && library >= header
 }
 
 fn shown(number: u32) -> String {
-    format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100)
+    format!(
+        "{}.{}.{}",
+        number / 10_000,
+        number / 100 % 100,
+        number % 100
+    )
 }
 
 #[cfg(test)]
@@ -63,7 +75,11 @@ mod tests {
             (10_203, 10_300, false),
             (20_000, 10_000, false),
         ] {
-            assert_eq!(super::serves(library, header), serves, "{library} for {header}");
+            assert_eq!(
+                super::serves(library, header),
+                serves,
+                "{library} for {header}"
+            );
         }
     }
 }

@@ -27,15 +27,22 @@ pub struct chat_list<T> {
 
 impl<T> Default for chat_list<T> {
     fn default() -> Self {
-        chat_list { data: ptr::null(), len: 0 }
+        chat_list {
+            data: ptr::null(),
+            len: 0,
+        }
     }
 }
 
-/// The items as C reads them. Rust has an address for no items, too, at which some languages stop a program.
+/// The items as C reads them. Rust has an address for no items, too, at which some languages stop a
+/// program.
 pub(super) fn list<T>(items: &[T]) -> chat_list<T> {
     match items {
         [] => chat_list::default(),
-        items => chat_list { data: items.as_ptr(), len: items.len() },
+        items => chat_list {
+            data: items.as_ptr(),
+            len: items.len(),
+        },
     }
 }
 
@@ -82,12 +89,18 @@ impl<T> View<T> {
 static NOTHING: [u64; 32] = [0; 32];
 
 /// The fields of a handle. Without it, or after a panic, all of them are 0.
-pub(super) fn seen<'a, H, T: 'a>(handle: Option<&'a H>, see: impl FnOnce(&'a H) -> Option<&'a T>) -> *const T {
+pub(super) fn seen<'a, H, T: 'a>(
+    handle: Option<&'a H>,
+    see: impl FnOnce(&'a H) -> Option<&'a T>,
+) -> *const T {
     const { assert!(size_of::<T>() <= size_of::<[u64; 32]>() && align_of::<T>() <= align_of::<u64>()) };
     answer(|| see(handle?).map(from_ref)).unwrap_or_else(|| NOTHING.as_ptr().cast())
 }
 
 /// A list of a handle.
-pub(super) fn listed<'a, H, T: 'a>(handle: Option<&'a H>, see: impl FnOnce(&'a H) -> &'a [T]) -> chat_list<T> {
+pub(super) fn listed<'a, H, T: 'a>(
+    handle: Option<&'a H>,
+    see: impl FnOnce(&'a H) -> &'a [T],
+) -> chat_list<T> {
     answer(|| handle.map(|handle| list(see(handle))).unwrap_or_default())
 }

@@ -23,8 +23,13 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 5] =
-        [Rule::HiddenCalls, Rule::ChangedName, Rule::UnreadCalls, Rule::UnknownToken, Rule::PrintedParts];
+    pub const ALL: [Rule; 5] = [
+        Rule::HiddenCalls,
+        Rule::ChangedName,
+        Rule::UnreadCalls,
+        Rule::UnknownToken,
+        Rule::PrintedParts,
+    ];
 
     /// A stable lower-case name, e.g. `hidden-calls`.
     pub fn id(self) -> &'static str {
@@ -46,7 +51,10 @@ impl Rule {
                 "changed-name",
                 "The model sees calls of tools that the request does not offer, and calls them: the host refuses each such call.",
             ),
-            Rule::UnreadCalls => ("unread-calls", "Users see each call of the model as text, and no tool runs."),
+            Rule::UnreadCalls => (
+                "unread-calls",
+                "Users see each call of the model as text, and no tool runs.",
+            ),
             Rule::UnknownToken => (
                 "unknown-token",
                 "The tokenizer splits it into several tokens: the model sees a text that it was not trained with, and an end \
@@ -83,20 +91,20 @@ pub struct Finding {
     pub message: String,
     /// The token that is concerned; empty if it is the turn as a whole.
     pub subject: String,
-    /// The places in the template's source where the subject is written; empty where it is not written as such.
+    /// The places in the template's source where the subject is written; empty where it is not
+    /// written as such.
     pub places: Vec<Place>,
     /// The renders that show it, two of them, or parts of one.
     pub shown: Vec<Shown>,
 }
 
 impl Finding {
-    /// The finding as a JSON object: `rule`, `fault`, `message`, `subject`, `effect`; `places`, each with `line`, `column` and
-    /// `excerpt`; and `shown`, each with `from` and `text`.
+    /// The finding as a JSON object: `rule`, `fault`, `message`, `subject`, `effect`; `places`,
+    /// each with `line`, `column` and `excerpt`; and `shown`, each with `from` and `text`.
     pub fn to_json(&self) -> Value {
-        let places = self
-            .places
-            .iter()
-            .map(|place| json!({"line": place.line, "column": place.column, "excerpt": place.excerpt}));
+        let places = self.places.iter().map(
+            |place| json!({"line": place.line, "column": place.column, "excerpt": place.excerpt}),
+        );
         json!({
             "rule": self.rule.id(),
             "fault": self.is_fault,

@@ -1,8 +1,10 @@
-//! Whether a request goes on from what was sent: servers get the whole conversation each turn, and clients do not send it back as it was.
+//! Whether a request goes on from what was sent: servers get the whole conversation each turn, and
+//! clients do not send it back as it was.
 //!
-//! Messages are compared as what they say. A text is equal to its parts on lines of their own, null to what is missing, arguments to the same
-//! JSON, and ids may be others where results refer to the same calls; `cache_control` and other fields for no model do not count. What the
-//! client has left out of the model's turns, reasoning or white space, stays as it was sent.
+//! Messages are compared as what they say. A text is equal to its parts on lines of their own, null
+//! to what is missing, arguments to the same JSON, and ids may be others where results refer to the
+//! same calls; `cache_control` and other fields for no model do not count. What the client has left
+//! out of the model's turns, reasoning or white space, stays as it was sent.
 
 use std::collections::HashMap;
 
@@ -18,13 +20,16 @@ use chatparse_message::{CHAT, Continuation, Message, Request, join_parts};
 type Differs = (String, Option<usize>);
 
 impl Session {
-    /// [`Session::next`] for a whole request, such as servers get each turn: its messages are those that were sent, the output, as the
-    /// client sends it back, and new ones. Its tools and options are the next turn's; the clock stays that of the session.
+    /// [`Session::next`] for a whole request, such as servers get each turn: its messages are those
+    /// that were sent, the output, as the client sends it back, and new ones. Its tools and options
+    /// are the next turn's; the clock stays that of the session.
     ///
-    /// A request that does not go on from here, or whose options change the earlier prompt, is rendered as it is, as by
-    /// [`ChatTemplate::session`](crate::ChatTemplate::session). Then [`Next::first`] is `None`, the reason is [`Reason::Request`], and a note
-    /// of the params names the first field that differs. [`Next::kept`] is what prompt and output have in common with the new prompt, also with
-    /// [`chatparse_message::Append::Always`]. A note also names reasoning that the client has left out.
+    /// A request that does not go on from here, or whose options change the earlier prompt, is
+    /// rendered as it is, as by [`ChatTemplate::session`](crate::ChatTemplate::session). Then
+    /// [`Next::first`] is `None`, the reason is [`Reason::Request`], and a note of the params names
+    /// the first field that differs. [`Next::kept`] is what prompt and output have in common with
+    /// the new prompt, also with [`chatparse_message::Append::Always`]. A note also names reasoning
+    /// that the client has left out.
     ///
     /// Costs what both conversations have in bytes, and two renders more where options differ.
     ///
@@ -32,7 +37,10 @@ impl Session {
     /// As [`ChatTemplate::params`](crate::ChatTemplate::params).
     pub fn follow(&self, output: &[u8], mut request: Request) -> Result<Next> {
         request.now = self.request.now;
-        let marked = Output { bytes: output, marks: None };
+        let marked = Output {
+            bytes: output,
+            marks: None,
+        };
         let text = String::from_utf8_lossy(output);
         // The client has no token that ended the output, or its text.
         let cut = turn::known_end(self, &text).unwrap_or(output.len());
@@ -57,26 +65,59 @@ impl Session {
             Err(differs) => differs,
         };
         let mut session = self.template.session(request)?;
-        let kept = shared(&[&self.params.prompt, &*text].concat(), &session.params.prompt);
-        session.params.notes.push(format!("{field}: is not what was sent, so the prompt is a new one"));
-        let rewrite = Some(Rewrite { at: kept, message, reason: Reason::Request });
-        Ok(Next { session, kept, rewrite, message: read, first: None })
+        let kept = shared(
+            &[&self.params.prompt, &*text].concat(),
+            &session.params.prompt,
+        );
+        session.params.notes.push(format!(
+            "{field}: is not what was sent, so the prompt is a new one"
+        ));
+        let rewrite = Some(Rewrite {
+            at: kept,
+            message,
+            reason: Reason::Request,
+        });
+        Ok(Next {
+            session,
+            kept,
+            rewrite,
+            message: read,
+            first: None,
+        })
     }
 
-    /// The ids that the client has for the calls of the output, and notes; or the first message that is not what was sent.
-    fn place(&self, read: &Message, request: &Request) -> std::result::Result<(Vec<String>, Vec<String>), Differs> {
+    /// The ids that the client has for the calls of the output, and notes; or the first message
+    /// that is not what was sent.
+    fn place(
+        &self,
+        read: &Message,
+        request: &Request,
+    ) -> std::result::Result<(Vec<String>, Vec<String>), Differs> {
         let (sent, given) = (self.messages(), Messages::of(request));
-        let (mut own_calls, mut calls, mut ids, mut notes) = (Calls::new(), Calls::new(), Vec::new(), Vec::new());
+        let (mut own_calls, mut calls, mut ids, mut notes) =
+            (Calls::new(), Calls::new(), Vec::new(), Vec::new());
         for index in 0..=sent.len() {
             let field = format!("messages[{index}]");
-            let own = if index < sent.len() { sent.get(index) } else { Some(read.clone()) };
-            let (Some(own), Some(other)) = (own, given.get(index)) else { return Err((field, Some(index))) };
-            ids = other.tool_calls.iter().map(|call| call.id.clone()).collect();
+            let own = if index < sent.len() {
+                sent.get(index)
+            } else {
+                Some(read.clone())
+            };
+            let (Some(own), Some(other)) = (own, given.get(index)) else {
+                return Err((field, Some(index)));
+            };
+            ids = other
+                .tool_calls
+                .iter()
+                .map(|call| call.id.clone())
+                .collect();
             let own = self.said(&own, index, &mut own_calls);
             let mut other = self.said(&other, index, &mut calls);
             if let Some(thought) = own.get(THOUGHT).filter(|_| !other.contains_key(THOUGHT)) {
                 other.insert(THOUGHT.into(), thought.clone());
-                notes.push(format!("{field}.{THOUGHT}: is left out; what was sent stays"));
+                notes.push(format!(
+                    "{field}.{THOUGHT}: is left out; what was sent stays"
+                ));
             }
             if let Some(name) = other_key(&own, &other) {
                 return Err((format!("{field}.{name}"), Some(index)));
@@ -91,26 +132,51 @@ impl Session {
         let is_answer = message.role == "assistant";
         let made = message.tool_calls.iter().enumerate().map(|(number, call)| {
             calls.insert(call.id.clone(), [index, number]);
-            json!([self.template.jinja().joined_name(&call.namespace, &call.name), arguments(&call.arguments)])
+            json!([
+                self.template
+                    .jinja()
+                    .joined_name(&call.namespace, &call.name),
+                arguments(&call.arguments)
+            ])
         });
         let made: Value = made.collect();
         // Media has a place in the text.
-        let texts =
-            message.parts.iter().map(|part| (&*part.kind, part.source.as_ref().map_or(&*part.text, |_| "\u{fffc}")));
+        let texts = message.parts.iter().map(|part| {
+            (
+                &*part.kind,
+                part.source.as_ref().map_or(&*part.text, |_| "\u{fffc}"),
+            )
+        });
         let text = [&*message.content, &join_parts(texts)].concat();
-        let media = message
-            .parts
-            .iter()
-            .filter_map(|part| Some(json!([part.kind, unmarked(part.source.as_ref()?.as_object()?)])));
+        let media = message.parts.iter().filter_map(|part| {
+            Some(json!([
+                part.kind,
+                unmarked(part.source.as_ref()?.as_object()?)
+            ]))
+        });
         let media: Value = media.collect();
         calls.remove("");
-        let answered = calls.get(&message.tool_call_id).map_or(json!(message.tool_call_id), |call| json!(call));
-        // What APIs add to the model's turns is not what it wrote, and a result has its call's name.
-        let mut said = if is_answer { Map::new() } else { unmarked(&message.more) };
-        let name = if matches!(&*message.role, "assistant" | "tool") { "" } else { &*message.name };
+        let answered = calls
+            .get(&message.tool_call_id)
+            .map_or(json!(message.tool_call_id), |call| json!(call));
+        // What APIs add to the model's turns is not what it wrote, and a result has its call's
+        // name.
+        let mut said = if is_answer {
+            Map::new()
+        } else {
+            unmarked(&message.more)
+        };
+        let name = if matches!(&*message.role, "assistant" | "tool") {
+            ""
+        } else {
+            &*message.name
+        };
         let fields = [
             ("role", json!(message.role)),
-            ("content", json!(if is_answer { inked(&text) } else { text })),
+            (
+                "content",
+                json!(if is_answer { inked(&text) } else { text }),
+            ),
             (THOUGHT, json!(inked(&message.reasoning_content))),
             ("tool_calls", made),
             ("tool_call_id", answered),
@@ -134,15 +200,27 @@ impl Session {
             (options.add_generation_prompt, options.continuation) = (false, Continuation::None);
             options
         });
-        let shown = |options: &Request| self.template.prompts(options).map(|prompts| prompts.prompt).ok();
+        let shown = |options: &Request| {
+            self.template
+                .prompts(options)
+                .map(|prompts| prompts.prompt)
+                .ok()
+        };
         let [own, other] = &options;
         if own == other || shown(own) == shown(other) {
             return None;
         }
-        let tool = own.tools.iter().zip(&other.tools).take_while(|(own, other)| own == other).count();
+        let tool = own
+            .tools
+            .iter()
+            .zip(&other.tools)
+            .take_while(|(own, other)| own == other)
+            .count();
         let field = match other_key(&own.template_kwargs, &other.template_kwargs) {
             Some(name) => format!("chat_template_kwargs.{name}"),
-            None if own.output.enable_thinking != other.output.enable_thinking => "enable_thinking".to_owned(),
+            None if own.output.enable_thinking != other.output.enable_thinking => {
+                "enable_thinking".to_owned()
+            }
             None if own.tools != other.tools => format!("tools[{tool}]"),
             None => "options".to_owned(),
         };
@@ -165,16 +243,26 @@ fn inked(text: &str) -> String {
 fn arguments(text: &str) -> Value {
     let read = |text: &str| number::read(text).ok();
     let closed = read(text).or_else(|| read(&turn::closed(text)?));
-    closed.unwrap_or_else(|| if text.trim().is_empty() { json!({}) } else { text.into() })
+    closed.unwrap_or_else(|| {
+        if text.trim().is_empty() {
+            json!({})
+        } else {
+            text.into()
+        }
+    })
 }
 
 /// An object without what models do not see.
 fn unmarked(object: &Map<String, Value>) -> Map<String, Value> {
     let seen = object.iter().filter(|(name, _)| !CHAT.is_unseen(name));
-    seen.map(|(name, value)| (name.clone(), value.clone())).collect()
+    seen.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// The first name under which two objects have other values.
 fn other_key(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<String> {
-    own.keys().chain(other.keys()).find(|name| own.get(*name) != other.get(*name)).cloned()
+    own.keys()
+        .chain(other.keys())
+        .find(|name| own.get(*name) != other.get(*name))
+        .cloned()
 }

@@ -1,9 +1,11 @@
-//! The next turn: what to append to a prompt and its output, so that the prefix that was sent stays valid.
+//! The next turn: what to append to a prompt and its output, so that the prefix that was sent stays
+//! valid.
 //!
-//! A server keeps the state of the tokens that its model has read. If a host renders each prompt from its messages, the
-//! prefix sometimes changes: a parsed message renders with other white space or another order of keys than the model wrote,
-//! and templates drop the reasoning of earlier turns. A [`Session`] holds what was sent. [`Session::next`] renders the whole
-//! conversation with the parsed message and the new ones, and compares:
+//! A server keeps the state of the tokens that its model has read. If a host renders each prompt
+//! from its messages, the prefix sometimes changes: a parsed message renders with other white space
+//! or another order of keys than the model wrote, and templates drop the reasoning of earlier
+//! turns. A [`Session`] holds what was sent. [`Session::next`] renders the whole conversation with
+//! the parsed message and the new ones, and compares:
 //!
 //! ```text
 //! sent:    prompt .............................. output .......... | append
@@ -11,8 +13,9 @@
 //! ```
 //!
 //! - `turn` finds the end of the turn in the render. The output stays as it was written.
-//! - `rewrite` finds the reason if that is impossible, and the message concerned. [`Append::Always`] appends all the same: what is
-//!   behind the turn is told by a render in which the turn says something else.
+//! - `rewrite` finds the reason if that is impossible, and the message concerned.
+//!   [`Append::Always`] appends all the same: what is behind the turn is told by a render in which
+//!   the turn says something else.
 //! - `follow` finds the new messages of a whole request.
 //! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
@@ -37,8 +40,8 @@ use chatparse_stream::{Ended, Parser, SpecialTokens, Status, Stream};
 pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
 
-/// A conversation as it was sent: a prompt, and the outputs and messages behind it. Immutable; threads may share it, and it
-/// can be continued with any number of outputs.
+/// A conversation as it was sent: a prompt, and the outputs and messages behind it. Immutable;
+/// threads may share it, and it can be continued with any number of outputs.
 ///
 /// ```
 /// use chatparse::{ChatTemplate, Request};
@@ -56,11 +59,13 @@ pub struct Session {
     /// The prompt to send, with outputs as they were written, and the parser of the next output.
     pub params: Params,
     pub(crate) template: ChatTemplate,
-    /// The request with all messages so far, without one that the prompt has begun: the output completes it.
+    /// The request with all messages so far, without one that the prompt has begun: the output
+    /// completes it.
     pub(crate) request: Arc<Request>,
     /// The prompt as the template renders it, if it differs.
     rendered: Option<String>,
-    /// The turns that were not written as the template writes them: the differences between the two prompts.
+    /// The turns that were not written as the template writes them: the differences between the two
+    /// prompts.
     turns: Vec<Turn>,
 }
 
@@ -75,18 +80,20 @@ struct Turn {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Next {
-    /// The conversation with the output and the new messages. Its prompt is what was sent, up to [`Next::kept`], and then
-    /// [`Next::append`].
+    /// The conversation with the output and the new messages. Its prompt is what was sent, up to
+    /// [`Next::kept`], and then [`Next::append`].
     pub session: Session,
-    /// The number of bytes of what was sent (the prompt and the output) that stay: all, unless there is a rewrite. With
-    /// [`Append::Always`] all, except for half a character at the output's end.
+    /// The number of bytes of what was sent (the prompt and the output) that stay: all, unless
+    /// there is a rewrite. With [`Append::Always`] all, except for half a character at the output's
+    /// end.
     pub kept: usize,
-    /// Why the template does not keep all bytes; `None` if it does. With [`Append::Always`] they stay all the same, and
-    /// [`Session::rendered`] is what the template writes.
+    /// Why the template does not keep all bytes; `None` if it does. With [`Append::Always`] they
+    /// stay all the same, and [`Session::rendered`] is what the template writes.
     pub rewrite: Option<Rewrite>,
     /// The parsed output: the message that was rendered.
     pub message: Message,
-    /// The index of the first new message; `None` where a request does not go on from what was sent: see [`Session::follow`].
+    /// The index of the first new message; `None` where a request does not go on from what was
+    /// sent: see [`Session::follow`].
     pub first: Option<usize>,
 }
 
@@ -98,8 +105,8 @@ impl Next {
 }
 
 impl ChatTemplate {
-    /// The prompt and the parser for a request, as [`ChatTemplate::params`], with the state to continue behind the output.
-    /// The template's clock is fixed for the session.
+    /// The prompt and the parser for a request, as [`ChatTemplate::params`], with the state to
+    /// continue behind the output. The template's clock is fixed for the session.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
@@ -118,36 +125,50 @@ impl ChatTemplate {
             request.add_generation_prompt = true;
         }
         let request = Arc::new(request);
-        Session { params, template: self.clone(), request, rendered: None, turns: Vec::new() }
+        Session {
+            params,
+            template: self.clone(),
+            request,
+            rendered: None,
+            turns: Vec::new(),
+        }
     }
 }
 
 impl Session {
-    /// Computes what to append behind `output` in order to continue with `messages`. `output`: the bytes that the model
-    /// wrote behind the prompt, with or without the text of the token that ended them. `messages`: an array as in a request,
-    /// such as results of tools, or the user's next message; or an object that has it in `messages`, and fields of a request that
-    /// change with this turn, e.g. `tools`: see [`Request::renewed`]. The output stays as it was written, if the template renders the
-    /// same message in its place. It may have been cut off: open parts are closed as the template closes them, including
-    /// arguments of a call.
+    /// Computes what to append behind `output` in order to continue with `messages`. `output`: the
+    /// bytes that the model wrote behind the prompt, with or without the text of the token that
+    /// ended them. `messages`: an array as in a request, such as results of tools, or the user's
+    /// next message; or an object that has it in `messages`, and fields of a request that change
+    /// with this turn, e.g. `tools`: see [`Request::renewed`]. The output stays as it was written,
+    /// if the template renders the same message in its place. It may have been cut off: open parts
+    /// are closed as the template closes them, including arguments of a call.
     ///
     /// Calls without ids get those that the results among `messages` refer to, in order.
     ///
-    /// If the request says [`Append::Always`], the output stays also where the template would change what was sent. Then
-    /// what ends the turn, the new messages and the opening of the next turn are appended as the template writes them, at the
-    /// cost of one more render.
+    /// If the request says [`Append::Always`], the output stays also where the template would
+    /// change what was sent. Then what ends the turn, the new messages and the opening of the next
+    /// turn are appended as the template writes them, at the cost of one more render.
     ///
-    /// Renders the whole conversation once, and a few more times if the output was not written as the template writes it. Where the
-    /// template rewrites what was sent before the output, it takes two renders at most, and a third if arguments were cut off.
+    /// Renders the whole conversation once, and a few more times if the output was not written as
+    /// the template writes it. Where the template rewrites what was sent before the output, it
+    /// takes two renders at most, and a third if arguments were cut off.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid; otherwise as
-    /// [`ChatTemplate::params`].
+    /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid;
+    /// otherwise as [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
-        self.next_of(Output { bytes: output, marks: None }, &self.coming(messages)?)
+        self.next_of(
+            Output {
+                bytes: output,
+                marks: None,
+            },
+            &self.coming(messages)?,
+        )
     }
 
-    /// [`Session::next`] where it is known which bytes of the output came from special tokens: see [`Stream::feed_marked`]. A marker
-    /// that the output only quotes is text then.
+    /// [`Session::next`] where it is known which bytes of the output came from special tokens: see
+    /// [`Stream::feed_marked`]. A marker that the output only quotes is text then.
     ///
     /// # Errors
     /// As [`Session::next`] and [`Stream::feed_marked`].
@@ -158,7 +179,13 @@ impl Session {
         spans: &[Range<usize>],
         messages: &Value,
     ) -> Result<Next> {
-        self.next_of(Output { bytes: output, marks: Some((tokens, spans)) }, &self.coming(messages)?)
+        self.next_of(
+            Output {
+                bytes: output,
+                marks: Some((tokens, spans)),
+            },
+            &self.coming(messages)?,
+        )
     }
 
     fn next_of(&self, output: Output, new: &New) -> Result<Next> {
@@ -167,33 +194,53 @@ impl Session {
             Ok(text) => text,
             Err(error) => {
                 let shown = self.shown(output, new, false)?;
-                return self.otherwise(shown, new, &String::from_utf8_lossy(output.bytes), error.valid_up_to());
+                return self.otherwise(
+                    shown,
+                    new,
+                    &String::from_utf8_lossy(output.bytes),
+                    error.valid_up_to(),
+                );
             }
         };
         let stays = new.request.append == Append::Always;
         // No message has a token that ended its output.
         let known = turn::known_end(self, text);
-        let cut = known.filter(|at| stays || output.is_token(*at)).unwrap_or(text.len());
+        let cut = known
+            .filter(|at| stays || output.is_token(*at))
+            .unwrap_or(text.len());
         let shown = self.shown(output.to(cut), new, true)?;
         if let Some(end) = turn::end(self, &shown, text, cut) {
             return self.appended(shown, text, end);
         }
         // What was sent before the output is another text now, wherever the output ends.
         let is_other = self.behind_rendered(shown.render()).is_none();
-        let others = if is_other || cut < text.len() { Vec::new() } else { turn::spelt_ends(self, text) };
-        for cut in others.into_iter().rev().chain((shown.closed && !is_other).then_some(cut)) {
+        let others = if is_other || cut < text.len() {
+            Vec::new()
+        } else {
+            turn::spelt_ends(self, text)
+        };
+        for cut in others
+            .into_iter()
+            .rev()
+            .chain((shown.closed && !is_other).then_some(cut))
+        {
             let shown = self.shown(output.to(cut), new, cut < text.len())?;
             if let Some(end) = turn::end(self, &shown, text, cut) {
                 return self.appended(shown, text, end);
             }
         }
         // Only what stays has to be closed.
-        let shown = if shown.closed && !stays { self.shown(output, new, false)? } else { shown };
+        let shown = if shown.closed && !stays {
+            self.shown(output, new, false)?
+        } else {
+            shown
+        };
         self.otherwise(shown, new, text, text.len())
     }
 
-    /// The prompt as the template renders the conversation. It differs from that of [`Session::params`] where an output was not
-    /// written as the template writes it, or where [`Append::Always`] kept what the template would change.
+    /// The prompt as the template renders the conversation. It differs from that of
+    /// [`Session::params`] where an output was not written as the template writes it, or where
+    /// [`Append::Always`] kept what the template would change.
     pub fn rendered(&self) -> &str {
         self.rendered.as_deref().unwrap_or(&self.params.prompt)
     }
@@ -203,11 +250,13 @@ impl Session {
         render.strip_prefix(self.rendered())
     }
 
-    /// Renders the parsed output and the new messages. `close`: completes arguments that were cut off.
+    /// Renders the parsed output and the new messages. `close`: completes arguments that were cut
+    /// off.
     fn shown(&self, output: Output, new: &New, close: bool) -> Result<Shown> {
         let ended = output.read(&self.params.parser)?;
         let is_whole = ended.status == Status::Complete;
-        let has_calls = !ended.message.tool_calls.is_empty() && ended.calls().iter().all(|call| call.complete);
+        let has_calls =
+            !ended.message.tool_calls.is_empty() && ended.calls().iter().all(|call| call.complete);
         let mut message = ended.message;
         new.name_calls(&mut message);
         let last = message.tool_calls.last_mut().filter(|_| close && !is_whole);
@@ -216,7 +265,12 @@ impl Session {
         if let Some((arguments, call)) = closed {
             call.arguments = arguments;
         }
-        Ok(Shown { is_whole, has_calls, closed: is_closed, ..self.shown_as(message, new)? })
+        Ok(Shown {
+            is_whole,
+            has_calls,
+            closed: is_closed,
+            ..self.shown_as(message, new)?
+        })
     }
 
     /// The same for a parsed message.
@@ -224,7 +278,15 @@ impl Session {
         let request = self.with_turn(&message, new);
         let prompts = self.template.prompts(&request)?;
         let base = self.rendered().len();
-        Ok(Shown { message, is_whole: true, has_calls: false, closed: false, request, prompts, base })
+        Ok(Shown {
+            message,
+            is_whole: true,
+            has_calls: false,
+            closed: false,
+            request,
+            prompts,
+            base,
+        })
     }
 
     /// Renders the conversation that ends with this message, with the options of a request.
@@ -267,7 +329,10 @@ impl Session {
         let kept = sent + output.len();
         let mut turns = self.turns.clone();
         if shown.render()[shown.base..end] != *output {
-            turns.push(Turn { rendered: shown.base..end, sent: sent..kept });
+            turns.push(Turn {
+                rendered: shown.base..end,
+                sent: sent..kept,
+            });
         }
         let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
         self.with(shown, prompt, turns, kept, None)
@@ -295,14 +360,21 @@ impl Session {
         let end = turn::end_by_change(self, &shown, new, output)?;
         let sent = self.params.prompt.len();
         let mut turns = self.turns_before(from);
-        turns.push(Turn { rendered: from.min(end)..end, sent: at..sent + output.len() });
+        turns.push(Turn {
+            rendered: from.min(end)..end,
+            sent: at..sent + output.len(),
+        });
         let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
         self.with(shown, prompt, turns, sent + valid, Some(rewrite))
     }
 
     /// The turns that end before this byte of the render.
     fn turns_before(&self, from: usize) -> Vec<Turn> {
-        self.turns.iter().filter(|turn| turn.rendered.end <= from).cloned().collect()
+        self.turns
+            .iter()
+            .filter(|turn| turn.rendered.end <= from)
+            .cloned()
+            .collect()
     }
 
     /// The conversation that goes on with this prompt, whose first `kept` bytes were sent.
@@ -314,12 +386,27 @@ impl Session {
         kept: usize,
         rewrite: Option<Rewrite>,
     ) -> Result<Next> {
-        let Shown { message, request, prompts, .. } = shown;
+        let Shown {
+            message,
+            request,
+            prompts,
+            ..
+        } = shown;
         let mut params = self.template.params_of(&request, prompts, "")?;
         let rendered = std::mem::replace(&mut params.prompt, prompt);
         let rendered = (rendered != params.prompt).then_some(rendered);
-        let session = Session { rendered, turns, ..self.template.session_of(params, request) };
-        Ok(Next { session, kept, rewrite, message, first: Some(self.messages().len() + 1) })
+        let session = Session {
+            rendered,
+            turns,
+            ..self.template.session_of(params, request)
+        };
+        Ok(Next {
+            session,
+            kept,
+            rewrite,
+            message,
+            first: Some(self.messages().len() + 1),
+        })
     }
 }
 
@@ -335,12 +422,21 @@ struct New {
 impl New {
     /// The messages of a request, and its options.
     fn of(mut request: Request) -> New {
-        New { messages: Messages::take(&mut request), request, ids: Vec::new() }
+        New {
+            messages: Messages::take(&mut request),
+            request,
+            ids: Vec::new(),
+        }
     }
 
     /// Gives calls without an id those that the client has, or that results refer to.
     fn name_calls(&self, message: &mut Message) {
-        for (call, id) in message.tool_calls.iter_mut().zip(&self.ids).filter(|(call, _)| call.id.is_empty()) {
+        for (call, id) in message
+            .tool_calls
+            .iter_mut()
+            .zip(&self.ids)
+            .filter(|(call, _)| call.id.is_empty())
+        {
             call.id.clone_from(id);
         }
         self.messages.name_calls(message);
@@ -357,15 +453,21 @@ struct Output<'o> {
 impl Output<'_> {
     /// Whether its last special token begins there.
     fn is_token(self, at: usize) -> bool {
-        self.marks.is_some_and(|(_, spans)| spans.last().is_some_and(|span| span.start == at))
+        self.marks
+            .is_some_and(|(_, spans)| spans.last().is_some_and(|span| span.start == at))
     }
 
     fn to(self, cut: usize) -> Self {
-        Output { bytes: &self.bytes[..cut], ..self }
+        Output {
+            bytes: &self.bytes[..cut],
+            ..self
+        }
     }
 
     fn read(self, parser: &Parser) -> Result<Ended> {
-        let Some((tokens, spans)) = self.marks else { return parser.read(self.bytes, false, false) };
+        let Some((tokens, spans)) = self.marks else {
+            return parser.read(self.bytes, false, false);
+        };
         let mut stream = Stream::new(parser);
         stream.set_special_tokens(tokens)?;
         // What was cut off may have ended with a token.

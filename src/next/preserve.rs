@@ -1,4 +1,5 @@
-//! Whether a template's prompts begin with what was sent before, found with small conversations, turn by turn.
+//! Whether a template's prompts begin with what was sent before, found with small conversations,
+//! turn by turn.
 
 use serde_json::Value;
 
@@ -52,26 +53,36 @@ pub struct Preserving {
 }
 
 impl Preserving {
-    /// A JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `omitted` or `refused`), and details: `at`, `message`
-    /// and `reason`, or `part`, or `error`.
+    /// A JSON object: `kind`, `thinking`, `preserved` (`yes`, `no`, `omitted` or `refused`), and
+    /// details: `at`, `message` and `reason`, or `part`, or `error`.
     pub fn to_json(&self) -> Value {
         let mut json = json!({"kind": self.kind, "thinking": self.thinking});
         match &self.preserved {
             Preserved::Yes => json["preserved"] = "yes".into(),
-            Preserved::No(Rewrite { at, message, reason }) => {
+            Preserved::No(Rewrite {
+                at,
+                message,
+                reason,
+            }) => {
                 json["preserved"] = "no".into();
-                (json["at"], json["message"], json["reason"]) = ((*at).into(), json!(message), json!(reason));
+                (json["at"], json["message"], json["reason"]) =
+                    ((*at).into(), json!(message), json!(reason));
             }
-            Preserved::Omitted(part) => (json["preserved"], json["part"]) = ("omitted".into(), (*part).into()),
-            Preserved::Refused(error) => (json["preserved"], json["error"]) = ("refused".into(), error.as_str().into()),
+            Preserved::Omitted(part) => {
+                (json["preserved"], json["part"]) = ("omitted".into(), (*part).into())
+            }
+            Preserved::Refused(error) => {
+                (json["preserved"], json["error"]) = ("refused".into(), error.as_str().into())
+            }
         }
         json
     }
 }
 
 impl ChatTemplate {
-    /// Whether each prompt begins with the previous one and the assistant's turn as the template writes it, in small
-    /// conversations. Takes some twenty renders. For a given conversation use a [`Session`].
+    /// Whether each prompt begins with the previous one and the assistant's turn as the template
+    /// writes it, in small conversations. Takes some twenty renders. For a given conversation use a
+    /// [`Session`].
     pub fn preserves(&self, kind: Kind, thinking: Thinking) -> Preserved {
         if kind == Kind::ToolStep && !self.caps().tool_calls {
             return Preserved::Omitted("calls");
@@ -89,7 +100,12 @@ fn found(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Pres
     let steps: &[Kind] = match kind {
         Kind::ToolStep => &[Kind::ToolStep; 3],
         Kind::UserTurn if !template.caps().tool_calls => &[Kind::UserTurn; 3],
-        Kind::UserTurn => &[Kind::UserTurn, Kind::UserTurn, Kind::ToolStep, Kind::UserTurn],
+        Kind::UserTurn => &[
+            Kind::UserTurn,
+            Kind::UserTurn,
+            Kind::ToolStep,
+            Kind::UserTurn,
+        ],
     };
     for (index, step) in steps.iter().enumerate() {
         let (message, new) = said(*step, index, thinking);
@@ -109,7 +125,11 @@ fn found(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Pres
 
 /// An assistant's message, and the messages that follow it.
 fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
-    let thought = if thinking == Thinking::On { format!("Medlar {index}: so it may be.") } else { String::new() };
+    let thought = if thinking == Thinking::On {
+        format!("Medlar {index}: so it may be.")
+    } else {
+        String::new()
+    };
     let mut message = Message::new("assistant", "");
     message.reasoning_content = thought;
     // Nine letters and digits, because some templates require that.
@@ -118,8 +138,7 @@ fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
         Kind::ToolStep => {
             let arguments = json!({"text": format!("Quince {index}")}).to_string();
             message.tool_calls = vec![ToolCall::new("note", arguments, &id)];
-            let result =
-                json!({"role": "tool", "name": "note", "tool_call_id": id, "content": format!("Fig {index}.")});
+            let result = json!({"role": "tool", "name": "note", "tool_call_id": id, "content": format!("Fig {index}.")});
             (message, json!([result]))
         }
         Kind::UserTurn => {
@@ -131,21 +150,32 @@ fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
 }
 
 impl Session {
-    /// The session's result for the output that the template writes for `message`; `alone` is the conversation that ends
-    /// with it.
+    /// The session's result for the output that the template writes for `message`; `alone` is the
+    /// conversation that ends with it.
     fn grown(&self, message: Message, new: &Value, alone: &str) -> Result<Next> {
         let shown = self.shown_as(message, &self.coming(new)?)?;
-        let (Some(alone), Some(turn)) = (self.behind_rendered(alone), self.behind_rendered(shown.render())) else {
+        let (Some(alone), Some(turn)) = (
+            self.behind_rendered(alone),
+            self.behind_rendered(shown.render()),
+        ) else {
             return self.rewritten(shown, "");
         };
-        // A host sends ids back that the model did not write: does the template write them into earlier turns only?
+        // A host sends ids back that the model did not write: does the template write them into
+        // earlier turns only?
         let mut ids = shown.message.tool_calls.iter().map(|call| call.id.as_str());
         if ids.any(|id| !alone.contains(id) && turn.contains(id)) {
             return self.next(alone.as_bytes(), new);
         }
         let output = turn[..shared(alone, turn)].to_owned();
-        let Message { reasoning_content, content, tool_calls, .. } = &shown.message;
-        let texts = [reasoning_content, content].into_iter().chain(tool_calls.iter().map(|call| &call.name));
+        let Message {
+            reasoning_content,
+            content,
+            tool_calls,
+            ..
+        } = &shown.message;
+        let texts = [reasoning_content, content]
+            .into_iter()
+            .chain(tool_calls.iter().map(|call| &call.name));
         if texts.into_iter().all(|text| output.contains(text.as_str())) {
             let end = shown.base + output.len();
             return self.appended(shown, &output, end);

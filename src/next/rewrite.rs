@@ -12,11 +12,11 @@ const LOOKED_FOR: usize = 48;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rewrite {
-    /// The first byte of what was sent (the prompt and the output) that the template changes: [`super::Next::kept`], unless the
-    /// request says [`chatparse_message::Append::Always`].
+    /// The first byte of what was sent (the prompt and the output) that the template changes:
+    /// [`super::Next::kept`], unless the request says [`chatparse_message::Append::Always`].
     pub at: usize,
-    /// The index of the message at that byte, from 0; the output's message follows those of the prompt. `None` if the byte
-    /// is the template's, in front of all messages.
+    /// The index of the message at that byte, from 0; the output's message follows those of the
+    /// prompt. `None` if the byte is the template's, in front of all messages.
     pub message: Option<usize>,
     /// The reason.
     pub reason: Reason,
@@ -38,8 +38,9 @@ chatparse_base::names! {
         Moved = "moved",
         /// There is other text.
         Changed = "changed",
-        /// The turn begins as it was sent, but the template renders the output differently: it leaves out a part of the message,
-        /// or writes it in a form that cannot be matched with the output.
+        /// The turn begins as it was sent, but the template renders the output differently: it
+        /// leaves out a part of the message, or writes it in a form that cannot be matched with the
+        /// output.
         Output = "output",
         /// The request does not go on from what was sent: see [`super::Session::follow`].
         Request = "request",
@@ -71,15 +72,34 @@ pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, 
     let own = messages.len();
     if same == before.len() {
         let written = shared(output, &render[same..]);
-        let reason = if drops_reasoning(&shown.message, &render[same..]) { Reason::Reasoning } else { Reason::Output };
+        let reason = if drops_reasoning(&shown.message, &render[same..]) {
+            Reason::Reasoning
+        } else {
+            Reason::Output
+        };
         let at = sent + written;
-        return (Rewrite { at, message: Some(own), reason }, same + written, at);
+        return (
+            Rewrite {
+                at,
+                message: Some(own),
+                reason,
+            },
+            same + written,
+            at,
+        );
     }
     let (from, kept) = sent_at(session, same);
     let opening = session.params.generation_prompt.len();
     let (message, reason) = if same + opening >= before.len() {
         let dropped = drops_reasoning(&shown.message, &render[same..]);
-        (Some(own), if dropped { Reason::Reasoning } else { Reason::Opening })
+        (
+            Some(own),
+            if dropped {
+                Reason::Reasoning
+            } else {
+                Reason::Opening
+            },
+        )
     } else {
         let index = message_at(session, &messages, same);
         let message = index.and_then(|index| messages.get(index));
@@ -92,12 +112,26 @@ pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, 
         };
         (index, reason)
     };
-    (Rewrite { at: kept, message, reason }, from, kept)
+    (
+        Rewrite {
+            at: kept,
+            message,
+            reason,
+        },
+        from,
+        kept,
+    )
 }
 
-/// The positions in the render and in what was sent up to which both stay; the render is unchanged up to `same`.
+/// The positions in the render and in what was sent up to which both stay; the render is unchanged
+/// up to `same`.
 fn sent_at(session: &Session, same: usize) -> (usize, usize) {
-    match session.turns.iter().rev().find(|turn| turn.rendered.start < same) {
+    match session
+        .turns
+        .iter()
+        .rev()
+        .find(|turn| turn.rendered.start < same)
+    {
         Some(turn) if same < turn.rendered.end => (turn.rendered.start, turn.sent.start),
         Some(turn) => (same, turn.sent.end + (same - turn.rendered.end)),
         None => (same, same),
@@ -109,16 +143,26 @@ fn drops_reasoning(message: &Message, render: &str) -> bool {
     !thought.is_empty() && !render.contains(&thought[..char_border_before(thought, LOOKED_FOR)])
 }
 
-/// The index of the message at byte `at` of the rendered prompt: the first one whose texts end behind that byte. Messages
-/// are found by their texts, in order. `None` in front of all of them, or if too many are not found.
+/// The index of the message at byte `at` of the rendered prompt: the first one whose texts end
+/// behind that byte. Messages are found by their texts, in order. `None` in front of all of them,
+/// or if too many are not found.
 fn message_at(session: &Session, messages: &Messages, at: usize) -> Option<usize> {
     let rendered = session.rendered();
     let (mut from, mut budget) = (0, SEARCHED * rendered.len());
     for index in 0..messages.len() {
-        let Some(message) = messages.get(index) else { continue };
-        let texts = [message.reasoning_content.trim().to_owned(), message.text().trim().to_owned()];
+        let Some(message) = messages.get(index) else {
+            continue;
+        };
+        let texts = [
+            message.reasoning_content.trim().to_owned(),
+            message.text().trim().to_owned(),
+        ];
         let calls = message.tool_calls.into_iter().map(|call| call.name);
-        for text in texts.into_iter().chain(calls).filter(|text| !text.is_empty()) {
+        for text in texts
+            .into_iter()
+            .chain(calls)
+            .filter(|text| !text.is_empty())
+        {
             let found = rendered[from..].find(&text);
             budget = budget.checked_sub(found.unwrap_or(rendered.len() - from))?;
             let Some(found) = found else { continue };

@@ -1,17 +1,18 @@
 //! Finds the end of the output's turn in a render.
 //!
-//! The render begins with the previous prompt, and continues with the turn as the template writes it. There are three ways
-//! to find the end of the turn, in this order:
+//! The render begins with the previous prompt, and continues with the turn as the template writes
+//! it. There are three ways to find the end of the turn, in this order:
 //!
 //! - The render continues with the output itself.
 //! - It does apart from white space.
-//! - The output matches the format, or has complete calls in another dialect, and the turn in the render, up to some
-//!   position, is read as the same message. A render that ends with the message limits how far the turn may reach. Of the
-//!   positions before that, the one is used at which turn and output have the longest common end, apart from white space, so
-//!   that both have the same closing markers.
+//! - The output matches the format, or has complete calls in another dialect, and the turn in the
+//!   render, up to some position, is read as the same message. A render that ends with the message
+//!   limits how far the turn may reach. Of the positions before that, the one is used at which turn
+//!   and output have the longest common end, apart from white space, so that both have the same
+//!   closing markers.
 //!
-//! Where the template changes what was sent, none of them helps, and the end is found by a change: a render in which the
-//! message says more is the same behind the last of the message.
+//! Where the template changes what was sent, none of them helps, and the end is found by a change:
+//! a render in which the message says more is the same behind the last of the message.
 
 use serde_json::{Map, Value};
 
@@ -28,14 +29,20 @@ const ENDS: usize = 16;
 /// The maximum number of markers that may end a turn.
 const MARKERS: usize = 4;
 
-/// The end of the turn; `None` if it is not in the render behind the previous prompt, or differs from what was written. The
-/// output from `cut` on ends the turn, and is not part of the message.
+/// The end of the turn; `None` if it is not in the render behind the previous prompt, or differs
+/// from what was written. The output from `cut` on ends the turn, and is not part of the message.
 pub(super) fn end(session: &Session, shown: &Shown, output: &str, cut: usize) -> Option<usize> {
     let turn = session.behind_rendered(shown.render())?;
     let (said, ending) = output.split_at(cut);
     let same = turn.starts_with(said).then_some(cut);
-    let end = same.or_else(|| spaced(turn, said)).or_else(|| read_back(session, shown, said))?;
-    let end = if ending.is_empty() { end } else { end + spaced(&turn[end..], ending)? };
+    let end = same
+        .or_else(|| spaced(turn, said))
+        .or_else(|| read_back(session, shown, said))?;
+    let end = if ending.is_empty() {
+        end
+    } else {
+        end + spaced(&turn[end..], ending)?
+    };
     // The opening of the next turn never belongs to the output.
     (turn.len() - end >= shown.prompts.opening.prefill.len()).then_some(shown.base + end)
 }
@@ -60,37 +67,58 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     let alone = session.ending_with(&shown.message, &shown.request).ok()?;
     let turn = &shown.render()[shown.base..];
     let reach = shared(alone.get(shown.base..)?, turn);
-    let mut ends: Vec<(usize, usize)> =
-        borders(turn, 1..=reach).rev().take(ENDS).map(|at| (alike(&turn[..at], output), at)).collect();
+    let mut ends: Vec<(usize, usize)> = borders(turn, 1..=reach)
+        .rev()
+        .take(ENDS)
+        .map(|at| (alike(&turn[..at], output), at))
+        .collect();
     ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(least));
     chatparse_base::sort::by_key(&mut ends, |(alike, at)| (std::cmp::Reverse(*alike), *at));
     let expected = said(&shown.message);
     let is_same = |at: usize| {
-        let read = session.params.parser.read(&turn.as_bytes()[..at], false, false);
+        let read = session
+            .params
+            .parser
+            .read(&turn.as_bytes()[..at], false, false);
         read.is_ok_and(|read| read.status == Status::Complete && said(&read.message) == expected)
     };
     let (_, end) = ends.into_iter().find(|(_, at)| is_same(*at))?;
     Some(spaced_as(turn, end, output))
 }
 
-/// The end of the turn in a render that may change what was sent. If the message is not in the render, that is where the new
-/// messages begin.
-pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output: &str) -> Result<usize> {
+/// The end of the turn in a render that may change what was sent. If the message is not in the
+/// render, that is where the new messages begin.
+pub(super) fn end_by_change(
+    session: &Session,
+    shown: &Shown,
+    new: &New,
+    output: &str,
+) -> Result<usize> {
     let render = shown.render();
     for message in longer(&shown.message) {
         // A template may refuse what the message says for the trial.
-        let Ok(other) = session.shown_as(message, new) else { continue };
+        let Ok(other) = session.shown_as(message, new) else {
+            continue;
+        };
         let other = other.render();
         let alike = shared_end(render, other);
         if alike < render.len().max(other.len()) {
             let behind = render.len() - alike;
-            let next = new.messages.get(0).map(|first| first.text()).filter(|text| !text.trim().is_empty());
+            let next = new
+                .messages
+                .get(0)
+                .map(|first| first.text())
+                .filter(|text| !text.trim().is_empty());
             let next = next.and_then(|text| render[behind..].find(text.trim()));
             let next = next.unwrap_or(render.len() - behind);
             // The render may have no token there that ended the output.
-            let said = spelt_ends(session, output).into_iter().map(|cut| &output[..cut]);
+            let said = spelt_ends(session, output)
+                .into_iter()
+                .map(|cut| &output[..cut]);
             let mut said = [output].into_iter().chain(said);
-            let written = said.find_map(|said| Some((written_of(&render[behind..], next, said)?, said == output)));
+            let written = said.find_map(|said| {
+                Some((written_of(&render[behind..], next, said)?, said == output))
+            });
             if let Some((written, true)) = written {
                 return Ok(behind + written);
             }
@@ -109,17 +137,26 @@ pub(super) fn end_by_change(session: &Session, shown: &Shown, new: &New, output:
 fn longer(message: &Message) -> impl Iterator<Item = Message> {
     let changes: [fn(&mut Message); 3] = [
         |message| {
-            let Some(call) = message.tool_calls.last_mut() else { return };
+            let Some(call) = message.tool_calls.last_mut() else {
+                return;
+            };
             match number::read::<Map<String, Value>>(&call.arguments) {
                 Ok(mut arguments) => {
-                    arguments.insert(format!("{}x", arguments.keys().max().map_or("", String::as_str)), "x".into());
+                    arguments.insert(
+                        format!("{}x", arguments.keys().max().map_or("", String::as_str)),
+                        "x".into(),
+                    );
                     call.arguments = number::write(&arguments.into());
                 }
                 Err(_) => call.arguments.push_str(other(&call.arguments)),
             }
         },
         |message| message.content.push_str(other(&message.content)),
-        |message| message.reasoning_content.push_str(other(&message.reasoning_content)),
+        |message| {
+            message
+                .reasoning_content
+                .push_str(other(&message.reasoning_content))
+        },
     ];
     let changed = changes.into_iter().map(|change| {
         let mut longer = message.clone();
@@ -131,28 +168,45 @@ fn longer(message: &Message) -> impl Iterator<Item = Message> {
 
 /// A character that the text does not end with.
 fn other(text: &str) -> &'static str {
-    if text.trim_end().ends_with('x') { "y" } else { "x" }
+    if text.trim_end().ends_with('x') {
+        "y"
+    } else {
+        "x"
+    }
 }
 
-/// How much of the text behind the last of a message, up to the next one, the output has written already.
+/// How much of the text behind the last of a message, up to the next one, the output has written
+/// already.
 fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
     let least = |text: &str| match last_marker(text) {
         0 => text.chars().filter(|c| !c.is_whitespace()).count().max(1),
         marker => marker,
     };
-    let ends = borders(behind, 1..=next).take(ENDS).map(|at| (alike(&behind[..at], output), at));
+    let ends = borders(behind, 1..=next)
+        .take(ENDS)
+        .map(|at| (alike(&behind[..at], output), at));
     let ends = ends.filter(|&(alike, at)| alike >= least(&behind[..at]));
     let (_, end) = ends.max_by_key(|&(alike, at)| (alike, std::cmp::Reverse(at)))?;
     Some(spaced_as(behind, end, output))
 }
 
-/// The length of the marker that the template writes behind an earlier turn, where the output has another token that ended it. Such a
-/// marker is known to end the model's turns, or ends the new messages, too: it does not open them.
-fn replaced(session: &Session, shown: &Shown, new: &New, behind: &str, output: &str) -> Option<usize> {
+/// The length of the marker that the template writes behind an earlier turn, where the output has
+/// another token that ended it. Such a marker is known to end the model's turns, or ends the new
+/// messages, too: it does not open them.
+fn replaced(
+    session: &Session,
+    shown: &Shown,
+    new: &New,
+    behind: &str,
+    output: &str,
+) -> Option<usize> {
     known_end(session, output)?;
     let text = behind.trim_start();
     let marker = to_first_close(text)?;
-    let asked = shown.render().strip_suffix(&shown.prompts.opening.prefill)?.trim_end();
+    let asked = shown
+        .render()
+        .strip_suffix(&shown.prompts.opening.prefill)?
+        .trim_end();
     let last = new.messages.get(new.messages.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
     let ends_turn = marker == session.params.end_of_turn().trim();
@@ -175,7 +229,10 @@ fn spaces_of(text: &str, output: &str) -> usize {
 
 /// The number of visible characters that two texts end with in common.
 fn alike(a: &str, b: &str) -> usize {
-    let (a, b) = (a.chars().rev().filter(|c| !c.is_whitespace()), b.chars().rev().filter(|c| !c.is_whitespace()));
+    let (a, b) = (
+        a.chars().rev().filter(|c| !c.is_whitespace()),
+        b.chars().rev().filter(|c| !c.is_whitespace()),
+    );
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
@@ -185,12 +242,20 @@ fn last_marker(text: &str) -> usize {
     marker_at_end(text).map_or(0, |at| text[at..].chars().count())
 }
 
-/// Where the text of a token begins that ended the output, as the host has told, or as the template ends turns.
+/// Where the text of a token begins that ended the output, as the host has told, or as the template
+/// ends turns.
 pub(super) fn known_end(session: &Session, output: &str) -> Option<usize> {
     let inked = output.trim_end();
     let learnt = Some(session.params.end_of_turn()).filter(|end| is_marker(end));
-    let ends = session.template.ends().iter().map(String::as_str).chain(learnt);
-    ends.filter_map(|end| inked.strip_suffix(end)).map(str::len).min()
+    let ends = session
+        .template
+        .ends()
+        .iter()
+        .map(String::as_str)
+        .chain(learnt);
+    ends.filter_map(|end| inked.strip_suffix(end))
+        .map(str::len)
+        .min()
 }
 
 /// The positions where the text of the tokens that end the output's turn may begin, last one first.
@@ -200,23 +265,37 @@ pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
     let mut rest = output;
     while ends.len() < MARKERS {
         rest = rest.trim_end();
-        let token = told.iter().filter_map(|end| rest.strip_suffix(end.as_str())).map(str::len).min();
-        let Some(at) = token.or_else(|| marker_at_end(rest)) else { break };
+        let token = told
+            .iter()
+            .filter_map(|end| rest.strip_suffix(end.as_str()))
+            .map(str::len)
+            .min();
+        let Some(at) = token.or_else(|| marker_at_end(rest)) else {
+            break;
+        };
         rest = &rest[..at];
         ends.push(at);
     }
     ends
 }
 
-/// Completes arguments that were cut off, with the ends of their texts, lists and objects; `None` if they are complete, or
-/// if more is missing.
+/// Completes arguments that were cut off, with the ends of their texts, lists and objects; `None`
+/// if they are complete, or if more is missing.
 pub(super) fn closed(arguments: &str) -> Option<String> {
     if serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok() {
         return None;
     }
     let mut json = Json::default();
     json.read(arguments, &mut |_, _| {});
-    let closers = json.open.iter().rev().map(|(_, item)| if item.is_some() { ']' } else { '}' });
-    let closed: String = arguments.chars().chain(json.in_string.then_some('"')).chain(closers).collect();
+    let closers = json
+        .open
+        .iter()
+        .rev()
+        .map(|(_, item)| if item.is_some() { ']' } else { '}' });
+    let closed: String = arguments
+        .chars()
+        .chain(json.in_string.then_some('"'))
+        .chain(closers)
+        .collect();
     number::read::<Value>(&closed).is_ok().then_some(closed)
 }

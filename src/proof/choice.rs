@@ -1,11 +1,13 @@
 //! Chooses a template's reader among the candidates.
 //!
-//! The candidates read rich messages first, with the thinking that renders most. The earliest candidate that reads all of
-//! them is chosen. Otherwise it is the one that reads most; if several do, they read more: the same messages with other
-//! thinking, then the simpler messages. On a tie the earlier one is chosen.
+//! The candidates read rich messages first, with the thinking that renders most. The earliest
+//! candidate that reads all of them is chosen. Otherwise it is the one that reads most; if several
+//! do, they read more: the same messages with other thinking, then the simpler messages. On a tie
+//! the earlier one is chosen.
 //!
-//! A family whose templates render histories otherwise than the model writes says so. Then their renders prove nothing, and it
-//! is chosen. So is one that describes turns as they were learnt, or adds to that: it reads what the template writes, and more.
+//! A family whose templates render histories otherwise than the model writes says so. Then their
+//! renders prove nothing, and it is chosen. So is one that describes turns as they were learnt, or
+//! adds to that: it reads what the template writes, and more.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +25,8 @@ use crate::reader::Reader;
 #[non_exhaustive]
 pub struct Choice {
     pub(crate) reader: Arc<Reader>,
-    /// All candidates in order, with what they had read when the choice was made; empty if nothing had to be read for it.
+    /// All candidates in order, with what they had read when the choice was made; empty if nothing
+    /// had to be read for it.
     pub tried: Vec<Tried>,
 }
 
@@ -57,23 +60,41 @@ impl Candidate {
                 (2, false) => &Thinking::ALL,
                 _ => continue,
             };
-            ways.iter().for_each(|way| self.proof.ask(&mut self.reading, probe, *way));
+            ways.iter()
+                .for_each(|way| self.proof.ask(&mut self.reading, probe, *way));
             if round > 0 {
                 self.proof.ask_behind_common(&mut self.reading, probe);
             }
         }
     }
 
-    /// The score: messages in its format, then messages read back at all, then messages not misread as other calls.
+    /// The score: messages in its format, then messages read back at all, then messages not misread
+    /// as other calls.
     fn score(&self) -> [usize; 3] {
-        let misread = self.proof.failures.iter().filter(|failure| failure.misreads_calls).count();
-        [self.proof.read_back - self.proof.recovered, self.proof.read_back, self.proof.cases - misread]
+        let misread = self
+            .proof
+            .failures
+            .iter()
+            .filter(|failure| failure.misreads_calls)
+            .count();
+        [
+            self.proof.read_back - self.proof.recovered,
+            self.proof.read_back,
+            self.proof.cases - misread,
+        ]
     }
 
     /// Whether it has read everything, including calls if there are any.
     fn is_perfect(&self) -> bool {
-        let calls = self.reading.probes.probes().iter().any(|probe| probe.calls() > 0);
-        self.score()[0] == self.proof.cases && self.proof.cases > 0 && (self.proof.with_calls > 0 || !calls)
+        let calls = self
+            .reading
+            .probes
+            .probes()
+            .iter()
+            .any(|probe| probe.calls() > 0);
+        self.score()[0] == self.proof.cases
+            && self.proof.cases > 0
+            && (self.proof.with_calls > 0 || !calls)
     }
 }
 
@@ -88,7 +109,10 @@ pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
         [] => None,
     };
     if let Some(known) = known {
-        return Choice { reader: Arc::clone(known), tried: Vec::new() };
+        return Choice {
+            reader: Arc::clone(known),
+            tried: Vec::new(),
+        };
     }
     // Learnt readers share the template's own prompts.
     let mut shared: Option<Rc<ProbeSet>> = None;
@@ -100,7 +124,11 @@ pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
             shared = Some(Rc::clone(&probes));
         }
         let reading = RoundTrip::new(reader, probes);
-        candidates.push(Candidate { reader: Arc::clone(reader), reading, proof: Proof::default() });
+        candidates.push(Candidate {
+            reader: Arc::clone(reader),
+            reading,
+            proof: Proof::default(),
+        });
     }
     let mut open: Vec<usize> = (0..candidates.len()).collect();
     for round in 0..3 {
@@ -123,10 +151,15 @@ pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
             break;
         }
     }
-    let tried = candidates.iter().map(|Candidate { reader, proof, .. }| Tried {
-        reader: reader.name(),
-        cases: proof.cases,
-        read_back: proof.read_back,
-    });
-    Choice { reader: Arc::clone(&readers[open[0]]), tried: tried.collect() }
+    let tried = candidates
+        .iter()
+        .map(|Candidate { reader, proof, .. }| Tried {
+            reader: reader.name(),
+            cases: proof.cases,
+            read_back: proof.read_back,
+        });
+    Choice {
+        reader: Arc::clone(&readers[open[0]]),
+        tried: tried.collect(),
+    }
 }

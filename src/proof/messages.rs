@@ -61,8 +61,9 @@ impl Probe {
         // Nine letters and digits, because some templates require that.
         let id = |name: &str, index| template.call_id(&format!("proof{index:04}"), name, index);
         let calls = self.calls.iter().enumerate();
-        let calls =
-            calls.map(|(index, (name, arguments))| ToolCall::new(*name, arguments.to_string(), id(name, index)));
+        let calls = calls.map(|(index, (name, arguments))| {
+            ToolCall::new(*name, arguments.to_string(), id(name, index))
+        });
         message.tool_calls = calls.collect();
         message
     }
@@ -70,9 +71,13 @@ impl Probe {
 
 /// The messages that a template may be able to render, simple ones first.
 pub(super) fn renderable(template: &Template) -> Vec<Probe> {
-    let Caps { tool_calls, parallel_tool_calls, .. } = *template.caps();
-    // The caps may be wrong because a trial failed for another reason. But a template that does not name calls cannot render
-    // them.
+    let Caps {
+        tool_calls,
+        parallel_tool_calls,
+        ..
+    } = *template.caps();
+    // The caps may be wrong because a trial failed for another reason. But a template that does not
+    // name calls cannot render them.
     let unknown = !tool_calls && template.source().contains("tool_calls");
     let mut probes = all();
     probes.retain(|probe| match probe.calls() {
@@ -82,52 +87,106 @@ pub(super) fn renderable(template: &Template) -> Vec<Probe> {
     });
     // If only one call is allowed, its values must cover what several would.
     let several = probes.iter().any(|probe| probe.calls() > 1);
-    probes.iter_mut().filter(|probe| probe.name == LOOK_ALIKES).for_each(|probe| probe.rich |= !several);
+    probes
+        .iter_mut()
+        .filter(|probe| probe.name == LOOK_ALIKES)
+        .for_each(|probe| probe.rich |= !several);
     probes
 }
 
 fn all() -> Vec<Probe> {
-    let probe = |name, content, calls| Probe { name, content, calls, rich: false };
-    let rich = |probe| Probe { rich: true, ..probe };
+    let probe = |name, content, calls| Probe {
+        name,
+        content,
+        calls,
+        rich: false,
+    };
+    let rich = |probe| Probe {
+        rich: true,
+        ..probe
+    };
     let text = |text: &str| ("note", json!({"text": text}));
     let look_alikes = json!({"text": "12", "count": 70000, "price": -8.5, "open": false, "gone": null, "list": ["null", "[x]", "a, b"], "deep": {"a": "x: y", "b": [1.25, null]}});
     let types = json!({"text": "Tea", "count": 3, "price": 2.5, "open": true, "gone": null, "list": ["a", "b"], "deep": {"x": 1}});
     let other_types = json!({"open": false, "count": -1, "price": 0, "list": [], "deep": {}});
-    let nested = json!({"deep": {"a": {"b": [{"c": null}, [true, "d\"e"]]}, "f": [[], {}, [[0.5]]]}});
-    let route =
-        json!({"start": "Zürich, Bahnhofplatz 7", "via": ["Olten"], "end": "東京", "most_stops": 12, "slow": true});
-    let (search, last) = (json!({"query": WORD, "page": 2}), json!({"text": "Tea", "count": 70}));
+    let nested =
+        json!({"deep": {"a": {"b": [{"c": null}, [true, "d\"e"]]}, "f": [[], {}, [[0.5]]]}});
+    let route = json!({"start": "Zürich, Bahnhofplatz 7", "via": ["Olten"], "end": "東京", "most_stops": 12, "slow": true});
+    let (search, last) = (
+        json!({"query": WORD, "page": 2}),
+        json!({"text": "Tea", "count": 70}),
+    );
     let special = "\"double\" 'single' \\ back\\n <b> & {curly} [square] `tick`\n\ttab";
     let code = "def f(x):\n    return {'a': [x, \"\\n\"]}\n";
     vec![
         probe("content", WORD, vec![]),
         probe("one call", "", vec![text(WORD)]),
-        rich(probe("content with markup", "# Quince\n\n- <b> & \"c\" {d} [e]\n\n```\n\\n\n```\nEnd.", vec![])),
+        rich(probe(
+            "content with markup",
+            "# Quince\n\n- <b> & \"c\" {d} [e]\n\n```\n\\n\n```\nEnd.",
+            vec![],
+        )),
         probe("content in unicode", "Quince — 東京 🎉 e\u{301}", vec![]),
-        probe("a call with content", "Quince? Let me see.", vec![text("Tea")]),
+        probe(
+            "a call with content",
+            "Quince? Let me see.",
+            vec![text("Tea")],
+        ),
         probe("two calls", "", vec![text("Tea"), text("Cake")]),
-        probe("parallel calls", "", vec![text("Tea"), ("now", json!({})), text("Cake")]),
+        probe(
+            "parallel calls",
+            "",
+            vec![text("Tea"), ("now", json!({})), text("Cake")],
+        ),
         rich(probe(
             "all at once",
             "Quince, pears & \"figs\": one moment.",
-            vec![("note", look_alikes.clone()), ("now", json!({})), ("find_route", route.clone())],
+            vec![
+                ("note", look_alikes.clone()),
+                ("now", json!({})),
+                ("find_route", route.clone()),
+            ],
         )),
         probe("no arguments", "", vec![("now", json!({}))]),
         probe("many arguments", "", vec![("find_route", route)]),
         probe("a number at the end", "", vec![("note", last.clone())]),
         probe("a number alone", "", vec![("note", json!({"count": 12}))]),
-        probe("with and without arguments", "", vec![("now", json!({})), ("note", last), ("now", json!({}))]),
-        probe("a name with a dot and a dash", "", vec![("web.look-up", search)]),
+        probe(
+            "with and without arguments",
+            "",
+            vec![("now", json!({})), ("note", last), ("now", json!({}))],
+        ),
+        probe(
+            "a name with a dot and a dash",
+            "",
+            vec![("web.look-up", search)],
+        ),
         probe("values of all types", "", vec![("note", types)]),
         probe("other values", "", vec![("note", other_types)]),
         probe(LOOK_ALIKES, "", vec![("note", look_alikes)]),
         probe("nested values", "", vec![("note", nested)]),
-        rich(probe("a text with special characters", "", vec![text(special)])),
-        probe("a text in unicode", "", vec![text("Zürich — 東京 🎉 e\u{301}")]),
-        probe("a text that looks like JSON", "", vec![text("{\"a\": [1, true]}")]),
+        rich(probe(
+            "a text with special characters",
+            "",
+            vec![text(special)],
+        )),
+        probe(
+            "a text in unicode",
+            "",
+            vec![text("Zürich — 東京 🎉 e\u{301}")],
+        ),
+        probe(
+            "a text that looks like JSON",
+            "",
+            vec![text("{\"a\": [1, true]}")],
+        ),
         probe("a text that looks like a number", "", vec![text("12")]),
         probe("a text that looks like null", "", vec![text("null")]),
-        probe("a text that looks like markup", "", vec![text("<b>x</b> [c]y[/c]")]),
+        probe(
+            "a text that looks like markup",
+            "",
+            vec![text("<b>x</b> [c]y[/c]")],
+        ),
         probe("an empty text", "", vec![text("")]),
         probe("a text in lines", "", vec![text(code)]),
     ]
@@ -155,7 +214,12 @@ fn tools() -> Value {
         "slow": {"type": "boolean"},
     });
     let search = json!({"query": {"type": "string"}, "page": {"type": "integer"}});
-    json!([tool("note", note), tool("now", json!({})), tool("find_route", route), tool("web.look-up", search),])
+    json!([
+        tool("note", note),
+        tool("now", json!({})),
+        tool("find_route", route),
+        tool("web.look-up", search),
+    ])
 }
 
 /// The question, with tools.
@@ -176,7 +240,9 @@ pub(crate) fn asked(thinking: Thinking) -> Request {
 pub(super) fn with(request: &Request, message: &Message, goes_on: bool) -> Request {
     let mut request = request.clone();
     request.messages.push(message.clone());
-    request.messages.extend(goes_on.then(|| Message::new("user", FURTHER)));
+    request
+        .messages
+        .extend(goes_on.then(|| Message::new("user", FURTHER)));
     request.malformed_arguments = MalformedArguments::Error;
     request.add_generation_prompt = false;
     request

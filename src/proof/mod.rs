@@ -1,15 +1,17 @@
 //! Tests how well a template's messages are read back, and which reader does it best.
 //!
-//! What was learnt of a template, or is known of its family, may be wrong. A proof renders messages as the model would write
-//! them, parses them, and compares. They are other messages than those that the analysis learns from: other words, other
-//! counts, values that look like values of other types (`messages`).
+//! What was learnt of a template, or is known of its family, may be wrong. A proof renders messages
+//! as the model would write them, parses them, and compares. They are other messages than those
+//! that the analysis learns from: other words, other counts, values that look like values of other
+//! types (`messages`).
 //!
-//! - `turns` renders them and finds the assistant's turn in each. A message that the template rejects, or whose turn
-//!   cannot be found, does not count. Parts that the template leaves out are not expected back.
-//! - `reading` parses a turn with one reader and compares. If the template renders two messages alike (e.g. without a
-//!   null), either may come back.
-//! - `choice` tests candidates until the best is certain: with a few rich messages first, and with more only if necessary.
-//!   A template with one candidate needs no renders for it.
+//! - `turns` renders them and finds the assistant's turn in each. A message that the template
+//!   rejects, or whose turn cannot be found, does not count. Parts that the template leaves out are
+//!   not expected back.
+//! - `reading` parses a turn with one reader and compares. If the template renders two messages
+//!   alike (e.g. without a null), either may come back.
+//! - `choice` tests candidates until the best is certain: with a few rich messages first, and with
+//!   more only if necessary. A template with one candidate needs no renders for it.
 //!
 //! A [`Proof`] is the complete test of one reader, made on request.
 
@@ -50,19 +52,21 @@ pub struct Proof {
     pub with_calls: usize,
     /// The number of them that are read back.
     pub read_back: usize,
-    /// The number of those whose turn is not in the reader's format: calls in other dialects are read too, but later, and
-    /// grammars do not cover them.
+    /// The number of those whose turn is not in the reader's format: calls in other dialects are
+    /// read too, but later, and grammars do not cover them.
     pub recovered: usize,
-    /// The number of messages of calls alone, among those that are read in the format, that the grammar of required calls was asked
-    /// about.
+    /// The number of messages of calls alone, among those that are read in the format, that the
+    /// grammar of required calls was asked about.
     pub grammar_cases: usize,
     /// The number of them that it takes, without any beginning that is no answer.
     pub grammar_right: usize,
     /// What it does with the first of the others: `refuses` or `takes`, and a text.
     pub grammar_fault: String,
-    /// The number of messages that do not count because another one with the same render, names and keys comes back.
+    /// The number of messages that do not count because another one with the same render, names and
+    /// keys comes back.
     pub alike: usize,
-    /// The number of messages that do not count because their turn does not begin where the prompt ends.
+    /// The number of messages that do not count because their turn does not begin where the prompt
+    /// ends.
     pub no_turn: usize,
     /// The number of messages that do not count because the template leaves out their content.
     pub omitted: usize,
@@ -120,7 +124,9 @@ impl Proof {
                 }
                 self.refused += 1;
             }
-            Ok(Case { no_output: true, .. }) => self.omitted += 1,
+            Ok(Case {
+                no_output: true, ..
+            }) => self.omitted += 1,
             Ok(_) => match reading.probes.turn(probe, thinking) {
                 Some(turn) => self.count(reading, probe, thinking, &turn),
                 None => self.no_turn += 1,
@@ -128,8 +134,8 @@ impl Proof {
         }
     }
 
-    /// Tests the message behind the common beginning of its turn and the prompt's opening, if it needs that with any
-    /// thinking.
+    /// Tests the message behind the common beginning of its turn and the prompt's opening, if it
+    /// needs that with any thinking.
     fn ask_behind_common(&mut self, reading: &mut RoundTrip, probe: usize) {
         if let Some((thinking, turn)) = reading.probes.turn_behind_common(probe) {
             self.no_turn -= 1;
@@ -142,7 +148,9 @@ impl Proof {
         let is_alike = matches!(&read, Ok(read) if read.verdict == Verdict::Alike);
         self.alike += usize::from(is_alike);
         let probes = &reading.probes;
-        let (Ok(case), false) = (probes.case(probe, thinking), is_alike) else { return };
+        let (Ok(case), false) = (probes.case(probe, thinking), is_alike) else {
+            return;
+        };
         self.cases += 1;
         self.with_calls += usize::from(probes.probes()[probe].calls() > 0);
         let mut misreads_calls = false;
@@ -154,8 +162,13 @@ impl Proof {
             }
             Ok(read) => {
                 misreads_calls = !read.got.message.tool_calls.is_empty()
-                    && shown(&read.got.message)["tool_calls"] != shown(&case.expected)["tool_calls"];
-                (read.turn.clone(), shown(&read.got.message).to_string(), why(&case.expected, &read))
+                    && shown(&read.got.message)["tool_calls"]
+                        != shown(&case.expected)["tool_calls"];
+                (
+                    read.turn.clone(),
+                    shown(&read.got.message).to_string(),
+                    why(&case.expected, &read),
+                )
             }
             Err(error) => (turn.text.clone(), String::new(), error.to_string()),
         };
@@ -175,11 +188,18 @@ impl Proof {
     fn ask_grammar(&mut self, reading: &mut RoundTrip, probe: usize, thinking: Thinking) {
         let probes = Rc::clone(&reading.probes);
         let (asked, case) = (probes.asked(thinking), probes.case(probe, thinking));
-        let (Ok(asked), Ok(case), Some(turn)) = (asked, case, probes.turn(probe, thinking)) else { return };
-        if case.expected.tool_calls.is_empty() || !case.expected.content.is_empty() || !in_order(&asked.request, case) {
+        let (Ok(asked), Ok(case), Some(turn)) = (asked, case, probes.turn(probe, thinking)) else {
+            return;
+        };
+        if case.expected.tool_calls.is_empty()
+            || !case.expected.content.is_empty()
+            || !in_order(&asked.request, case)
+        {
             return;
         }
-        let Some(fault) = reading.grammar_fault(asked, thinking, &turn, &case.expected) else { return };
+        let Some(fault) = reading.grammar_fault(asked, thinking, &turn, &case.expected) else {
+            return;
+        };
         self.grammar_cases += 1;
         self.grammar_right += usize::from(fault.is_empty());
         if self.grammar_fault.is_empty() {
@@ -192,9 +212,13 @@ impl Proof {
 fn in_order(request: &Request, case: &Case) -> bool {
     case.expected.tool_calls.iter().all(|call| {
         let tool = request.tools.iter().find(|tool| tool.name == call.name);
-        let properties = tool.and_then(|tool| tool.parameters.get("properties")).and_then(Value::as_object);
+        let properties = tool
+            .and_then(|tool| tool.parameters.get("properties"))
+            .and_then(Value::as_object);
         let arguments = turns::arguments(call);
-        let places = arguments.keys().filter_map(|key| properties?.keys().position(|known| known == key));
+        let places = arguments
+            .keys()
+            .filter_map(|key| properties?.keys().position(|known| known == key));
         places.is_sorted()
     })
 }
@@ -202,7 +226,10 @@ fn in_order(request: &Request, case: &Case) -> bool {
 /// Tests a reader with all messages.
 pub(crate) fn prove(reader: &Arc<Reader>) -> Proof {
     let mut reading = RoundTrip::new(reader, ProbeSet::new(reader));
-    let mut proof = Proof { reader: reader.name(), ..Proof::default() };
+    let mut proof = Proof {
+        reader: reader.name(),
+        ..Proof::default()
+    };
     for probe in 0..reading.probes.probes().len() {
         for thinking in Thinking::ALL {
             let before = proof.read_back - proof.recovered;
@@ -224,11 +251,20 @@ fn why(expected: &Message, read: &Read) -> String {
     let mut wrong = Vec::new();
     if expected_calls != got_calls {
         wrong.push(format!("{got_calls} of {expected_calls} calls"));
-    } else if let Some(call) = (0..expected_calls).find(|&call| a["tool_calls"][call] != b["tool_calls"][call]) {
-        let part = if expected.tool_calls[call].name == got.tool_calls[call].name { "arguments" } else { "name" };
+    } else if let Some(call) =
+        (0..expected_calls).find(|&call| a["tool_calls"][call] != b["tool_calls"][call])
+    {
+        let part = if expected.tool_calls[call].name == got.tool_calls[call].name {
+            "arguments"
+        } else {
+            "name"
+        };
         wrong.push(format!("the {part} of call {}", call + 1));
     }
-    for (part, name) in [("content", "the content"), ("reasoning_content", "the reasoning")] {
+    for (part, name) in [
+        ("content", "the content"),
+        ("reasoning_content", "the reasoning"),
+    ] {
         if a[part] != b[part] {
             wrong.push(name.to_owned());
         }

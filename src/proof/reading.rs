@@ -55,10 +55,15 @@ impl Read {
 impl RoundTrip {
     /// `probes`: those with the reader's prompts.
     pub fn new(reader: &Arc<Reader>, probes: Rc<ProbeSet>) -> Self {
-        RoundTrip { reader: Arc::clone(reader), probes, parsers: Vec::new() }
+        RoundTrip {
+            reader: Arc::clone(reader),
+            probes,
+            parsers: Vec::new(),
+        }
     }
 
-    /// Parses the message's turn up to each position where its end may begin, and returns the best result.
+    /// Parses the message's turn up to each position where its end may begin, and returns the best
+    /// result.
     pub fn read(&mut self, probe: usize, thinking: Thinking, turn: &Turn) -> Result<Read> {
         let probes = Rc::clone(&self.probes);
         let (asked, case) = (probes.asked(thinking)?, probes.case(probe, thinking)?);
@@ -67,13 +72,24 @@ impl RoundTrip {
         for &end in &turn.ends {
             let text = &turn.text[..end];
             let got = parser.read(text.as_bytes(), false, false)?;
-            let verdict = if same(&got.message, &case.expected) { Verdict::Same } else { Verdict::Other };
-            let read = Read { turn: text.to_owned(), got, verdict };
+            let verdict = if same(&got.message, &case.expected) {
+                Verdict::Same
+            } else {
+                Verdict::Other
+            };
+            let read = Read {
+                turn: text.to_owned(),
+                got,
+                verdict,
+            };
             if read.is_clean() {
                 return self.with_ends(&parser, thinking, read, &case.expected);
             }
             // If nothing is read well, the result for the longest end is the best one to report.
-            if best.as_ref().is_none_or(|best| best.verdict == Verdict::Other && verdict == Verdict::Same) {
+            if best
+                .as_ref()
+                .is_none_or(|best| best.verdict == Verdict::Other && verdict == Verdict::Same)
+            {
                 best = Some(read);
             }
         }
@@ -84,22 +100,38 @@ impl RoundTrip {
         Ok(read)
     }
 
-    /// The same message with the end of the turn, and with it twice, which hosts print that show special tokens: the first that is
-    /// another message, or `read`.
-    fn with_ends(&self, parser: &Parser, thinking: Thinking, read: Read, expected: &Message) -> Result<Read> {
+    /// The same message with the end of the turn, and with it twice, which hosts print that show
+    /// special tokens: the first that is another message, or `read`.
+    fn with_ends(
+        &self,
+        parser: &Parser,
+        thinking: Thinking,
+        read: Read,
+        expected: &Message,
+    ) -> Result<Read> {
         let end = &self.reader.writing(thinking != Thinking::Off).turn.end;
-        let Some(end) = end.literal().filter(|end| !end.trim().is_empty()) else { return Ok(read) };
-        for text in [format!("{}{end}", read.turn), format!("{}{end}{end}", read.turn)] {
+        let Some(end) = end.literal().filter(|end| !end.trim().is_empty()) else {
+            return Ok(read);
+        };
+        for text in [
+            format!("{}{end}", read.turn),
+            format!("{}{end}{end}", read.turn),
+        ] {
             let got = parser.read(text.as_bytes(), false, false)?;
             if !same(&got.message, expected) {
-                return Ok(Read { turn: text, got, verdict: Verdict::Other });
+                return Ok(Read {
+                    turn: text,
+                    got,
+                    verdict: Verdict::Other,
+                });
             }
         }
         Ok(read)
     }
 
-    /// What is wrong with the grammar of required calls at this turn of calls alone: it does not take the message, or takes a
-    /// beginning that is no answer; empty if nothing is. `None` if nothing constrains such calls.
+    /// What is wrong with the grammar of required calls at this turn of calls alone: it does not
+    /// take the message, or takes a beginning that is no answer; empty if nothing is. `None` if
+    /// nothing constrains such calls.
     pub fn grammar_fault(
         &mut self,
         asked: &RenderedProbe,
@@ -107,16 +139,23 @@ impl RoundTrip {
         turn: &Turn,
         expected: &Message,
     ) -> Option<String> {
-        let parser = self.parser(asked, thinking, &turn.opening, ToolChoice::Required).ok()?;
+        let parser = self
+            .parser(asked, thinking, &turn.opening, ToolChoice::Required)
+            .ok()?;
         let mut matcher = parser.matcher().ok()?;
         let mut read = 0;
         for at in 0..=turn.text.len() {
             if matcher.may_end() && read < BEGINNINGS {
-                let ended = parser.read(&turn.text.as_bytes()[..at], false, false).ok()?;
+                let ended = parser
+                    .read(&turn.text.as_bytes()[..at], false, false)
+                    .ok()?;
                 if same(&ended.message, expected) {
                     return Some(String::new());
                 }
-                let answers = ended.calls().iter().all(|call| call.complete && call.known && call.valid);
+                let answers = ended
+                    .calls()
+                    .iter()
+                    .all(|call| call.complete && call.known && call.valid);
                 if !answers || ended.status != Status::Complete {
                     return Some(format!("takes {}", &turn.text[..at]));
                 }
@@ -138,54 +177,95 @@ impl RoundTrip {
         tool_choice: ToolChoice,
     ) -> Result<Parser> {
         let key = (thinking, opening, tool_choice);
-        let known = self.parsers.iter().find(|(mode, known, choice, _)| (*mode, known.as_str(), *choice) == key);
+        let known = self
+            .parsers
+            .iter()
+            .find(|(mode, known, choice, _)| (*mode, known.as_str(), *choice) == key);
         if let Some((.., parser)) = known {
             return parser.clone();
         }
         let own = &asked.prompts.opening;
-        let prefill = if opening == own.text { &own.prefill } else { opening };
-        let begins = Opening { prefill: prefill.to_owned(), ..Opening::of(opening) };
+        let prefill = if opening == own.text {
+            &own.prefill
+        } else {
+            opening
+        };
+        let begins = Opening {
+            prefill: prefill.to_owned(),
+            ..Opening::of(opening)
+        };
         let mut options = OutputOptions::clone(&asked.request.output);
         options.tool_choice = tool_choice;
-        let spec = FormatSpec { options: &options, ..FormatSpec::of(&asked.request, &begins) };
+        let spec = FormatSpec {
+            options: &options,
+            ..FormatSpec::of(&asked.request, &begins)
+        };
         let writing = self.reader.writing_after(opening, options.enable_thinking);
         let format = lower(writing, &spec, Want::Whole);
         let (tools, call_keys) = (spec.tools().to_vec(), format.call_keys);
-        let rules = CallRules { tools, call_keys, leniency: options.leniency, ends: Vec::new() };
+        let rules = CallRules {
+            tools,
+            call_keys,
+            leniency: options.leniency,
+            ends: Vec::new(),
+        };
         let parser = match format.constraint {
             Constraint::Free if spec.call_required() => Err(Error::invalid("no grammar")),
             _ => Parser::with_rules(format.output, prefill, rules)
                 .map(|parser| parser.ending(self.reader.all_ends(options.enable_thinking))),
         };
-        self.parsers.push((thinking, opening.to_owned(), tool_choice, parser.clone()));
+        self.parsers
+            .push((thinking, opening.to_owned(), tool_choice, parser.clone()));
         parser
     }
 }
 
-/// Whether the template renders both messages alike, and the parsed one may be meant: it differs only in values that match
-/// the tools' schemas, in characters of texts, or in which text is the reasoning.
+/// Whether the template renders both messages alike, and the parsed one may be meant: it differs
+/// only in values that match the tools' schemas, in characters of texts, or in which text is the
+/// reasoning.
 fn alike(probes: &ProbeSet, asked: &RenderedProbe, case: &Case, got: &Ended) -> bool {
     let (expected, message) = (&case.expected, &got.message);
-    let texts = |message: &Message| [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned());
-    let kinds =
-        |texts: [String; 2]| texts.map(|text| (text.is_empty(), [WORD, THOUGHT_WORD].map(|word| text.contains(word))));
+    let texts = |message: &Message| {
+        [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned())
+    };
+    let kinds = |texts: [String; 2]| {
+        texts.map(|text| {
+            (
+                text.is_empty(),
+                [WORD, THOUGHT_WORD].map(|word| text.contains(word)),
+            )
+        })
+    };
     let [content, reasoning] = texts(expected);
     let moved = texts(message) == [reasoning, content];
     named(message) == named(expected)
         && (moved || kinds(texts(message)) == kinds(texts(expected)))
-        && got.calls().iter().all(|call| call.complete && call.known && call.valid)
-        && probes.render(&asked.request, &with_ids(message, &case.whole)).is_ok_and(|again| again == case.rendered)
+        && got
+            .calls()
+            .iter()
+            .all(|call| call.complete && call.known && call.valid)
+        && probes
+            .render(&asked.request, &with_ids(message, &case.whole))
+            .is_ok_and(|again| again == case.rendered)
 }
 
-/// The names of its calls, and the keys of their arguments, except of those that are null: a template may leave them out.
+/// The names of its calls, and the keys of their arguments, except of those that are null: a
+/// template may leave them out.
 fn named(message: &Message) -> Vec<(String, Vec<String>)> {
     let keys = |call: &ToolCall| {
-        let mut keys: Vec<String> =
-            arguments(call).into_iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key).collect();
+        let mut keys: Vec<String> = arguments(call)
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, _)| key)
+            .collect();
         chatparse_base::sort::sort(&mut keys);
         keys
     };
-    message.tool_calls.iter().map(|call| (call.name.clone(), keys(call))).collect()
+    message
+        .tool_calls
+        .iter()
+        .map(|call| (call.name.clone(), keys(call)))
+        .collect()
 }
 
 /// The message with the ids of another one, for ids that a host would generate.
@@ -205,7 +285,8 @@ fn same(a: &Message, b: &Message) -> bool {
 /// The parts of a message that are compared.
 pub(crate) fn shown(message: &Message) -> Value {
     let calls = message.tool_calls.iter().map(|call| {
-        let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(&*call.arguments));
+        let arguments =
+            serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(&*call.arguments));
         json!({"name": call.name, "arguments": arguments})
     });
     let calls: Vec<Value> = calls.collect();

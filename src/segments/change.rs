@@ -1,9 +1,9 @@
 //! Other text in the place of a value, and what of a prompt moves with it.
 //!
-//! A byte that a template copies from a value changes with the value, whatever the template does to it on the way: slicing,
-//! splitting, another case, JSON. So each character becomes another one of its kind and length, and what stays the same is
-//! the template's own. White space, quotes, backslashes and underscores stay: they decide how JSON, Python and identifiers
-//! are written.
+//! A byte that a template copies from a value changes with the value, whatever the template does to
+//! it on the way: slicing, splitting, another case, JSON. So each character becomes another one of
+//! its kind and length, and what stays the same is the template's own. White space, quotes,
+//! backslashes and underscores stay: they decide how JSON, Python and identifiers are written.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -30,44 +30,66 @@ pub(super) struct Change<'c> {
     pub labels: usize,
     /// Only spaces, each into a letter.
     pub spaces: bool,
-    /// The values without a label that are changed once more, in order: one change may show what was there by chance.
+    /// The values without a label that are changed once more, in order: one change may show what
+    /// was there by chance.
     pub again: &'c [usize],
 }
 
 /// What a space becomes where spaces change.
 pub(super) const NO_SPACE: char = 'x';
 
-/// Texts of a template that stay in values, because the template looks for them there, by their first character; the longest
-/// first.
+/// Texts of a template that stay in values, because the template looks for them there, by their
+/// first character; the longest first.
 #[derive(Debug, Default)]
 pub(super) struct Kept(HashMap<char, Vec<String>>);
 
 impl Kept {
-    /// The texts between quotes in a source that are in a value: what is kept too often is still labelled.
+    /// The texts between quotes in a source that are in a value: what is kept too often is still
+    /// labelled.
     pub fn of<'t>(source: &str, texts: impl Iterator<Item = &'t str>) -> Self {
         let mut all = Kept::default();
-        let quoted = SourceParts::of(source).texts.into_iter().filter(|text| text.is_quoted);
-        let trimmed = quoted.map(|text| text.text.trim().to_owned()).filter(|text| !text.is_empty());
+        let quoted = SourceParts::of(source)
+            .texts
+            .into_iter()
+            .filter(|text| text.is_quoted);
+        let trimmed = quoted
+            .map(|text| text.text.trim().to_owned())
+            .filter(|text| !text.is_empty());
         let texts_of_source: HashSet<String> = trimmed.collect();
         if texts_of_source.len() > SEGMENT_KEPT {
             return all;
         }
         for text in texts_of_source {
-            all.0.entry(text.chars().next().unwrap_or_default()).or_default().push(text);
+            all.0
+                .entry(text.chars().next().unwrap_or_default())
+                .or_default()
+                .push(text);
         }
-        all.0.values_mut().for_each(|texts| texts.sort_by_cached_key(|text| std::cmp::Reverse(text.len())));
+        all.0
+            .values_mut()
+            .for_each(|texts| texts.sort_by_cached_key(|text| std::cmp::Reverse(text.len())));
         let mut used: HashSet<String> = HashSet::new();
         for text in texts {
             for (at, first) in text.char_indices() {
-                let here = all.0.get(&first).into_iter().flatten().filter(|kept| text[at..].starts_with(kept.as_str()));
+                let here = all
+                    .0
+                    .get(&first)
+                    .into_iter()
+                    .flatten()
+                    .filter(|kept| text[at..].starts_with(kept.as_str()));
                 used.extend(here.cloned());
             }
         }
         // If one is a part of another, the template may cut it there.
-        if used.iter().any(|text| used.iter().any(|part| part != text && text.contains(part.as_str()))) {
+        if used.iter().any(|text| {
+            used.iter()
+                .any(|part| part != text && text.contains(part.as_str()))
+        }) {
             used.clear();
         }
-        all.0.values_mut().for_each(|texts| texts.retain(|text| used.contains(text)));
+        all.0
+            .values_mut()
+            .for_each(|texts| texts.retain(|text| used.contains(text)));
         all.0.retain(|_, texts| !texts.is_empty());
         all
     }
@@ -81,19 +103,34 @@ impl Kept {
         let plain = |text: &str| text.replace('\\', "").to_lowercase();
         let piece = plain(outer_space(piece.trim()).1.trim());
         let cases = |first: char| first.to_lowercase().chain(first.to_uppercase());
-        let all = piece.chars().next().into_iter().flat_map(cases).filter_map(|first| self.0.get(&first)).flatten();
+        let all = piece
+            .chars()
+            .next()
+            .into_iter()
+            .flat_map(cases)
+            .filter_map(|first| self.0.get(&first))
+            .flatten();
         all.into_iter().any(|kept| plain(kept) == piece)
     }
 
     fn at<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let found = self.0.get(&text.chars().next()?)?.iter().find(|kept| text.starts_with(kept.as_str()))?;
+        let found = self
+            .0
+            .get(&text.chars().next()?)?
+            .iter()
+            .find(|kept| text.starts_with(kept.as_str()))?;
         Some(&text[..found.len()])
     }
 }
 
-/// The changed text. `json`: it is the inside of a JSON string, whose escapes stay. `label` writes what is kept, with the
-/// white space around it.
-pub(super) fn changed(text: &str, kept: Option<&Kept>, json: bool, label: &dyn Fn(&str) -> String) -> String {
+/// The changed text. `json`: it is the inside of a JSON string, whose escapes stay. `label` writes
+/// what is kept, with the white space around it.
+pub(super) fn changed(
+    text: &str,
+    kept: Option<&Kept>,
+    json: bool,
+    label: &dyn Fn(&str) -> String,
+) -> String {
     if kept.is_none() && !json {
         let mut out = String::with_capacity(text.len());
         out.extend(text.chars().map(other));
@@ -152,14 +189,24 @@ fn other_beyond(c: char) -> char {
         '\u{a000}'..='\u{a0ff}' | '\u{a500}'..='\u{a60b}' | '\u{a840}'..='\u{a871}' => c,
         _ if stays(c) => c,
         _ => {
-            let kind = |c: char| (c.len_utf8(), c.is_uppercase(), c.is_lowercase(), c.is_alphanumeric(), stays(c));
+            let kind = |c: char| {
+                (
+                    c.len_utf8(),
+                    c.is_uppercase(),
+                    c.is_lowercase(),
+                    c.is_alphanumeric(),
+                    stays(c),
+                )
+            };
             let mut near = (0..64).filter_map(|bits| char::from_u32(u32::from(c) ^ (bits ^ 3)));
-            near.find(|near| *near != c && kind(*near) == kind(c)).unwrap_or(c)
+            near.find(|near| *near != c && kind(*near) == kind(c))
+                .unwrap_or(c)
         }
     }
 }
 
-/// The ranges of the prompt that differ in the render with changed values; `None` if more than characters differ.
+/// The ranges of the prompt that differ in the render with changed values; `None` if more than
+/// characters differ.
 pub(super) fn moved(prompt: &str, changed: &str) -> Option<Vec<Range<usize>>> {
     if prompt.len() != changed.len() {
         return None;
@@ -171,12 +218,17 @@ pub(super) fn moved(prompt: &str, changed: &str) -> Option<Vec<Range<usize>>> {
         let (a, b) = (prompt.as_bytes()[at], changed.as_bytes()[at]);
         let (a, b) = match a.is_ascii() && b.is_ascii() {
             true => (char::from(a), char::from(b)),
-            false => (prompt[at..].chars().next()?, changed.get(at..)?.chars().next()?),
+            false => (
+                prompt[at..].chars().next()?,
+                changed.get(at..)?.chars().next()?,
+            ),
         };
         let end = at + a.len_utf8();
         if a != b {
             let expected = other(a);
-            let is_case = || expected.eq_ignore_ascii_case(&b) || expected.to_lowercase().eq(b.to_lowercase());
+            let is_case = || {
+                expected.eq_ignore_ascii_case(&b) || expected.to_lowercase().eq(b.to_lowercase())
+            };
             if a.len_utf8() != b.len_utf8() || !is_case() {
                 return None;
             }
@@ -204,9 +256,18 @@ mod tests {
         let changed = change(text, false, None);
         assert!(changed.starts_with("Ba0 ({jn_foe{["), "{changed}");
         let moved = moved(text, &changed).unwrap();
-        assert_eq!(moved.iter().map(|bytes| bytes.len()).sum::<usize>(), text.len() - " _\"'".len());
-        for c in (0x21..0x7f).filter_map(char::from_u32).chain("éÉßαЯー世｜▁👩".chars()) {
-            assert!(stays(c) || other(c) != c && other(c).len_utf8() == c.len_utf8(), "{c}");
+        assert_eq!(
+            moved.iter().map(|bytes| bytes.len()).sum::<usize>(),
+            text.len() - " _\"'".len()
+        );
+        for c in (0x21..0x7f)
+            .filter_map(char::from_u32)
+            .chain("éÉßαЯー世｜▁👩".chars())
+        {
+            assert!(
+                stays(c) || other(c) != c && other(c).len_utf8() == c.len_utf8(),
+                "{c}"
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! Chooses which values get a label, and of which kind, such that the render without labels is the prompt.
+//! Chooses which values get a label, and of which kind, such that the render without labels is the
+//! prompt.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -72,17 +73,30 @@ pub(super) fn choose(
     request: &Request,
     render: impl Fn(&Request) -> Option<String>,
 ) -> Found {
-    let search = Search { prompt, labels, request, render: &render, renders: Cell::new(0), is_over: Cell::new(false) };
+    let search = Search {
+        prompt,
+        labels,
+        request,
+        render: &render,
+        renders: Cell::new(0),
+        is_over: Cell::new(false),
+    };
     let (marked, changed, is_all) = search.choose();
     let values = &marked.values;
-    let is_padded = |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
+    let is_padded =
+        |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
     let trim = || search.render(&marked, true, Change::default());
     let trimmed = values.iter().any(is_padded).then(trim).flatten();
     let trimmed = trimmed.filter(|(_, labels)| {
         let same = |(a, b): (&Label, &Label)| (a.edge, a.value) == (b.edge, b.value);
         labels.len() == changed.labels.len() && labels.iter().zip(&changed.labels).all(same)
     });
-    let mut found = Found { labels: changed.labels.clone(), trimmed, changed, ..Found::default() };
+    let mut found = Found {
+        labels: changed.labels.clone(),
+        trimmed,
+        changed,
+        ..Found::default()
+    };
     if !is_all {
         search.renders.set(0);
         found.kept = Kept::of(source, values.iter().flat_map(Known::texts));
@@ -94,9 +108,15 @@ pub(super) fn choose(
         }
     }
     if found.changed.moves_outside() {
-        found.unknown.extend(search.spaces(&marked, &found.changed.values));
+        found
+            .unknown
+            .extend(search.spaces(&marked, &found.changed.values));
     }
-    for (known, _) in values.iter().zip(&marked.ways).filter(|(_, way)| **way == Way::Leave) {
+    for (known, _) in values
+        .iter()
+        .zip(&marked.ways)
+        .filter(|(_, way)| **way == Way::Leave)
+    {
         if known.kind == Kind::Scalar {
             found.words.extend(known.texts().map(str::to_owned));
         }
@@ -107,8 +127,16 @@ pub(super) fn choose(
         found.unknown.push(0..prompt.len());
         is_over = true;
     }
-    let limit = if values.len() > VALUES { Some(Limit::Values) } else { is_over.then_some(Limit::Renders) };
-    Found { values: marked.values, limit, ..found }
+    let limit = if values.len() > VALUES {
+        Some(Limit::Values)
+    } else {
+        is_over.then_some(Limit::Renders)
+    };
+    Found {
+        values: marked.values,
+        limit,
+        ..found
+    }
 }
 
 /// The treatment of each value. `share`: equal texts have one label.
@@ -138,7 +166,11 @@ impl Search<'_> {
     /// The render without its labels, and the labels.
     fn render(&self, marked: &Marked, trim: bool, change: Change) -> Option<(String, Vec<Label>)> {
         self.renders.set(self.renders.get() + 1);
-        let with = With { share: marked.share, trim, change };
+        let with = With {
+            share: marked.share,
+            trim,
+            change,
+        };
         let request = Marking::new(self.labels, &marked.ways, with).request(self.request);
         let (text, labels) = self.labels.take(&(self.render)(&request)?)?;
         Some(restored(text, labels, marked))
@@ -148,23 +180,46 @@ impl Search<'_> {
     fn changed(&self, marked: &Marked, change: Change) -> Option<Changed> {
         let (text, labels) = self.render(marked, false, change)?;
         let moved = moved(self.prompt, &text)?;
-        Some(Changed { values: change.values.to_vec(), keeps: change.kept.is_some(), text, labels, moved })
+        Some(Changed {
+            values: change.values.to_vec(),
+            keeps: change.kept.is_some(),
+            text,
+            labels,
+            moved,
+        })
     }
 
     /// The labels alone, if they do not change the prompt.
     fn labelled(&self, marked: &Marked) -> Option<Changed> {
         let none = vec![false; marked.values.len()];
-        self.changed(marked, Change { values: &none, ..Change::default() }).filter(|same| same.moved.is_empty())
+        self.changed(
+            marked,
+            Change {
+                values: &none,
+                ..Change::default()
+            },
+        )
+        .filter(|same| same.moved.is_empty())
     }
 
-    /// If labels on all values change the prompt, groups are tried one by one, and the values of a group by halves. Also says whether
-    /// the labels are those of a render with all values changed.
+    /// If labels on all values change the prompt, groups are tried one by one, and the values of a
+    /// group by halves. Also says whether the labels are those of a render with all values changed.
     fn choose(&self) -> (Marked, Changed, bool) {
         for share in [false, true] {
             let values = self.values(share);
-            let marked = Marked { ways: vec![Way::Label; values.len()], values, share };
+            let marked = Marked {
+                ways: vec![Way::Label; values.len()],
+                values,
+                share,
+            };
             let all = vec![true; marked.values.len()];
-            if let Some(changed) = self.changed(&marked, Change { values: &all, ..Change::default() }) {
+            if let Some(changed) = self.changed(
+                &marked,
+                Change {
+                    values: &all,
+                    ..Change::default()
+                },
+            ) {
                 return (marked, changed, true);
             }
             if let Some(labels) = self.labelled(&marked) {
@@ -172,18 +227,33 @@ impl Search<'_> {
             }
         }
         let values = self.values(false);
-        let mut marked = Marked { ways: vec![Way::Leave; values.len()], values, share: false };
+        let mut marked = Marked {
+            ways: vec![Way::Leave; values.len()],
+            values,
+            share: false,
+        };
         self.group_by_group(&mut marked);
         let none = || {
             let values = vec![false; marked.values.len()];
-            Changed { values, text: self.prompt.to_owned(), ..Changed::default() }
+            Changed {
+                values,
+                text: self.prompt.to_owned(),
+                ..Changed::default()
+            }
         };
         let labels = self.labelled(&marked).unwrap_or_else(none);
         (marked, labels, false)
     }
 
     fn values(&self, share: bool) -> Vec<Known> {
-        let mut all = Marking::new(self.labels, &[], With { share, ..With::default() });
+        let mut all = Marking::new(
+            self.labels,
+            &[],
+            With {
+                share,
+                ..With::default()
+            },
+        );
         all.request(self.request);
         all.values
     }
@@ -200,7 +270,9 @@ impl Search<'_> {
             groups[number].push(index);
         }
         groups.retain(|members| !self.take(marked, members));
-        groups.iter().for_each(|members| self.halve(marked, members));
+        groups
+            .iter()
+            .for_each(|members| self.halve(marked, members));
     }
 
     /// Labels all these values, in one way, if that does not change the prompt.
@@ -210,7 +282,10 @@ impl Search<'_> {
         }
         let values = &marked.values;
         // Each word is searched for separately.
-        let words = members.iter().map(|index| values[*index].texts().count()).sum::<usize>();
+        let words = members
+            .iter()
+            .map(|index| values[*index].texts().count())
+            .sum::<usize>();
         let other = match values[members[0]].kind {
             Kind::Text => Some(Way::Inside),
             Kind::Word if words <= SEGMENT_WORDS => Some(Way::StandIn),
@@ -219,11 +294,16 @@ impl Search<'_> {
         for way in [Some(Way::Label), other].into_iter().flatten() {
             let before = marked.ways.clone();
             // A value that cannot be labelled in this way stays unchanged.
-            for index in members.iter().filter(|index| has(way, &marked.values[**index])) {
+            for index in members
+                .iter()
+                .filter(|index| has(way, &marked.values[**index]))
+            {
                 marked.ways[*index] = way;
             }
             if marked.ways != before && self.may_render() && self.labelled(marked).is_some() {
-                return members.iter().all(|index| marked.ways[*index] != Way::Leave);
+                return members
+                    .iter()
+                    .all(|index| marked.ways[*index] != Way::Leave);
             }
             marked.ways = before;
         }
@@ -231,7 +311,11 @@ impl Search<'_> {
     }
 
     fn halve(&self, marked: &mut Marked, members: &[usize]) {
-        let members: Vec<usize> = members.iter().copied().filter(|index| marked.ways[*index] == Way::Leave).collect();
+        let members: Vec<usize> = members
+            .iter()
+            .copied()
+            .filter(|index| marked.ways[*index] == Way::Leave)
+            .collect();
         if members.len() < 2 || !self.may_render() {
             return;
         }
@@ -242,42 +326,70 @@ impl Search<'_> {
         }
     }
 
-    /// The spaces of these values in the prompt, as far as the template does not look at them: of a value in pieces they are
-    /// not told from the template's by what stands around them.
+    /// The spaces of these values in the prompt, as far as the template does not look at them: of a
+    /// value in pieces they are not told from the template's by what stands around them.
     fn spaces(&self, marked: &Marked, values: &[bool]) -> Vec<Range<usize>> {
         let plain = self.left(marked, 0..marked.values.len());
-        let change = Change { values, spaces: true, ..Change::default() };
-        let Some((text, _)) = self.render(&plain, false, change) else { return Vec::new() };
+        let change = Change {
+            values,
+            spaces: true,
+            ..Change::default()
+        };
+        let Some((text, _)) = self.render(&plain, false, change) else {
+            return Vec::new();
+        };
         if text.len() != self.prompt.len() {
             return Vec::new();
         }
         let pairs = self.prompt.bytes().zip(text.bytes()).enumerate();
-        pairs.filter(|(_, (a, b))| *a == b' ' && char::from(*b) == NO_SPACE).map(|(at, _)| at..at + 1).collect()
+        pairs
+            .filter(|(_, (a, b))| *a == b' ' && char::from(*b) == NO_SPACE)
+            .map(|(at, _)| at..at + 1)
+            .collect()
     }
 
     /// The same with these values left as they are.
     fn left(&self, marked: &Marked, numbers: impl Iterator<Item = usize>) -> Marked {
         let (values, mut ways) = (marked.values.clone(), marked.ways.clone());
         numbers.for_each(|number| ways[number] = Way::Leave);
-        Marked { values, ways, share: marked.share }
+        Marked {
+            values,
+            ways,
+            share: marked.share,
+        }
     }
 
-    /// Changes these values, too: at once, or with what the template looks for kept, or by halves; `apart` gets those that
-    /// cannot be changed. All changes are in one render, because values may be alike: then each could hide the other.
-    fn change(&self, marked: &Marked, numbers: Range<usize>, found: &mut Found, apart: &mut Vec<usize>) {
+    /// Changes these values, too: at once, or with what the template looks for kept, or by halves;
+    /// `apart` gets those that cannot be changed. All changes are in one render, because values may
+    /// be alike: then each could hide the other.
+    fn change(
+        &self,
+        marked: &Marked,
+        numbers: Range<usize>,
+        found: &mut Found,
+        apart: &mut Vec<usize>,
+    ) {
         if numbers.is_empty() {
             return;
         }
         let mut values = found.changed.values.clone();
         values[numbers.clone()].fill(true);
         for keeps in [false, true] {
-            let is_new = if keeps { !found.kept.is_empty() } else { !found.changed.keeps };
+            let is_new = if keeps {
+                !found.kept.is_empty()
+            } else {
+                !found.changed.keeps
+            };
             if !is_new || !self.may_render() {
                 continue;
             }
             let changed = |labels: usize| {
-                let change =
-                    Change { values: &values, kept: keeps.then_some(&found.kept), labels, ..Change::default() };
+                let change = Change {
+                    values: &values,
+                    kept: keeps.then_some(&found.kept),
+                    labels,
+                    ..Change::default()
+                };
                 self.changed(marked, change)
             };
             // With two labels a template that cuts at some length shows something else.
@@ -297,38 +409,55 @@ impl Search<'_> {
         let known = &marked.values[numbers.start];
         match known.kind {
             Kind::Scalar => {}
-            Kind::Word if known.texts().all(is_word) => found.words.extend(known.texts().map(str::to_owned)),
+            Kind::Word if known.texts().all(is_word) => {
+                found.words.extend(known.texts().map(str::to_owned))
+            }
             _ => apart.push(numbers.start),
         }
     }
 
-    /// The range of the prompt that changes if the texts change that no render could change before. All of it if that is
-    /// unknown.
+    /// The range of the prompt that changes if the texts change that no render could change before.
+    /// All of it if that is unknown.
     fn depends_on(&self, marked: &Marked, apart: &[usize], found: &Found) -> Option<Range<usize>> {
         let whole = 0..self.prompt.len();
         let mut values = found.changed.values.clone();
-        // Without a label nothing of a value is kept. What is cut at another place may be the same by chance, but hardly twice.
+        // Without a label nothing of a value is kept. What is cut at another place may be the same
+        // by chance, but hardly twice.
         let plain = self.left(marked, apart.iter().copied());
         apart.iter().for_each(|index| values[*index] = true);
         let kept = found.changed.keeps.then_some(&found.kept);
         let old = found.changed.text.as_str();
-        let (mut same, mut behind, mut shortest, mut differs) = (old.len(), old.len(), old.len(), false);
+        let (mut same, mut behind, mut shortest, mut differs) =
+            (old.len(), old.len(), old.len(), false);
         for again in [&[][..], apart] {
-            let change = Change { values: &values, kept, labels: 1, again, ..Change::default() };
-            let Some((other, _)) = self.render(&plain, false, change) else { return Some(whole) };
+            let change = Change {
+                values: &values,
+                kept,
+                labels: 1,
+                again,
+                ..Change::default()
+            };
+            let Some((other, _)) = self.render(&plain, false, change) else {
+                return Some(whole);
+            };
             same = same.min(shared(old, &other));
             behind = behind.min(shared_end(old, &other));
             shortest = shortest.min(other.len());
             differs |= old != other;
         }
-        // Text around the range may begin or end as what is there does: then the range may be longer.
+        // Text around the range may begin or end as what is there does: then the range may be
+        // longer.
         let both = (same + behind).saturating_sub(shortest);
         let text = self.prompt;
         let texts = apart.iter().flat_map(|index| marked.values[*index].texts());
-        let own: HashSet<char> = texts.flat_map(str::chars).flat_map(char::to_lowercase).collect();
+        let own: HashSet<char> = texts
+            .flat_map(str::chars)
+            .flat_map(char::to_lowercase)
+            .collect();
         let is_own = |c: &char| c.to_lowercase().all(|c| own.contains(&c));
-        let length =
-            |chars: &mut dyn Iterator<Item = char>| chars.take_while(is_own).map(char::len_utf8).sum::<usize>();
+        let length = |chars: &mut dyn Iterator<Item = char>| {
+            chars.take_while(is_own).map(char::len_utf8).sum::<usize>()
+        };
         let start = char_border_before(text, same - both);
         let start = start - length(&mut text[..start].chars().rev());
         let end = char_border_behind(text, old.len() - (behind - both));
@@ -350,9 +479,16 @@ fn has(way: Way, known: &Known) -> bool {
 /// Replaces stand-ins in the render by their words, and adds labels for them.
 fn restored(mut text: String, mut labels: Vec<Label>, marked: &Marked) -> (String, Vec<Label>) {
     let mut words: Vec<(usize, usize, &str)> = Vec::new();
-    for (value, known) in marked.values.iter().enumerate().filter(|(value, _)| marked.ways[*value] == Way::StandIn) {
+    for (value, known) in marked
+        .values
+        .iter()
+        .enumerate()
+        .filter(|(value, _)| marked.ways[*value] == Way::StandIn)
+    {
         for shown in known.texts() {
-            let Some(word) = stand_in(shown, value) else { continue };
+            let Some(word) = stand_in(shown, value) else {
+                continue;
+            };
             words.extend(text.match_indices(&word).map(|(at, _)| (at, value, shown)));
         }
     }
@@ -361,8 +497,16 @@ fn restored(mut text: String, mut labels: Vec<Label>, marked: &Marked) -> (Strin
         // A stand-in is as long as its word.
         let end = at + shown.len();
         text.replace_range(at..end, shown);
-        labels.push(Label { edge: Edge::Open, value, at });
-        labels.push(Label { edge: Edge::Close, value, at: end });
+        labels.push(Label {
+            edge: Edge::Open,
+            value,
+            at,
+        });
+        labels.push(Label {
+            edge: Edge::Close,
+            value,
+            at: end,
+        });
     }
     // A stable sort: an end precedes a beginning at the same position only if it did before.
     sort::by_key(&mut labels, |label| label.at);

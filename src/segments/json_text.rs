@@ -11,8 +11,8 @@ pub(super) enum Token<'t> {
     Scalar(&'t str),
 }
 
-/// Changes the keys, texts and scalars of the objects and arrays in valid JSON text. `change` gets a pointer to each; a key has the
-/// pointer of its value.
+/// Changes the keys, texts and scalars of the objects and arrays in valid JSON text. `change` gets
+/// a pointer to each; a key has the pointer of its value.
 pub(super) fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> String) -> String {
     let (mut out, mut copied) = (String::with_capacity(json.len() * 2), 0);
     let mut put = |range: Range<usize>, text: &str| {
@@ -25,14 +25,23 @@ pub(super) fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> Stri
         let (was_in_string, at_name) = (walk.in_string, walk.at_name);
         walk.read(&json[at..behind], &mut |walk, token| match c {
             '{' | '[' if token.len() == 1 => {}
-            '"' => put(from..at, &change(Token::Text(&json[from..at]), &walk.pointer)),
+            '"' => put(
+                from..at,
+                &change(Token::Text(&json[from..at]), &walk.pointer),
+            ),
             // A scalar ends before what follows it.
-            _ => put(at - token.len()..at, &change(Token::Scalar(token), &walk.pointer)),
+            _ => put(
+                at - token.len()..at,
+                &change(Token::Scalar(token), &walk.pointer),
+            ),
         });
         if walk.in_string && !was_in_string {
             from = behind;
         } else if was_in_string && !walk.in_string && at_name {
-            put(from..at, &change(Token::Text(&json[from..at]), &walk.pointer));
+            put(
+                from..at,
+                &change(Token::Text(&json[from..at]), &walk.pointer),
+            );
         }
     }
     put(json.len()..json.len(), "");
@@ -71,13 +80,24 @@ mod tests {
             text.to_owned()
         });
         assert_eq!(same, json);
-        let expected = ["/a~1b a/b", "/a~1b/0 1", "/a~1b/1 x\\\" y", "/a~1b/2/c c", "/a~1b/2/c null", "/d d", "/e e"];
+        let expected = [
+            "/a~1b a/b",
+            "/a~1b/0 1",
+            "/a~1b/1 x\\\" y",
+            "/a~1b/2/c c",
+            "/a~1b/2/c null",
+            "/d d",
+            "/e e",
+        ];
         assert_eq!(seen, expected);
     }
 
     #[test]
     fn outer_space_of_json_texts_is_as_written() {
-        assert_eq!(outer_space(" \\na b\\\\n\\n "), (" \\n", "a b\\\\n", "\\n "));
+        assert_eq!(
+            outer_space(" \\na b\\\\n\\n "),
+            (" \\n", "a b\\\\n", "\\n ")
+        );
         assert_eq!(outer_space("\\n"), ("\\n", "", ""));
     }
 }

@@ -105,12 +105,21 @@ enum Owner<'p> {
 
 impl<'p> ValuePlace<'p> {
     fn field(owner: Owner<'p>, path: &'p str, group: &'p str) -> Self {
-        ValuePlace { owner, path, group, form: Form::Fields, key: "" }
+        ValuePlace {
+            owner,
+            path,
+            group,
+            form: Form::Fields,
+            key: "",
+        }
     }
 
     fn origin(self) -> Origin {
         match self.owner {
-            Owner::Message(index) => Origin::Message { index, path: self.path.to_owned() },
+            Owner::Message(index) => Origin::Message {
+                index,
+                path: self.path.to_owned(),
+            },
             Owner::Tool(index) => Origin::Tool(index),
             Owner::Kwarg(name) => Origin::Kwarg(name.to_owned()),
         }
@@ -125,44 +134,73 @@ impl Known {
 
     /// All texts with its label.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(&self.text).chain(&self.others).map(String::as_str)
+        std::iter::once(&self.text)
+            .chain(&self.others)
+            .map(String::as_str)
     }
 }
 
 impl<'m> Marking<'m> {
     /// `ways`: how each value is changed; further values get labels.
     pub fn new(labels: Labels, ways: &'m [Way], with: With<'m>) -> Self {
-        Marking { labels, ways, with, values: Vec::new(), shared: HashMap::new() }
+        Marking {
+            labels,
+            ways,
+            with,
+            values: Vec::new(),
+            shared: HashMap::new(),
+        }
     }
 
     /// The labelled request.
     pub fn request(&mut self, request: &Request) -> Request {
         let mut marked = request.clone();
-        marked.messages =
-            request.messages.iter().enumerate().map(|(index, message)| self.message(index, message)).collect();
-        marked.tools = request.tools.iter().enumerate().map(|(index, tool)| self.tool(index, tool)).collect();
+        marked.messages = request
+            .messages
+            .iter()
+            .enumerate()
+            .map(|(index, message)| self.message(index, message))
+            .collect();
+        marked.tools = request
+            .tools
+            .iter()
+            .enumerate()
+            .map(|(index, tool)| self.tool(index, tool))
+            .collect();
         marked.plain = request.plain.as_ref().map(|given| PlainConversation {
-            messages: self.each(&given.messages, |index| ValuePlace::field(Owner::Message(index), "", "message")),
+            messages: self.each(&given.messages, |index| {
+                ValuePlace::field(Owner::Message(index), "", "message")
+            }),
             tools: self.each(&given.tools, |index| ValuePlace {
                 form: Form::Schema,
                 ..ValuePlace::field(Owner::Tool(index), "", "tool")
             }),
-            documents: Arc::new(
-                self.json(&given.documents, ValuePlace::field(Owner::Kwarg("documents"), "", "documents")),
-            ),
+            documents: Arc::new(self.json(
+                &given.documents,
+                ValuePlace::field(Owner::Kwarg("documents"), "", "documents"),
+            )),
         });
         let kwargs = request.template_kwargs.iter();
         marked.template_kwargs = kwargs
-            .map(|(name, value)| (name.clone(), self.json(value, ValuePlace::field(Owner::Kwarg(name), "", name))))
+            .map(|(name, value)| {
+                (
+                    name.clone(),
+                    self.json(value, ValuePlace::field(Owner::Kwarg(name), "", name)),
+                )
+            })
             .collect();
         marked
     }
 
     fn each<'p>(&mut self, list: &Value, place: impl Fn(usize) -> ValuePlace<'p>) -> Arc<Value> {
         match list {
-            Value::Array(items) => {
-                Arc::new(items.iter().enumerate().map(|(index, item)| self.json(item, place(index))).collect())
-            }
+            Value::Array(items) => Arc::new(
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| self.json(item, place(index)))
+                    .collect(),
+            ),
             other => Arc::new(other.clone()),
         }
     }
@@ -171,34 +209,66 @@ impl<'m> Marking<'m> {
         let mut marked = message.clone();
         let mut field = |text: &mut String, path: &str, group: &str, kind: Kind| {
             let group = format!("{}{group}", message.role);
-            *text = self.text(text, ValuePlace::field(Owner::Message(index), path, &group), kind);
+            *text = self.text(
+                text,
+                ValuePlace::field(Owner::Message(index), path, &group),
+                kind,
+            );
         };
         if !is_word(&message.role) {
             field(&mut marked.role, "/role", "/role", Kind::Text);
         }
-        field(&mut marked.reasoning_content, "/reasoning_content", "/reasoning_content", Kind::Text);
+        field(
+            &mut marked.reasoning_content,
+            "/reasoning_content",
+            "/reasoning_content",
+            Kind::Text,
+        );
         field(&mut marked.content, "/content", "/content", Kind::Text);
         for (at, part) in marked.parts.iter_mut().enumerate() {
-            let (name, group) =
-                if part.kind == THINKING { (THINKING, "/reasoning_content") } else { ("text", "/content") };
-            field(&mut part.text, &format!("/content/{at}/{name}"), group, Kind::Text);
+            let (name, group) = if part.kind == THINKING {
+                (THINKING, "/reasoning_content")
+            } else {
+                ("text", "/content")
+            };
+            field(
+                &mut part.text,
+                &format!("/content/{at}/{name}"),
+                group,
+                Kind::Text,
+            );
         }
         field(&mut marked.name, "/name", "/name", Kind::Word);
         field(&mut marked.tool_call_id, "/tool_call_id", "/id", Kind::Word);
         for (at, call) in marked.tool_calls.iter_mut().enumerate() {
-            field(&mut call.id, &format!("/tool_calls/{at}/id"), "/id", Kind::Word);
-            field(&mut call.name, &format!("/tool_calls/{at}/function/name"), "/call", Kind::Word);
+            field(
+                &mut call.id,
+                &format!("/tool_calls/{at}/id"),
+                "/id",
+                Kind::Word,
+            );
+            field(
+                &mut call.name,
+                &format!("/tool_calls/{at}/function/name"),
+                "/call",
+                Kind::Word,
+            );
         }
         for (at, part) in marked.parts.iter_mut().enumerate() {
             if let Some(source) = &mut part.source {
                 let path = format!("/content/{at}");
-                *source = Arc::new(self.json(source, ValuePlace::field(Owner::Message(index), &path, "media")));
+                *source = Arc::new(self.json(
+                    source,
+                    ValuePlace::field(Owner::Message(index), &path, "media"),
+                ));
             }
         }
         for (at, call) in marked.tool_calls.iter_mut().enumerate() {
             let path = format!("/tool_calls/{at}/function/arguments");
-            let place =
-                ValuePlace { form: Form::Arguments, ..ValuePlace::field(Owner::Message(index), &path, "arguments") };
+            let place = ValuePlace {
+                form: Form::Arguments,
+                ..ValuePlace::field(Owner::Message(index), &path, "arguments")
+            };
             call.arguments = self.json_text(&call.arguments, place);
         }
         let place = ValuePlace::field(Owner::Message(index), "", "more");
@@ -207,21 +277,30 @@ impl<'m> Marking<'m> {
     }
 
     fn tool(&mut self, index: usize, tool: &Tool) -> Tool {
-        let place = ValuePlace { form: Form::Schema, ..ValuePlace::field(Owner::Tool(index), "", "tool") };
+        let place = ValuePlace {
+            form: Form::Schema,
+            ..ValuePlace::field(Owner::Tool(index), "", "tool")
+        };
         let name = self.text(&tool.name, place, Kind::Word);
         let description = self.text(&tool.description, place, Kind::Text);
         let mut marked = Tool::new(name, description, self.json(&tool.parameters, place));
         marked.deferred = tool.deferred;
-        marked.more = tool.more.iter().map(|(name, value)| (name.clone(), self.json(value, place))).collect();
+        marked.more = tool
+            .more
+            .iter()
+            .map(|(name, value)| (name.clone(), self.json(value, place)))
+            .collect();
         marked
     }
 
-    /// The number of a value, and how it is changed. Values that a template may compare share a number: those of a tool,
-    /// equal ids, and equal texts if requested.
+    /// The number of a value, and how it is changed. Values that a template may compare share a
+    /// number: those of a tool, equal ids, and equal texts if requested.
     fn number(&mut self, text: &str, place: ValuePlace, kind: Kind) -> (usize, Way) {
         let shared = match place.owner {
             Owner::Tool(index) => Some((format!("{index} {kind:?}"), String::new())),
-            Owner::Message(_) if place.group.ends_with("/id") || self.with.share && kind == Kind::Text => {
+            Owner::Message(_)
+                if place.group.ends_with("/id") || self.with.share && kind == Kind::Text =>
+            {
                 Some((String::new(), text.to_owned()))
             }
             _ => None,
@@ -231,7 +310,13 @@ impl<'m> Marking<'m> {
         if number == next {
             let group = format!("{} {kind:?}", place.group);
             let origins = vec![place.origin()];
-            self.values.push(Known { origins, text: text.to_owned(), others: Vec::new(), kind, group });
+            self.values.push(Known {
+                origins,
+                text: text.to_owned(),
+                others: Vec::new(),
+                kind,
+                group,
+            });
         } else {
             let known = &mut self.values[number];
             if known.text != text {
@@ -242,7 +327,11 @@ impl<'m> Marking<'m> {
                 known.origins.push(origin);
             }
         }
-        let way = if number < VALUES { self.ways.get(number).copied().unwrap_or_default() } else { Way::Leave };
+        let way = if number < VALUES {
+            self.ways.get(number).copied().unwrap_or_default()
+        } else {
+            Way::Leave
+        };
         (number, way)
     }
 
@@ -259,16 +348,29 @@ impl<'m> Marking<'m> {
                 None => return text.to_owned(),
             },
             Way::Leave => self.changed(inner, number, false, false),
-            Way::Label => self.labels.around(&self.changed(inner, number, false, true), number).into(),
+            Way::Label => self
+                .labels
+                .around(&self.changed(inner, number, false, true), number)
+                .into(),
         };
         let start = text.len() - text.trim_start().len();
-        let (before, after) = if self.with.trim { ("", "") } else { (&text[..start], &text[start + inner.len()..]) };
+        let (before, after) = if self.with.trim {
+            ("", "")
+        } else {
+            (&text[..start], &text[start + inner.len()..])
+        };
         format!("{before}{marked}{after}")
     }
 
-    /// The text as this render is to show it. `labelled`: what is kept of a changed text gets a label; without labels nothing
-    /// is kept.
-    fn changed<'t>(&self, text: &'t str, number: usize, json: bool, labelled: bool) -> Cow<'t, str> {
+    /// The text as this render is to show it. `labelled`: what is kept of a changed text gets a
+    /// label; without labels nothing is kept.
+    fn changed<'t>(
+        &self,
+        text: &'t str,
+        number: usize,
+        json: bool,
+        labelled: bool,
+    ) -> Cow<'t, str> {
         let change = &self.with.change;
         if change.values.get(number) != Some(&true) {
             return text.into();
@@ -277,11 +379,18 @@ impl<'m> Marking<'m> {
         if change.spaces {
             return text.replace(' ', NO_SPACE.encode_utf8(&mut [0])).into();
         }
-        let label =
-            |kept: &str| (0..change.labels).fold(kept.to_owned(), |labelled, _| self.labels.around(&labelled, number));
+        let label = |kept: &str| {
+            (0..change.labels).fold(kept.to_owned(), |labelled, _| {
+                self.labels.around(&labelled, number)
+            })
+        };
         let once = changed(text, kept, json, &label);
         let is_again = !labelled && change.again.binary_search(&number).is_ok();
-        if is_again { changed(&once, None, json, &label).into() } else { once.into() }
+        if is_again {
+            changed(&once, None, json, &label).into()
+        } else {
+            once.into()
+        }
     }
 
     /// JSON with labels of one number around its values.
@@ -296,7 +405,11 @@ impl<'m> Marking<'m> {
                 if inner.is_empty() {
                     return text.to_owned();
                 }
-                let (before, after) = if self.with.trim { ("", "") } else { (before, after) };
+                let (before, after) = if self.with.trim {
+                    ("", "")
+                } else {
+                    (before, after)
+                };
                 let changed = self.changed(inner, number, true, true);
                 format!("{before}{}{after}", self.labels.around(&changed, number))
             }
@@ -311,7 +424,10 @@ impl<'m> Marking<'m> {
         }
         json_texts(text, &mut |token, pointer| {
             let path = format!("{}{pointer}", place.path);
-            let place = ValuePlace { path: &path, ..place };
+            let place = ValuePlace {
+                path: &path,
+                ..place
+            };
             let (shown, kind) = match token {
                 Token::Text(text) => (text, Kind::Text),
                 Token::Scalar(json) => (json, Kind::Scalar),
@@ -321,7 +437,9 @@ impl<'m> Marking<'m> {
             }
             match self.number(shown, place, kind) {
                 (number, Way::Label) => self.token(token, number),
-                (number, _) if kind == Kind::Text => self.changed(shown, number, true, false).into_owned(),
+                (number, _) if kind == Kind::Text => {
+                    self.changed(shown, number, true, false).into_owned()
+                }
                 _ => shown.to_owned(),
             }
         })
@@ -330,7 +448,11 @@ impl<'m> Marking<'m> {
     fn json(&mut self, json: &Value, place: ValuePlace) -> Value {
         match json {
             Value::String(text) if place.key == "arguments" => {
-                let place = ValuePlace { form: Form::Arguments, group: "arguments", ..place };
+                let place = ValuePlace {
+                    form: Form::Arguments,
+                    group: "arguments",
+                    ..place
+                };
                 self.json_text(text, place).into()
             }
             Value::String(text) => {
@@ -341,18 +463,34 @@ impl<'m> Marking<'m> {
                 }
                 let is_name = matches!(place.key, "name" | "required" | "id" | "tool_call_id");
                 let is_kwarg = matches!(place.owner, Owner::Kwarg(_)) && is_word(text);
-                let kind = if is_name && place.form != Form::Arguments || is_kwarg { Kind::Word } else { Kind::Text };
-                let group = if matches!(place.key, "id" | "tool_call_id") { "/id" } else { place.group };
+                let kind = if is_name && place.form != Form::Arguments || is_kwarg {
+                    Kind::Word
+                } else {
+                    Kind::Text
+                };
+                let group = if matches!(place.key, "id" | "tool_call_id") {
+                    "/id"
+                } else {
+                    place.group
+                };
                 self.text(text, ValuePlace { group, ..place }, kind).into()
             }
             Value::Array(items) => {
                 let item = |(index, item): (usize, &Value)| {
                     let path = format!("{}/{index}", place.path);
-                    self.json(item, ValuePlace { path: &path, ..place })
+                    self.json(
+                        item,
+                        ValuePlace {
+                            path: &path,
+                            ..place
+                        },
+                    )
                 };
                 items.iter().enumerate().map(item).collect()
             }
-            Value::Object(members) if number::long(json).is_none() => Value::Object(self.members(members, place)),
+            Value::Object(members) if number::long(json).is_none() => {
+                Value::Object(self.members(members, place))
+            }
             scalar if place.form == Form::Fields => scalar.clone(),
             scalar => {
                 let text = number::write(scalar);
@@ -372,12 +510,38 @@ impl<'m> Marking<'m> {
                 Form::Arguments => false,
                 Form::Schema => is_keyword(key) && !names_members(place.key),
             };
-            let path = format!("{}/{}", place.path, key.replace('~', "~0").replace('/', "~1"));
-            let group = if is_known { format!("{}/{key}", place.group) } else { place.group.to_owned() };
-            let form = if key == "arguments" && place.form == Form::Fields { Form::Arguments } else { place.form };
-            let key_at = if names_members(place.key) { "" } else { key.as_str() };
-            let place = ValuePlace { path: &path, group: &group, key: key_at, form, ..place };
-            let name = if is_known { key.clone() } else { self.text(key, place, Kind::Word) };
+            let path = format!(
+                "{}/{}",
+                place.path,
+                key.replace('~', "~0").replace('/', "~1")
+            );
+            let group = if is_known {
+                format!("{}/{key}", place.group)
+            } else {
+                place.group.to_owned()
+            };
+            let form = if key == "arguments" && place.form == Form::Fields {
+                Form::Arguments
+            } else {
+                place.form
+            };
+            let key_at = if names_members(place.key) {
+                ""
+            } else {
+                key.as_str()
+            };
+            let place = ValuePlace {
+                path: &path,
+                group: &group,
+                key: key_at,
+                form,
+                ..place
+            };
+            let name = if is_known {
+                key.clone()
+            } else {
+                self.text(key, place, Kind::Word)
+            };
             marked.insert(name, self.json(value, place));
         }
         marked
@@ -389,12 +553,15 @@ pub(super) fn is_container(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && number::read::<Value>(text).is_ok()
 }
 
-/// A word of the same form that contains `number`; `None` for a short text, whose replacement might occur by chance.
+/// A word of the same form that contains `number`; `None` for a short text, whose replacement might
+/// occur by chance.
 pub(super) fn stand_in(text: &str, number: usize) -> Option<String> {
     if !is_word(text) || text.len() < 6 {
         return None;
     }
-    let seed = text.bytes().fold(number as u64 + 1, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    let seed = text.bytes().fold(number as u64 + 1, |seed, byte| {
+        seed.wrapping_mul(31).wrapping_add(byte.into())
+    });
     let mut state = (seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut next = |count: u8| {
         state ^= state << 13;
@@ -408,7 +575,9 @@ pub(super) fn stand_in(text: &str, number: usize) -> Option<String> {
         b'A'..=b'Z' => b'A' + next(26),
         other => other,
     };
-    String::from_utf8(text.bytes().map(other).collect()).ok().filter(|word| word != text)
+    String::from_utf8(text.bytes().map(other).collect())
+        .ok()
+        .filter(|word| word != text)
 }
 
 #[cfg(test)]
@@ -419,7 +588,11 @@ mod tests {
     fn stand_ins_have_the_form_of_their_word() {
         let word = stand_in("call_a1B2c", 3).unwrap();
         assert_eq!(word.len(), 10);
-        assert!(word.as_bytes()[4] == b'_' && word.as_bytes()[6].is_ascii_digit() && word != "call_a1B2c");
+        assert!(
+            word.as_bytes()[4] == b'_'
+                && word.as_bytes()[6].is_ascii_digit()
+                && word != "call_a1B2c"
+        );
         assert_eq!(stand_in("get", 3), None);
     }
 }

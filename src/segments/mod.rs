@@ -1,10 +1,12 @@
 //! Finds the origin of each byte of a prompt.
 //!
-//! The request is rendered again with a label around each of its values (`chatparse_jinja::Labels`), and each value changed
-//! in each of its characters (`change`). Without its labels, that render must be as long as the prompt. Then the labels locate
-//! each value, and a stretch that is the same in both is the template's. If the template inspects a value, a label or a
-//! change may make another prompt: such values are found (`choice`) and labelled in another way, changed one by one, or
-//! not at all. The range that depends on such a value is unknown.
+//! The request is rendered again with a label around each of its values
+//! (`chatparse_jinja::Labels`), and each value changed in each of its characters (`change`).
+//! Without its labels, that render must be as long as the prompt. Then the labels locate each
+//! value, and a stretch that is the same in both is the template's. If the template inspects a
+//! value, a label or a change may make another prompt: such values are found (`choice`) and
+//! labelled in another way, changed one by one, or not at all. The range that depends on such a
+//! value is unknown.
 
 mod batch;
 mod change;
@@ -34,14 +36,17 @@ pub use turns::{MaskParts, Turn, TurnPart};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Origin {
-    /// The template's text, including special tokens, names of roles, and the keywords of JSON Schema.
+    /// The template's text, including special tokens, names of roles, and the keywords of JSON
+    /// Schema.
     Template,
     /// A message of the request.
     Message {
         /// Its index.
         index: usize,
-        /// The field, as a JSON pointer into the message as OpenAI writes it: `/content`, `/content/1/text`, `/reasoning_content`,
-        /// `/tool_calls/0/id`, `/tool_calls/0/function/name`, `/tool_calls/0/function/arguments/city` (also where the arguments are JSON text).
+        /// The field, as a JSON pointer into the message as OpenAI writes it: `/content`,
+        /// `/content/1/text`, `/reasoning_content`, `/tool_calls/0/id`,
+        /// `/tool_calls/0/function/name`, `/tool_calls/0/function/arguments/city` (also where the
+        /// arguments are JSON text).
         path: String,
     },
     /// A tool of the request, by its index.
@@ -68,13 +73,15 @@ pub struct Segment {
 pub struct Segments {
     /// The prompt.
     pub prompt: String,
-    /// In the order of the prompt. They cover it, none is empty, and adjacent ones have different origins.
+    /// In the order of the prompt. They cover it, none is empty, and adjacent ones have different
+    /// origins.
     pub segments: Vec<Segment>,
     /// The ranges of the template's `{% generation %}` blocks, in bytes of the prompt, in order.
     pub generation: Vec<Range<usize>>,
     /// The assistant's turns in the prompt, in order.
     pub turns: Vec<Turn>,
-    /// What ran out, if something did: then origins that could be found are unknown, or turns are missing.
+    /// What ran out, if something did: then origins that could be found are unknown, or turns are
+    /// missing.
     pub limit: Option<Limit>,
 }
 
@@ -83,12 +90,13 @@ chatparse_base::names! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum Limit {
-        /// The letters that labels are made of: the prompt has too many of them. All of it is unknown, and no turn is found.
+        /// The letters that labels are made of: the prompt has too many of them. All of it is
+        /// unknown, and no turn is found.
         Labels = "labels",
         /// The numbers of labels: the request has too many values. Further ones are unknown.
         Values = "values",
-        /// The renders that find values which the template inspects, or the words that are looked for one by one: what depends on
-        /// further ones is unknown.
+        /// The renders that find values which the template inspects, or the words that are looked
+        /// for one by one: what depends on further ones is unknown.
         Renders = "renders",
         /// The renders that find where turns begin and end: they are told by the text around them.
         Turns = "turns",
@@ -102,9 +110,15 @@ impl Limit {
             Limit::Labels => {
                 "the prompt has the letters that labels are made of: all of it is unknown, and it has no turns"
             }
-            Limit::Values => "the request has more values than there are labels: further ones are unknown",
-            Limit::Renders => "the template inspects more values than are tried one by one: further ones are unknown",
-            Limit::Turns => "the turns need more renders than are made: some begin or end where others do",
+            Limit::Values => {
+                "the request has more values than there are labels: further ones are unknown"
+            }
+            Limit::Renders => {
+                "the template inspects more values than are tried one by one: further ones are unknown"
+            }
+            Limit::Turns => {
+                "the turns need more renders than are made: some begin or end where others do"
+            }
         }
     }
 }
@@ -135,10 +149,12 @@ impl Origin {
 }
 
 impl Segment {
-    /// As JSON: `bytes` and `from`, the kind's name; for a message its index in `message`, its `field` and the whole `path`,
-    /// with `part` and `call` for their indices; for a tool its index in `tool`; for a variable its name in `kwarg`.
+    /// As JSON: `bytes` and `from`, the kind's name; for a message its index in `message`, its
+    /// `field` and the whole `path`, with `part` and `call` for their indices; for a tool its index
+    /// in `tool`; for a variable its name in `kwarg`.
     pub fn to_json(&self) -> Value {
-        let mut json = json!({"bytes": [self.bytes.start, self.bytes.end], "from": self.origin.name()});
+        let mut json =
+            json!({"bytes": [self.bytes.start, self.bytes.end], "from": self.origin.name()});
         match &self.origin {
             Origin::Message { index, path } => {
                 json["message"] = json!(index);
@@ -150,7 +166,9 @@ impl Segment {
                     "tool_calls" => Some("call"),
                     _ => None,
                 };
-                if let (Some(name), Some(Ok(item))) = (of_list, steps.next().map(str::parse::<usize>)) {
+                if let (Some(name), Some(Ok(item))) =
+                    (of_list, steps.next().map(str::parse::<usize>))
+                {
                     json[name] = json!(item);
                 }
                 json["path"] = json!(path);
@@ -163,13 +181,20 @@ impl Segment {
     }
 }
 
-/// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if
-/// a value has outer white space, two to four of parts for turns, and up to some eighty if the template inspects values. Turns
-/// are found if they are asked for.
+/// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if a value
+/// has outer white space, two to four of parts for turns, and up to some eighty if the template
+/// inspects values. Turns are found if they are asked for.
 pub(crate) fn segments(reader: &Reader, request: &Request, turns: bool) -> Result<Segments> {
     let (prompts, fit) = reader.fitted(request, false)?;
-    let asked = Asked { reader, fit: fit.without_ids() };
-    Ok(asked.labelled(&fit.with_ids(reader.template(), request, &mut Vec::new()), prompts.prompt, turns))
+    let asked = Asked {
+        reader,
+        fit: fit.without_ids(),
+    };
+    Ok(asked.labelled(
+        &fit.with_ids(reader.template(), request, &mut Vec::new()),
+        prompts.prompt,
+        turns,
+    ))
 }
 
 /// A template that is asked whose text its prompts are.
@@ -190,10 +215,19 @@ impl Asked<'_> {
     fn labelled(&self, request: &Request, prompt: String, turns: bool) -> Segments {
         let template = self.reader.template();
         let texts = [template.source(), template.bos(), template.eos(), &prompt];
-        // Values of the request that are not in the prompt may contain such letters; then a label is damaged or superfluous.
+        // Values of the request that are not in the prompt may contain such letters; then a label
+        // is damaged or superfluous.
         let Some(labels) = Labels::unused_in(&texts) else {
-            let segments = vec![Segment { bytes: 0..prompt.len(), origin: Origin::Unknown }];
-            return Segments { prompt, segments, limit: Some(Limit::Labels), ..Segments::default() };
+            let segments = vec![Segment {
+                bytes: 0..prompt.len(),
+                origin: Origin::Unknown,
+            }];
+            return Segments {
+                prompt,
+                segments,
+                limit: Some(Limit::Labels),
+                ..Segments::default()
+            };
         };
         let labelled = template.labelled(labels);
         let render = |request: &Request| self.render(&labelled, request).ok();
@@ -201,7 +235,13 @@ impl Asked<'_> {
         let limit = found.limit;
         let (segments, generation) = places::segments(&prompt, found);
         if !turns {
-            return Segments { prompt, segments, generation, limit, ..Segments::default() };
+            return Segments {
+                prompt,
+                segments,
+                generation,
+                limit,
+                ..Segments::default()
+            };
         }
         let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
         let mut without = request.clone();
@@ -215,7 +255,9 @@ impl Asked<'_> {
                 all.only(|index| index < messages).put(&mut before);
                 if self.fit.moves_systems() {
                     let behind = request.messages.iter().skip(messages);
-                    before.messages.extend(behind.filter(|message| is_system(message)).cloned());
+                    before
+                        .messages
+                        .extend(behind.filter(|message| is_system(message)).cloned());
                 }
                 self.render(template, &before).ok()
             }
@@ -227,21 +269,43 @@ impl Asked<'_> {
         let known = turns::Known {
             prompt: &prompt,
             segments: &segments,
-            messages: (0..all.len()).filter(|index| all.role(*index) == "assistant").collect(),
+            messages: (0..all.len())
+                .filter(|index| all.role(*index) == "assistant")
+                .collect(),
             opening: &turn.opening,
             prefills: &prefills,
-            ends: [turn.end.head().trim()].into_iter().chain(told).chain(stops).collect(),
-            closers: turn.calls.iter().map(|form| form.close.head().trim()).collect(),
+            ends: [turn.end.head().trim()]
+                .into_iter()
+                .chain(told)
+                .chain(stops)
+                .collect(),
+            closers: turn
+                .calls
+                .iter()
+                .map(|form| form.close.head().trim())
+                .collect(),
         };
-        let (turns, is_whole) = known.turns(|message| up_to(message, true), |message| up_to(message + 1, false));
+        let (turns, is_whole) = known.turns(
+            |message| up_to(message, true),
+            |message| up_to(message + 1, false),
+        );
         let limit = limit.or((!is_whole).then_some(Limit::Turns));
-        Segments { prompt, segments, generation, turns, limit }
+        Segments {
+            prompt,
+            segments,
+            generation,
+            turns,
+            limit,
+        }
     }
 }
 
 /// The part of the opening that belongs to the reasoning.
 fn prefill(turn: &TurnFormat) -> &str {
-    let start = turn.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
+    let start = turn
+        .reasoning
+        .as_ref()
+        .map_or("", |reasoning| reasoning.start.trim());
     let at = turn.opening.rfind(start).filter(|_| !start.is_empty());
     at.map_or("", |at| turn.opening[at..].trim())
 }

@@ -13,7 +13,9 @@ use chatparse_base::sort;
 use chatparse_jinja::{Edge, Label};
 
 /// The characters between the values of JSON, and of Python's lists and dicts.
-const PUNCTUATION: [char; 13] = ['{', '}', '[', ']', '"', '\'', ',', ':', ' ', '\n', '\t', '\r', '\\'];
+const PUNCTUATION: [char; 13] = [
+    '{', '}', '[', ']', '"', '\'', ',', ':', ' ', '\n', '\t', '\r', '\\',
+];
 
 /// The segments that cover the prompt, and the ranges of `{% generation %}` blocks.
 pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<usize>>) {
@@ -24,7 +26,10 @@ pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<u
     widen_space(prompt, &found, &mut known);
     known = with_punctuation(prompt, known);
     let unknown = unknown(prompt, &found, &known);
-    known.extend(unknown.into_iter().map(|bytes| Segment { bytes, origin: Origin::Unknown }));
+    known.extend(unknown.into_iter().map(|bytes| Segment {
+        bytes,
+        origin: Origin::Unknown,
+    }));
     sort::by_key(&mut known, |segment| segment.bytes.start);
     (covering(prompt, known), blocks)
 }
@@ -68,12 +73,19 @@ fn values(prompt: &str, found: &Found) -> Vec<Segment> {
         shown.extend(shown_between(prompt, &found.labels, &[], &is_whole));
         shown.retain(|(_, value)| !is_changed(*value));
     }
-    // A piece of a value moves, or is what was kept of it; else the template has split the value, and wrote this between.
+    // A piece of a value moves, or is what was kept of it; else the template has split the value,
+    // and wrote this between.
     let is_piece = |bytes: &Range<usize>, value: usize| {
         let text = &prompt[bytes.clone()];
-        let is_constant = !changed.keeps || found.values[value].kind == Kind::Scalar || text.chars().all(stays);
-        let first = changed.moved.partition_point(|range| range.end <= bytes.start);
-        let moves = changed.moved.get(first).is_some_and(|range| range.start < bytes.end);
+        let is_constant =
+            !changed.keeps || found.values[value].kind == Kind::Scalar || text.chars().all(stays);
+        let first = changed
+            .moved
+            .partition_point(|range| range.end <= bytes.start);
+        let moves = changed
+            .moved
+            .get(first)
+            .is_some_and(|range| range.start < bytes.end);
         is_constant || moves || found.kept.is(text)
     };
     let all = shown_between(prompt, &changed.labels, &changed.moved, &is_piece);
@@ -101,8 +113,8 @@ fn is_text_of(known: &Known, shown: &str) -> bool {
     }) || known.kind == Kind::Scalar
 }
 
-/// What stands between the two labels of a value. If the template renders a part of a value, one label is missing: then the
-/// value extends as far as the text moves with it.
+/// What stands between the two labels of a value. If the template renders a part of a value, one
+/// label is missing: then the value extends as far as the text moves with it.
 fn shown_between(
     prompt: &str,
     labels: &[Label],
@@ -116,7 +128,10 @@ fn shown_between(
         let own = |other: Option<&&Label>| other.is_some_and(|other| other.value == label.value);
         let end = next.map_or(prompt.len(), |next| next.at);
         let bytes = match opens(label) {
-            true if own(next) && next.is_some_and(|next| !opens(next)) && is_piece(&(label.at..end), label.value) => {
+            true if own(next)
+                && next.is_some_and(|next| !opens(next))
+                && is_piece(&(label.at..end), label.value) =>
+            {
                 index += 1;
                 label.at..end
             }
@@ -135,60 +150,96 @@ fn shown_between(
     shown
 }
 
-/// How far the text at the start of a gap moves. `through`: also over what always stays at the end of the gap.
+/// How far the text at the start of a gap moves. `through`: also over what always stays at the end
+/// of the gap.
 fn moves_until(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through: bool) -> usize {
     let mut end = gap.start;
     let first = moved.partition_point(|range| range.end <= gap.start);
-    for range in moved[first..].iter().take_while(|range| range.start < gap.end) {
+    for range in moved[first..]
+        .iter()
+        .take_while(|range| range.start < gap.end)
+    {
         if !prompt[end..range.start.max(end)].chars().all(stays) {
             return end;
         }
         end = range.end.min(gap.end);
     }
-    if through && prompt[end..gap.end].chars().all(stays) { gap.end } else { end }
+    if through && prompt[end..gap.end].chars().all(stays) {
+        gap.end
+    } else {
+        end
+    }
 }
 
 /// The same backwards, from the end of a gap.
 fn moves_from(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through: bool) -> usize {
     let mut start = gap.end;
     let behind = moved.partition_point(|range| range.start < gap.end);
-    for range in moved[..behind].iter().rev().take_while(|range| range.end > gap.start) {
+    for range in moved[..behind]
+        .iter()
+        .rev()
+        .take_while(|range| range.end > gap.start)
+    {
         if !prompt[range.end.min(start)..start].chars().all(stays) {
             return start;
         }
         start = range.start.max(gap.start);
     }
-    if through && prompt[gap.start..start].chars().all(stays) { gap.start } else { start }
+    if through && prompt[gap.start..start].chars().all(stays) {
+        gap.start
+    } else {
+        start
+    }
 }
 
-/// Resolves ids and equal texts with several places: each occurrence gets one of the places, in order, or the one next to
-/// other values of its message.
+/// Resolves ids and equal texts with several places: each occurrence gets one of the places, in
+/// order, or the one next to other values of its message.
 fn resolve_places(found: &Found, shown: &[usize], segments: &mut [Segment]) {
     let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (at, value) in shown.iter().enumerate().filter(|(_, value)| found.values[**value].origins.len() > 1) {
+    for (at, value) in shown
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| found.values[**value].origins.len() > 1)
+    {
         places.entry(*value).or_default().push(at);
     }
     for (value, places) in places {
         let origins = &found.values[value].origins;
         // They are in the order of the messages.
-        let from = |index: Option<usize>| &origins[origins.partition_point(|origin| origin.message() < index)..];
-        let of =
-            |index: Option<usize>| from(index).first().filter(|origin| index.is_some() && origin.message() == index);
+        let from = |index: Option<usize>| {
+            &origins[origins.partition_point(|origin| origin.message() < index)..]
+        };
+        let of = |index: Option<usize>| {
+            from(index)
+                .first()
+                .filter(|origin| index.is_some() && origin.message() == index)
+        };
         let beside = |at: usize| {
-            let before = at.checked_sub(1).and_then(|at| segments[at].origin.message());
+            let before = at
+                .checked_sub(1)
+                .and_then(|at| segments[at].origin.message());
             let after = segments.get(at + 1).and_then(|next| next.origin.message());
             let between = || from(before).iter().find(|origin| origin.message() > before);
-            of(after).or(of(before)).or_else(|| between().filter(|origin| origin.message() < after))
+            of(after)
+                .or(of(before))
+                .or_else(|| between().filter(|origin| origin.message() < after))
         };
         let own: Vec<Origin> = match places.len() == origins.len() {
             true => origins.clone(),
-            false => places.iter().map(|at| beside(*at).unwrap_or(&origins[0]).clone()).collect(),
+            false => places
+                .iter()
+                .map(|at| beside(*at).unwrap_or(&origins[0]).clone())
+                .collect(),
         };
-        places.into_iter().zip(own).for_each(|(at, origin)| segments[at].origin = origin);
+        places
+            .into_iter()
+            .zip(own)
+            .for_each(|(at, origin)| segments[at].origin = origin);
     }
 }
 
-/// Scalars of arguments without a label: a template that tests their type writes them itself, behind their key.
+/// Scalars of arguments without a label: a template that tests their type writes them itself,
+/// behind their key.
 fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
     let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
     let seen: HashSet<usize> = labels.iter().map(|label| label.value).collect();
@@ -198,11 +249,14 @@ fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
     }
     let mut all = Vec::new();
     for (value, known) in found.values.iter().enumerate() {
-        let is_argument = matches!(known.origin(), Origin::Message { path, .. } if path.contains("/arguments/"));
+        let is_argument =
+            matches!(known.origin(), Origin::Message { path, .. } if path.contains("/arguments/"));
         if known.kind != Kind::Scalar || !is_argument || seen.contains(&value) {
             continue;
         }
-        let Some(&key) = keys.get(known.origin()) else { continue };
+        let Some(&key) = keys.get(known.origin()) else {
+            continue;
+        };
         let end = labels.get(key + 1).map_or(prompt.len(), |next| next.at);
         let gap = &prompt[labels[key].at..end];
         let python = match known.text.as_str() {
@@ -211,21 +265,37 @@ fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
             "false" => "False",
             other => other,
         };
-        let found = whole_words(gap, &known.text).chain(whole_words(gap, python)).next();
+        let found = whole_words(gap, &known.text)
+            .chain(whole_words(gap, python))
+            .next();
         let bytes = found.map(|range| labels[key].at + range.start..labels[key].at + range.end);
-        all.extend(bytes.map(|bytes| Segment { bytes, origin: known.origin().clone() }));
+        all.extend(bytes.map(|bytes| Segment {
+            bytes,
+            origin: known.origin().clone(),
+        }));
     }
     all
 }
 
-/// Extends values by their outer white space, which is missing between two labels if values are trimmed.
+/// Extends values by their outer white space, which is missing between two labels if values are
+/// trimmed.
 fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
-    let Some((trimmed, labels)) = &found.trimmed else { return };
-    let places: Vec<(&Label, &Label)> = found.labels.iter().zip(labels).filter(|(label, _)| is_value(label)).collect();
+    let Some((trimmed, labels)) = &found.trimmed else {
+        return;
+    };
+    let places: Vec<(&Label, &Label)> = found
+        .labels
+        .iter()
+        .zip(labels)
+        .filter(|(label, _)| is_value(label))
+        .collect();
     for index in 0..=places.len() {
         let before = index.checked_sub(1).map(|index| places[index]);
         let after = places.get(index).copied();
-        let (from, to) = (before.map_or((0, 0), ends_of), after.map_or((prompt.len(), trimmed.len()), ends_of));
+        let (from, to) = (
+            before.map_or((0, 0), ends_of),
+            after.map_or((prompt.len(), trimmed.len()), ends_of),
+        );
         let shown = prompt.get(from.0..to.0).unwrap_or_default();
         let without = trimmed.get(from.1..to.1).unwrap_or_default();
         if shown.len() <= without.len() {
@@ -233,25 +303,39 @@ fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
         }
         let behind = before.map(|(label, _)| label).filter(|label| !opens(label));
         let ahead = after.map(|(label, _)| label).filter(|label| opens(label));
-        let text = |label: Option<&Label>| label.map_or("", |label| &found.values[label.value].text);
+        let text =
+            |label: Option<&Label>| label.map_or("", |label| &found.values[label.value].text);
         let trailing = as_written(&text(behind)[text(behind).trim_end().len()..]);
         let leading = text(ahead);
         let leading = as_written(&leading[..leading.len() - leading.trim_start().len()]);
-        let all = trailing.iter().flat_map(|trailing| leading.iter().map(move |leading| (trailing, leading)));
+        let all = trailing
+            .iter()
+            .flat_map(|trailing| leading.iter().map(move |leading| (trailing, leading)));
         let is_shown = |(trailing, leading): &(&String, &String)| {
             shown.len() == trailing.len() + without.len() + leading.len()
-                && shown.strip_prefix(&***trailing).and_then(|rest| rest.strip_suffix(&***leading)) == Some(without)
+                && shown
+                    .strip_prefix(&***trailing)
+                    .and_then(|rest| rest.strip_suffix(&***leading))
+                    == Some(without)
         };
-        let Some((trailing, leading)) = all.into_iter().find(is_shown) else { continue };
+        let Some((trailing, leading)) = all.into_iter().find(is_shown) else {
+            continue;
+        };
         if let Some(at) = behind.map(|label| label.at) {
             let index = segments.partition_point(|segment| segment.bytes.end < at);
-            if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.end == at) {
+            if let Some(segment) = segments
+                .get_mut(index)
+                .filter(|segment| segment.bytes.end == at)
+            {
                 segment.bytes.end += trailing.len();
             }
         }
         if let Some(at) = ahead.map(|label| label.at) {
             let index = segments.partition_point(|segment| segment.bytes.start < at);
-            if let Some(segment) = segments.get_mut(index).filter(|segment| segment.bytes.start == at) {
+            if let Some(segment) = segments
+                .get_mut(index)
+                .filter(|segment| segment.bytes.start == at)
+            {
                 segment.bytes.start -= leading.len();
             }
         }
@@ -270,16 +354,28 @@ fn as_written(space: &str) -> [String; 3] {
     [space.to_owned(), escaped, String::new()]
 }
 
-/// The larger value that a segment belongs to, arguments or a tool, and how deep it is in arguments.
+/// The larger value that a segment belongs to, arguments or a tool, and how deep it is in
+/// arguments.
 fn whole(origin: &Origin) -> (Origin, usize) {
     const ARGUMENTS: &str = "/arguments";
-    let Origin::Message { index, path } = origin else { return (origin.clone(), 0) };
-    let length = path.find(ARGUMENTS).map_or(path.len(), |at| at + ARGUMENTS.len());
+    let Origin::Message { index, path } = origin else {
+        return (origin.clone(), 0);
+    };
+    let length = path
+        .find(ARGUMENTS)
+        .map_or(path.len(), |at| at + ARGUMENTS.len());
     let (path, inside) = path.split_at(length);
-    (Origin::Message { index: *index, path: path.to_owned() }, inside.matches('/').count())
+    (
+        Origin::Message {
+            index: *index,
+            path: path.to_owned(),
+        },
+        inside.matches('/').count(),
+    )
 }
 
-/// Adds the punctuation of JSON values: between the parts of a larger value, and around those of arguments.
+/// Adds the punctuation of JSON values: between the parts of a larger value, and around those of
+/// arguments.
 fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(segments.len() * 2);
     // What closes the open brackets in the current value.
@@ -291,16 +387,26 @@ fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
         let Range { start, end } = segment.bytes;
         if !is_same {
             open.clear();
-            from = if depth > 0 { start - opening(&prompt[from..start], depth) } else { start };
+            from = if depth > 0 {
+                start - opening(&prompt[from..start], depth)
+            } else {
+                start
+            };
         }
         brackets(&prompt[from..start], &mut open);
-        all.push(Segment { bytes: from..start, origin: own.clone() });
+        all.push(Segment {
+            bytes: from..start,
+            origin: own.clone(),
+        });
         all.push(segment.clone());
         let next = following.next();
         let gap = &prompt[end..next.map_or(prompt.len(), |next| next.bytes.start)];
         is_same = next.is_some_and(|next| whole(&next.origin).0 == own) && is_punctuation(gap);
         if !is_same && depth > 0 {
-            all.push(Segment { bytes: end..end + closing(gap, &open), origin: own });
+            all.push(Segment {
+                bytes: end..end + closing(gap, &open),
+                origin: own,
+            });
         }
         from = end;
     }
@@ -326,8 +432,8 @@ fn brackets(gap: &str, open: &mut Vec<char>) {
     }
 }
 
-/// The length of the closing quote and brackets after the last value of arguments; `open`: the brackets that are to come, the
-/// last one first.
+/// The length of the closing quote and brackets after the last value of arguments; `open`: the
+/// brackets that are to come, the last one first.
 fn closing(gap: &str, open: &[char]) -> usize {
     let mut length = 0;
     let quote = gap.chars().next().filter(|c| matches!(c, '"' | '\''));
@@ -343,22 +449,32 @@ fn closing(gap: &str, open: &[char]) -> usize {
     length
 }
 
-/// The length of the opening quote and brackets in front of the first value, which stands in at most so many.
+/// The length of the opening quote and brackets in front of the first value, which stands in at
+/// most so many.
 fn opening(gap: &str, most: usize) -> usize {
     let mut rest = gap.strip_suffix(['"', '\'']).unwrap_or(gap);
     for _ in 0..most {
         let opener = rest.trim_end_matches([' ', '\n', '\t']);
-        let Some(before) = opener.strip_suffix(['{', '[']) else { break };
+        let Some(before) = opener.strip_suffix(['{', '[']) else {
+            break;
+        };
         rest = before;
     }
     gap.len() - rest.len()
 }
 
-/// The ranges outside of values that move with one, or that words and texts without a label may affect.
+/// The ranges outside of values that move with one, or that words and texts without a label may
+/// affect.
 fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
-    let words = found.words.iter().flat_map(|word| whole_words(prompt, word));
+    let words = found
+        .words
+        .iter()
+        .flat_map(|word| whole_words(prompt, word));
     let moved = found.changed.moved.iter().cloned();
-    let mut unknown: Vec<Range<usize>> = words.chain(found.unknown.iter().cloned()).chain(moved).collect();
+    let mut unknown: Vec<Range<usize>> = words
+        .chain(found.unknown.iter().cloned())
+        .chain(moved)
+        .collect();
     sort::by_key(&mut unknown, |range| range.start);
     // Labelled ranges are known.
     let mut left: Vec<Range<usize>> = Vec::new();
@@ -367,14 +483,21 @@ fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> 
         let mut start = range.start.max(from);
         first += known[first..].partition_point(|segment| segment.bytes.end <= start);
         let last = left.last().map_or(0, |last| last.end);
-        let mut joins = known[..first].last().is_none_or(|segment| segment.bytes.end <= last);
+        let mut joins = known[..first]
+            .last()
+            .is_none_or(|segment| segment.bytes.end <= last);
         let mut push = |bytes: Range<usize>, joins: bool| match left.last_mut() {
             _ if bytes.is_empty() => {}
             // What always stays between two pieces of a value is the value's.
-            Some(last) if joins && prompt[last.end..bytes.start].chars().all(stays) => last.end = bytes.end,
+            Some(last) if joins && prompt[last.end..bytes.start].chars().all(stays) => {
+                last.end = bytes.end
+            }
             _ => left.push(bytes),
         };
-        for segment in known[first..].iter().take_while(|segment| segment.bytes.start < range.end) {
+        for segment in known[first..]
+            .iter()
+            .take_while(|segment| segment.bytes.start < range.end)
+        {
             push(start..segment.bytes.start.max(start), joins);
             start = start.max(segment.bytes.end);
             joins = false;
@@ -420,9 +543,15 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_the_templates() {
-        let text = Segment { bytes: 2..4, origin: Origin::Tool(0) };
+        let text = Segment {
+            bytes: 2..4,
+            origin: Origin::Tool(0),
+        };
         let all = covering("abcdef", vec![text.clone()]);
-        let template = |bytes| Segment { bytes, origin: Origin::Template };
+        let template = |bytes| Segment {
+            bytes,
+            origin: Origin::Template,
+        };
         assert_eq!(all, [template(0..2), text, template(4..6)]);
     }
 }

@@ -18,10 +18,11 @@ pub enum Offsets<'o> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenLabel<'s> {
-    /// Whose text it is. Scaffold is [`Origin::Template`]; all else is body. A token that has bytes of a value is never the
-    /// template's: it is that of the first one that it meets.
+    /// Whose text it is. Scaffold is [`Origin::Template`]; all else is body. A token that has bytes
+    /// of a value is never the template's: it is that of the first one that it meets.
     pub origin: &'s Origin,
-    /// The message: that which the value comes from, or that of the turn which the scaffold belongs to.
+    /// The message: that which the value comes from, or that of the turn which the scaffold belongs
+    /// to.
     pub message: Option<usize>,
     /// Whether the mask has a byte of it.
     pub sampled: bool,
@@ -35,11 +36,13 @@ impl TokenLabel<'_> {
 }
 
 impl Segments {
-    /// Labels for the tokens at these places of the prompt, in their order; `parts` says what counts as sampled. Tokens may leave
-    /// out text and may share some. One without any text is scaffold of no message.
+    /// Labels for the tokens at these places of the prompt, in their order; `parts` says what
+    /// counts as sampled. Tokens may leave out text and may share some. One without any text is
+    /// scaffold of no message.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`], with the token's number, for a place that is not in the prompt.
+    /// [`crate::ErrorKind::InvalidArgument`], with the token's number, for a place that is not in
+    /// the prompt.
     pub fn tokens(&self, offsets: Offsets, parts: MaskParts) -> Result<Vec<TokenLabel<'_>>> {
         let mask = self.mask(parts);
         let (offsets, starts) = match offsets {
@@ -47,10 +50,15 @@ impl Segments {
             Offsets::Chars(offsets) if self.prompt.is_ascii() => (offsets, None),
             Offsets::Chars(offsets) => {
                 let starts = self.prompt.char_indices().map(|(at, _)| at);
-                (offsets, Some(starts.chain([self.prompt.len()]).collect::<Vec<_>>()))
+                (
+                    offsets,
+                    Some(starts.chain([self.prompt.len()]).collect::<Vec<_>>()),
+                )
             }
         };
-        let last = starts.as_ref().map_or(self.prompt.len(), |starts| starts.len() - 1);
+        let last = starts
+            .as_ref()
+            .map_or(self.prompt.len(), |starts| starts.len() - 1);
         let byte = |at: usize| starts.as_ref().map_or(at, |starts| starts[at]);
         let labels = offsets.iter().enumerate().map(|(number, place)| {
             if place.start > place.end || place.end > last {
@@ -66,22 +74,43 @@ impl Segments {
 
     fn token(&self, bytes: Range<usize>, mask: &[Range<usize>]) -> TokenLabel<'_> {
         let meets = |other: &Range<usize>| other.start.max(bytes.start) < other.end.min(bytes.end);
-        let first = self.segments.partition_point(|segment| segment.bytes.end <= bytes.start);
+        let first = self
+            .segments
+            .partition_point(|segment| segment.bytes.end <= bytes.start);
         // Neighbours differ: behind the template's text there is another's.
-        let met = self.segments[first..].iter().take(2).filter(|segment| meets(&segment.bytes));
-        let origin = met.map(|segment| &segment.origin).find(|origin| **origin != Origin::Template);
+        let met = self.segments[first..]
+            .iter()
+            .take(2)
+            .filter(|segment| meets(&segment.bytes));
+        let origin = met
+            .map(|segment| &segment.origin)
+            .find(|origin| **origin != Origin::Template);
         let origin = origin.unwrap_or(&Origin::Template);
         let of_turn = || {
-            let turn = self.turns.get(self.turns.partition_point(|turn| turn.space.end <= bytes.start))?;
-            let part = turn.parts.get(turn.parts.partition_point(|(_, part)| part.end <= bytes.start));
-            let is_own = part.is_some_and(|(_, part)| meets(part)) || meets(&turn.prefill) || meets(&turn.space);
+            let turn = self.turns.get(
+                self.turns
+                    .partition_point(|turn| turn.space.end <= bytes.start),
+            )?;
+            let part = turn.parts.get(
+                turn.parts
+                    .partition_point(|(_, part)| part.end <= bytes.start),
+            );
+            let is_own = part.is_some_and(|(_, part)| meets(part))
+                || meets(&turn.prefill)
+                || meets(&turn.space);
             is_own.then_some(turn.message)
         };
         let message = match origin {
             Origin::Template | Origin::Unknown => of_turn(),
             value => value.message(),
         };
-        let sampled = mask.get(mask.partition_point(|range| range.end <= bytes.start)).is_some_and(meets);
-        TokenLabel { origin, message, sampled }
+        let sampled = mask
+            .get(mask.partition_point(|range| range.end <= bytes.start))
+            .is_some_and(meets);
+        TokenLabel {
+            origin,
+            message,
+            sampled,
+        }
     }
 }

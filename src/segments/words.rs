@@ -59,11 +59,19 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// The values of `type`.
-const TYPES: &[&str] = &["array", "boolean", "function", "integer", "null", "number", "object", "string"];
+const TYPES: &[&str] = &[
+    "array", "boolean", "function", "integer", "null", "number", "object", "string",
+];
 
 /// Keywords whose members are named by the schema's author.
-const NAMED: &[&str] =
-    &["$defs", "definitions", "dependentRequired", "dependentSchemas", "patternProperties", "properties"];
+const NAMED: &[&str] = &[
+    "$defs",
+    "definitions",
+    "dependentRequired",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];
 
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
@@ -80,5 +88,8 @@ pub(super) fn names_members(key: &str) -> bool {
 
 /// Whether the text is a word that templates may compare. Special tokens are not.
 pub(super) fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

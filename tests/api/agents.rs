@@ -1,4 +1,5 @@
-//! Requests in the shape that coding agents send: every text is in the prompt, and what goes on appends.
+//! Requests in the shape that coding agents send: every text is in the prompt, and what goes on
+//! appends.
 
 use chatparse::api::Api;
 use chatparse::message::Request;
@@ -8,15 +9,25 @@ use serde_json::{Value, json};
 const TEMPLATES: [&str; 4] = ["json-call", "qwen3-coder", "gpt-oss", "deepseek-v3.1"];
 
 fn params(name: &str, api: Api, body: &Value) -> Params {
-    let chat = api.request(body).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let chat = api
+        .request(body)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     let request = Request::from_json_with(&chat, &json!({"hosted_tools": "keep"})).unwrap();
-    ChatTemplate::builtin(name).unwrap().params(&request).unwrap()
+    ChatTemplate::builtin(name)
+        .unwrap()
+        .params(&request)
+        .unwrap()
 }
 
 /// Whether the prompt has each text, but for those that notes name as missing.
 fn shows(name: &str, params: &Params, texts: &[&str]) {
     for text in texts {
-        assert!(params.prompt.contains(text), "{name}: {text} is not in {}\n{:#?}", params.prompt, params.notes);
+        assert!(
+            params.prompt.contains(text),
+            "{name}: {text} is not in {}\n{:#?}",
+            params.prompt,
+            params.notes
+        );
     }
 }
 
@@ -24,15 +35,15 @@ fn text(text: &str) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-const PATCH: &str = "start: \"*** Begin\" LF hunk+ \"*** End\"\nhunk: \"+\" /[^\\n]*/ LF\nLF: \"\\n\"\n";
+const PATCH: &str =
+    "start: \"*** Begin\" LF hunk+ \"*** End\"\nhunk: \"+\" /[^\\n]*/ LF\nLF: \"\\n\"\n";
 
 /// The first `count` items of three turns, as they stand in the body of Responses.
 fn responses(count: usize, searched: bool) -> Value {
     let function = |name: &str, what: &str, deferred: bool| {
         let schema = json!({"type": "object", "additionalProperties": false, "required": ["cmd"],
             "properties": {"cmd": {"type": "string", "description": format!("{what} of a shell"), "encrypted": true}}});
-        let mut tool =
-            json!({"type": "function", "name": name, "description": what, "strict": false, "parameters": schema});
+        let mut tool = json!({"type": "function", "name": name, "description": what, "strict": false, "parameters": schema});
         if deferred {
             tool["defer_loading"] = true.into();
         }
@@ -104,27 +115,57 @@ fn three_turns_of_an_agent_of_responses() {
         shows(
             name,
             &step,
-            &["Thought one.", "I look first.", "ls -l", "+new line", "total 4", "Patched.", "One file."],
+            &[
+                "Thought one.",
+                "I look first.",
+                "ls -l",
+                "+new line",
+                "total 4",
+                "Patched.",
+                "One file.",
+            ],
         );
         let turn = params(name, Api::Responses, &responses(12, false));
         shows(name, &turn, &["There is one file.", "Search for a tool."]);
         let last = params(name, Api::Responses, &responses(15, true));
-        shows(name, &last, &["weather", "Tells of rain", "sky.rain", "Of weather.", "Use it."]);
+        shows(
+            name,
+            &last,
+            &[
+                "weather",
+                "Tells of rain",
+                "sky.rain",
+                "Of weather.",
+                "Use it.",
+            ],
+        );
         // Nothing moves: what was said stands where it stood.
         for (before, after) in [(&first, &step), (&turn, &last)] {
-            let stands = before.prompt.strip_suffix(&before.generation_prompt).unwrap();
-            assert!(after.prompt.starts_with(stands), "{name}:\n{}\n--\n{}", before.prompt, after.prompt);
+            let stands = before
+                .prompt
+                .strip_suffix(&before.generation_prompt)
+                .unwrap();
+            assert!(
+                after.prompt.starts_with(stands),
+                "{name}:\n{}\n--\n{}",
+                before.prompt,
+                after.prompt
+            );
         }
         let mut required = responses(15, true);
         required["tool_choice"] = "required".into();
-        let grammar = params(name, Api::Responses, &required).grammar().text.clone();
+        let grammar = params(name, Api::Responses, &required)
+            .grammar()
+            .text
+            .clone();
         for part in ["exec", "rain", "*** Begin"] {
             assert!(grammar.contains(part), "{name}: {part}: {grammar}");
         }
     }
 }
 
-/// The first `count` messages of three turns, as they stand in the body of Messages; the last has the mark for caches.
+/// The first `count` messages of three turns, as they stand in the body of Messages; the last has
+/// the mark for caches.
 fn messages(count: usize) -> Value {
     let block = |text: &str| json!({"type": "text", "text": text});
     let mut said = vec![
@@ -145,15 +186,17 @@ fn messages(count: usize) -> Value {
         json!({"role": "user", "content": [block("And now?")]}),
     ];
     said.truncate(count);
-    if let Some(last) = said.last_mut().and_then(|last| last["content"].as_array_mut()?.last_mut()) {
+    if let Some(last) = said
+        .last_mut()
+        .and_then(|last| last["content"].as_array_mut()?.last_mut())
+    {
         last["cache_control"] = json!({"type": "ephemeral"});
     }
     let schema = |name: &str| {
         json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "additionalProperties": false,
             "properties": {name: {"type": "string", "maxLength": 256}}, "required": [name]})
     };
-    let tool =
-        |name: &str, what: &str, field: &str| json!({"name": name, "description": what, "input_schema": schema(field)});
+    let tool = |name: &str, what: &str, field: &str| json!({"name": name, "description": what, "input_schema": schema(field)});
     let mut late = tool("Rain", "Tells of rain.", "day");
     late["defer_loading"] = true.into();
     late["input_examples"] = json!([{"day": "May 1"}]);
@@ -202,11 +245,28 @@ fn three_turns_of_an_agent_of_messages() {
         shows(name, &turn, &all);
         shows(name, &turn, &["So it is.", "And now?", "Tells of rain."]);
         let stands = first.prompt.strip_suffix(&first.generation_prompt).unwrap();
-        assert!(step.prompt.starts_with(stands), "{name}:\n{}\n--\n{}", first.prompt, step.prompt);
+        assert!(
+            step.prompt.starts_with(stands),
+            "{name}:\n{}\n--\n{}",
+            first.prompt,
+            step.prompt
+        );
         let mut required = messages(6);
         required["tool_choice"] = json!({"type": "any"});
-        assert!(params(name, Api::Messages, &required).grammar().text.contains("Rain"), "{name}");
-        assert!(turn.notes.iter().any(|note| note.starts_with("context_management: ")), "{name}: {:?}", turn.notes);
+        assert!(
+            params(name, Api::Messages, &required)
+                .grammar()
+                .text
+                .contains("Rain"),
+            "{name}"
+        );
+        assert!(
+            turn.notes
+                .iter()
+                .any(|note| note.starts_with("context_management: ")),
+            "{name}: {:?}",
+            turn.notes
+        );
     }
     let effort = Api::Messages.request(&messages(2)).unwrap();
     assert_eq!(effort["reasoning_effort"], "low");

@@ -31,11 +31,18 @@ fn chat(events: &[Event]) -> Value {
             body["usage"] = usage.clone();
             continue;
         }
-        assert_eq!(reason, Value::Null, "nothing follows the finish reason but usage");
+        assert_eq!(
+            reason,
+            Value::Null,
+            "nothing follows the finish reason but usage"
+        );
         let mut choice = chunk["choices"][0].take();
         reason = choice["finish_reason"].take();
         if let Some(entries) = choice["logprobs"]["content"].as_array() {
-            assert!(choice["delta"]["content"].is_string(), "log probabilities come with their text");
+            assert!(
+                choice["delta"]["content"].is_string(),
+                "log probabilities come with their text"
+            );
             logprobs.extend_from_slice(entries);
         }
         if let Some(ids) = choice.get("incomplete_calls") {
@@ -43,7 +50,9 @@ fn chat(events: &[Event]) -> Value {
         }
         for (name, value) in choice["delta"].as_object().unwrap() {
             match (name.as_str(), value) {
-                ("tool_calls", Value::Array(parts)) => parts.iter().for_each(|part| add_call(&mut calls, part)),
+                ("tool_calls", Value::Array(parts)) => {
+                    parts.iter().for_each(|part| add_call(&mut calls, part))
+                }
                 ("role", _) => drop(message.insert("role".into(), value.clone())),
                 (_, Value::Null) => {}
                 (_, text) => append(&mut message, name, text.as_str().unwrap()),
@@ -54,7 +63,11 @@ fn chat(events: &[Event]) -> Value {
             body["choices"] = json!([{"index": choice["index"], "logprobs": null}]);
         }
     }
-    let content = if calls.is_empty() { json!("") } else { Value::Null };
+    let content = if calls.is_empty() {
+        json!("")
+    } else {
+        Value::Null
+    };
     message.entry("content").or_insert(content);
     message.insert("refusal".into(), Value::Null);
     if !calls.is_empty() {
@@ -73,17 +86,27 @@ fn chat(events: &[Event]) -> Value {
 
 fn add_call(calls: &mut Vec<Value>, part: &Value) {
     let index = part["index"].as_u64().unwrap() as usize;
-    let (kind, text) = if part.get("custom").is_some() { ("custom", "input") } else { ("function", "arguments") };
+    let (kind, text) = if part.get("custom").is_some() {
+        ("custom", "input")
+    } else {
+        ("function", "arguments")
+    };
     if index == calls.len() {
         assert_eq!(part["type"], kind);
-        assert!(part["id"].is_string() && part[kind]["name"].is_string(), "a call begins with id and name: {part}");
+        assert!(
+            part["id"].is_string() && part[kind]["name"].is_string(),
+            "a call begins with id and name: {part}"
+        );
         let mut call = part.clone();
         call.as_object_mut().unwrap().remove("index");
         calls.push(call);
         return;
     }
     // Nothing but arguments is left to say.
-    assert_eq!(part, &json!({"index": index, kind: {text: part[kind][text]}}));
+    assert_eq!(
+        part,
+        &json!({"index": index, kind: {text: part[kind][text]}})
+    );
     let call = calls[index][kind].as_object_mut().unwrap();
     append(call, text, part[kind][text].as_str().unwrap());
 }
@@ -102,9 +125,16 @@ fn responses(events: &[Event]) -> Value {
     for (number, event) in events.iter().enumerate() {
         let event = (event.name, data(event));
         let (name, data) = (event.0, &event.1);
-        assert_eq!((&data["type"], &data["sequence_number"]), (&json!(name), &json!(number)));
+        assert_eq!(
+            (&data["type"], &data["sequence_number"]),
+            (&json!(name), &json!(number))
+        );
         let of_open_item = || {
-            assert_eq!((&data["output_index"], done.len() + 1), (&json!(done.len()), items.len()), "{name}");
+            assert_eq!(
+                (&data["output_index"], done.len() + 1),
+                (&json!(done.len()), items.len()),
+                "{name}"
+            );
             assert_eq!(data["item_id"], items[done.len()]["id"]);
         };
         match name.strip_prefix("response.").unwrap() {
@@ -116,7 +146,10 @@ fn responses(events: &[Event]) -> Value {
                 );
             }
             "output_item.added" => {
-                assert_eq!((&data["output_index"], done.len()), (&json!(items.len()), items.len()));
+                assert_eq!(
+                    (&data["output_index"], done.len()),
+                    (&json!(items.len()), items.len())
+                );
                 assert_eq!(data["item"]["status"], "in_progress");
                 items.push(data["item"].clone());
                 texts.push(String::new());
@@ -131,7 +164,10 @@ fn responses(events: &[Event]) -> Value {
             | "function_call_arguments.delta"
             | "custom_tool_call_input.delta" => {
                 of_open_item();
-                texts.last_mut().unwrap().push_str(data["delta"].as_str().unwrap());
+                texts
+                    .last_mut()
+                    .unwrap()
+                    .push_str(data["delta"].as_str().unwrap());
             }
             "output_text.done" | "reasoning_text.done" | "reasoning_summary_text.done" => {
                 of_open_item();
@@ -159,7 +195,9 @@ fn responses(events: &[Event]) -> Value {
                     "shell_call" => item["action"] = data["item"]["action"].clone(),
                     _ => {
                         for name in ["content", "summary", "encrypted_content"] {
-                            data["item"].get(name).inspect(|value| item[name] = Value::clone(value));
+                            data["item"]
+                                .get(name)
+                                .inspect(|value| item[name] = Value::clone(value));
                         }
                     }
                 }
@@ -190,11 +228,17 @@ fn messages(events: &[Event]) -> Value {
             "message_start" => {
                 assert_eq!(number, 0);
                 message = data["message"].take();
-                assert_eq!((&message["usage"]["input_tokens"], &message["content"]), (&json!(5), &json!([])));
+                assert_eq!(
+                    (&message["usage"]["input_tokens"], &message["content"]),
+                    (&json!(5), &json!([]))
+                );
             }
             "content_block_start" => {
                 assert_eq!((&data["index"], open), (&json!(inputs.len()), false));
-                message["content"].as_array_mut().unwrap().push(data["content_block"].take());
+                message["content"]
+                    .as_array_mut()
+                    .unwrap()
+                    .push(data["content_block"].take());
                 inputs.push(String::new());
                 open = true;
             }
@@ -202,10 +246,15 @@ fn messages(events: &[Event]) -> Value {
                 assert_eq!((&data["index"], open), (&json!(last), true));
                 let block = message["content"][last].as_object_mut().unwrap();
                 let text = |name: &str| data["delta"][name].as_str().unwrap();
-                match (data["delta"]["type"].as_str().unwrap(), block["type"].as_str().unwrap()) {
+                match (
+                    data["delta"]["type"].as_str().unwrap(),
+                    block["type"].as_str().unwrap(),
+                ) {
                     ("text_delta", "text") => append(block, "text", text("text")),
                     ("thinking_delta", "thinking") => append(block, "thinking", text("thinking")),
-                    ("signature_delta", "thinking") => append(block, "signature", text("signature")),
+                    ("signature_delta", "thinking") => {
+                        append(block, "signature", text("signature"))
+                    }
                     ("input_json_delta", "tool_use") => inputs[last].push_str(text("partial_json")),
                     other => panic!("{other:?}"),
                 }

@@ -13,7 +13,11 @@ fn ids(api: Api, body: &Value) -> Vec<String> {
         Api::Messages => (&body["content"], "id"),
         other => panic!("{other:?}"),
     };
-    let ids = items.as_array().into_iter().flatten().filter_map(|item| item[name].as_str());
+    let ids = items
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|item| item[name].as_str());
     ids.map(str::to_owned).collect()
 }
 
@@ -39,7 +43,14 @@ fn streamed_ids(template: &str, output: &str, options: &AnswerOptions) -> Vec<St
 fn a_call_has_the_id_that_the_model_wrote_in_front_of_its_arguments() {
     let output = "Why</think>\n<tool_calls>[{\"id\": \"x1\", \"function\": {\"name\": \"get_all\", \"arguments\": {}}}]</tool_calls>";
     assert_eq!(streamed_ids("json-nested", output, &options()), ["x1"]);
-    assert_eq!(streamed_ids("tag-json-id", "[TOOL_CALLS]get_all[CALL_ID]x2[ARGS]{}", &options()), ["x2"]);
+    assert_eq!(
+        streamed_ids(
+            "tag-json-id",
+            "[TOOL_CALLS]get_all[CALL_ID]x2[ARGS]{}",
+            &options()
+        ),
+        ["x2"]
+    );
 }
 
 #[test]
@@ -48,20 +59,30 @@ fn an_id_behind_the_arguments_is_too_late_for_a_stream() {
     let made = streamed_ids("json-array-ids", output, &options());
     assert_ne!(made, ["late12345"]);
     // Nobody has seen another, where nothing was streamed.
-    let ended = builtin("json-array-ids").parser.read(output.as_bytes(), false, false).unwrap();
+    let ended = builtin("json-array-ids")
+        .parser
+        .read(output.as_bytes(), false, false)
+        .unwrap();
     for api in APIS {
-        assert_eq!(ids(api, &Answer::new(api, options()).body(&ended, &stop())), ["late12345"]);
+        assert_eq!(
+            ids(api, &Answer::new(api, options()).body(&ended, &stop())),
+            ["late12345"]
+        );
     }
 }
 
 #[test]
 fn made_ids_are_those_of_the_answer() {
-    let output = "<tool_call>\n{\"name\": \"get_all\", \"arguments\": {}}\n</tool_call>\n".repeat(2);
+    let output =
+        "<tool_call>\n{\"name\": \"get_all\", \"arguments\": {}}\n</tool_call>\n".repeat(2);
     let made = |options: &AnswerOptions| streamed_ids("json-call", &output, options);
     let one = made(&options());
     assert_eq!(one, made(&options()));
     assert_ne!(one[0], one[1]);
-    assert!(one.iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())));
+    assert!(
+        one.iter()
+            .all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    );
     for other in [
         with(|options| options.id = "answer-2".into()),
         with(|options| options.seed = 1),
@@ -70,14 +91,26 @@ fn made_ids_are_those_of_the_answer() {
         assert!(made(&other).iter().all(|id| !one.contains(id)));
     }
     let prefixed = made(&with(|options| options.call_id_prefix = "call_".into()));
-    assert_eq!(prefixed, one.iter().map(|id| format!("call_{id}")).collect::<Vec<_>>());
+    assert_eq!(
+        prefixed,
+        one.iter()
+            .map(|id| format!("call_{id}"))
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]
 fn an_id_that_comes_twice_is_of_the_first_call() {
     let call = "{\"id\": \"x1\", \"function\": {\"name\": \"get_all\", \"arguments\": {}}}";
-    let ids = streamed_ids("json-nested", &format!("</think>\n<tool_calls>[{call}, {call}]</tool_calls>"), &options());
-    assert!(ids.len() == 2 && ids[0] == "x1" && ids[1] != "x1", "{ids:?}");
+    let ids = streamed_ids(
+        "json-nested",
+        &format!("</think>\n<tool_calls>[{call}, {call}]</tool_calls>"),
+        &options(),
+    );
+    assert!(
+        ids.len() == 2 && ids[0] == "x1" && ids[1] != "x1",
+        "{ids:?}"
+    );
 }
 
 #[test]
@@ -100,8 +133,21 @@ fn an_answer_without_an_id_has_one_of_its_seed() {
 fn options_and_ends_are_read_from_json() {
     let json = json!({"id": "a", "model": "m", "created": 3, "seed": u64::MAX, "call_id_prefix": "c", "choice": 1,  "other": []});
     let options = AnswerOptions::from_json(&json).unwrap();
-    assert_eq!((options.id.as_str(), options.seed, options.choice), ("a", u64::MAX, 1));
-    assert_eq!((options.model.as_str(), options.created, options.call_id_prefix.as_str()), ("m", 3, "c"));
+    assert_eq!(
+        (options.id.as_str(), options.seed, options.choice),
+        ("a", u64::MAX, 1)
+    );
+    assert_eq!(
+        (
+            options.model.as_str(),
+            options.created,
+            options.call_id_prefix.as_str()
+        ),
+        ("m", 3, "c")
+    );
     let error = AnswerOptions::from_json(&json!({"seed": -1})).unwrap_err();
-    assert_eq!(error.message(), "options.seed: must be a whole number, not a number");
+    assert_eq!(
+        error.message(),
+        "options.seed: must be a whole number, not a number"
+    );
 }

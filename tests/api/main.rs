@@ -1,5 +1,5 @@
-//! Requests and answers in the shape of three APIs: what a client puts together from the events of an answer is the answer's body,
-//! and what it sends back is the conversation.
+//! Requests and answers in the shape of three APIs: what a client puts together from the events of
+//! an answer is the answer's body, and what it sends back is the conversation.
 
 mod agents;
 mod answers;
@@ -36,7 +36,9 @@ fn request() -> Value {
 }
 
 fn params(template: &ChatTemplate) -> Params {
-    template.params(&Request::from_json(&request()).unwrap()).unwrap()
+    template
+        .params(&Request::from_json(&request()).unwrap())
+        .unwrap()
 }
 
 fn builtin(name: &str) -> Params {
@@ -73,8 +75,15 @@ fn length() -> Finish {
     Finish::new(Reason::Length, stop().usage)
 }
 
-/// A streamed answer: its events, the output in pieces of so many bytes, and what is left to ask it.
-fn streamed(answer: &mut Answer, params: &Params, output: &[u8], piece: usize, finish: &Finish) -> (Vec<Event>, Ended) {
+/// A streamed answer: its events, the output in pieces of so many bytes, and what is left to ask
+/// it.
+fn streamed(
+    answer: &mut Answer,
+    params: &Params,
+    output: &[u8],
+    piece: usize,
+    finish: &Finish,
+) -> (Vec<Event>, Ended) {
     let mut stream = Stream::new(&params.parser);
     let mut events = answer.begin(5).unwrap();
     for piece in output.chunks(piece.max(1)) {
@@ -88,7 +97,10 @@ fn streamed(answer: &mut Answer, params: &Params, output: &[u8], piece: usize, f
 
 /// The body of an answer that is not streamed.
 fn body(api: Api, params: &Params, output: &str, finish: &Finish) -> Value {
-    let ended = params.parser.read(output.as_bytes(), finish.reason == Reason::Length, false).unwrap();
+    let ended = params
+        .parser
+        .read(output.as_bytes(), finish.reason == Reason::Length, false)
+        .unwrap();
     Answer::new(api, options()).body(&ended, finish)
 }
 

@@ -19,13 +19,23 @@ fn of_messages(said: Value) -> Value {
 
 #[test]
 fn a_text_is_a_message_of_the_user() {
-    let expected = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]);
-    assert_eq!(messages(Api::Responses, json!({"input": "Hi", "instructions": "Be brief."})), expected);
+    let expected =
+        json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]);
+    assert_eq!(
+        messages(
+            Api::Responses,
+            json!({"input": "Hi", "instructions": "Be brief."})
+        ),
+        expected
+    );
     let body = json!({"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]});
     assert_eq!(messages(Api::Messages, body), expected);
     let blocks = json!([{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "Be kind."}]);
     let said = messages(Api::Messages, json!({"system": blocks, "messages": []}));
-    assert_eq!(said, json!([{"role": "system", "content": "Be brief.\n\nBe kind."}]));
+    assert_eq!(
+        said,
+        json!([{"role": "system", "content": "Be brief.\n\nBe kind."}])
+    );
 }
 
 #[test]
@@ -40,7 +50,8 @@ fn items_of_one_turn_of_the_model_are_one_message() {
         "content": [{"type": "reasoning_text", "text": "Why"}]});
     let summary = json!({"type": "reasoning", "id": "rs_2", "summary": [{"type": "summary_text", "text": "So"}]});
     let user = json!({"role": "user", "content": "Hi"});
-    let sealed = json!({"type": "reasoning", "id": "rs_3", "summary": [], "encrypted_content": "x"});
+    let sealed =
+        json!({"type": "reasoning", "id": "rs_3", "summary": [], "encrypted_content": "x"});
     assert_eq!(of_input(json!([user, sealed, user])), json!([user, user]));
     let said = of_input(json!([
         user,
@@ -153,19 +164,34 @@ fn tools_and_choices_of_responses() {
     let schema = json!({"type": "object", "properties": {}});
     let body = |choice: Value| {
         let tool = json!({"type": "function", "name": "f", "description": "F.", "parameters": schema, "strict": true});
-        Api::Responses.request(&json!({"input": "Hi", "tools": [tool], "tool_choice": choice})).unwrap()
+        Api::Responses
+            .request(&json!({"input": "Hi", "tools": [tool], "tool_choice": choice}))
+            .unwrap()
     };
     let chat = body(json!("required"));
     let function = json!({"name": "f", "description": "F.", "parameters": schema, "strict": true});
-    assert_eq!(chat["tools"], json!([{"type": "function", "function": function}]));
-    assert_eq!((&chat["tool_choice"], &chat["parallel_tool_calls"]), (&json!("required"), &json!(true)));
+    assert_eq!(
+        chat["tools"],
+        json!([{"type": "function", "function": function}])
+    );
+    assert_eq!(
+        (&chat["tool_choice"], &chat["parallel_tool_calls"]),
+        (&json!("required"), &json!(true))
+    );
     let named = json!({"type": "function", "function": {"name": "f"}});
-    assert_eq!(body(json!({"type": "function", "name": "f"}))["tool_choice"], named);
+    assert_eq!(
+        body(json!({"type": "function", "name": "f"}))["tool_choice"],
+        named
+    );
     let allowed = json!({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]});
-    let expected = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}});
+    let expected =
+        json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}});
     assert_eq!(body(allowed)["tool_choice"], expected);
     let request = Request::from_json(&chat).unwrap();
-    assert_eq!((request.tools[0].name.as_str(), request.output.tool_choice), ("f", ToolChoice::Required));
+    assert_eq!(
+        (request.tools[0].name.as_str(), request.output.tool_choice),
+        ("f", ToolChoice::Required)
+    );
 }
 
 #[test]
@@ -181,15 +207,25 @@ fn custom_tools_of_responses() {
         ],
     });
     let chat = Api::Responses.request(&body).unwrap();
-    let grammar = json!({"type": "grammar", "grammar": {"syntax": "regex", "definition": "[a-z]+"}});
+    let grammar =
+        json!({"type": "grammar", "grammar": {"syntax": "regex", "definition": "[a-z]+"}});
     let custom = json!({"name": "shell", "description": "Runs.", "format": grammar});
     assert_eq!(chat["tools"], json!([{"type": "custom", "custom": custom}]));
-    assert_eq!(chat["tool_choice"], json!({"type": "custom", "custom": {"name": "shell"}}));
+    assert_eq!(
+        chat["tool_choice"],
+        json!({"type": "custom", "custom": {"name": "shell"}})
+    );
     let call = json!({"type": "custom", "id": "a", "custom": {"name": "shell", "input": "ls"}});
     assert_eq!(chat["messages"][1]["tool_calls"], json!([call]));
-    assert_eq!(chat["messages"][2], json!({"role": "tool", "tool_call_id": "a", "content": "b.txt"}));
+    assert_eq!(
+        chat["messages"][2],
+        json!({"role": "tool", "tool_call_id": "a", "content": "b.txt"})
+    );
     let request = Request::from_json(&chat).unwrap();
-    assert_eq!(request.messages[1].tool_calls[0].arguments, "{\"input\":\"ls\"}");
+    assert_eq!(
+        request.messages[1].tool_calls[0].arguments,
+        "{\"input\":\"ls\"}"
+    );
 }
 
 #[test]
@@ -197,16 +233,27 @@ fn tools_and_choices_of_messages() {
     let schema = json!({"type": "object", "properties": {}});
     let body = |choice: Value| {
         let tool = json!({"name": "f", "description": "F.", "input_schema": schema});
-        Api::Messages.request(&json!({"messages": [], "tools": [tool], "tool_choice": choice})).unwrap()
+        Api::Messages
+            .request(&json!({"messages": [], "tools": [tool], "tool_choice": choice}))
+            .unwrap()
     };
     let chat = body(json!({"type": "any", "disable_parallel_tool_use": true}));
     let function = json!({"name": "f", "description": "F.", "parameters": schema});
-    assert_eq!(chat["tools"], json!([{"type": "function", "function": function}]));
-    assert_eq!((&chat["tool_choice"], &chat["parallel_tool_calls"]), (&json!("required"), &json!(false)));
+    assert_eq!(
+        chat["tools"],
+        json!([{"type": "function", "function": function}])
+    );
+    assert_eq!(
+        (&chat["tool_choice"], &chat["parallel_tool_calls"]),
+        (&json!("required"), &json!(false))
+    );
     let choices = ["auto", "none"].map(|kind| body(json!({"type": kind}))["tool_choice"].clone());
     assert_eq!(choices, ["auto", "none"]);
     let named = body(json!({"type": "tool", "name": "f"}));
-    assert_eq!(named["tool_choice"], json!({"type": "function", "function": {"name": "f"}}));
+    assert_eq!(
+        named["tool_choice"],
+        json!({"type": "function", "function": {"name": "f"}})
+    );
     assert_eq!(named["parallel_tool_calls"], true);
 }
 
@@ -240,15 +287,29 @@ fn what_an_answer_should_look_like() {
         "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": true}},
     });
     assert_eq!(chat, expected);
-    let none = Api::Responses.request(&json!({"input": "Hi", "reasoning": {"effort": "none"}})).unwrap();
-    assert_eq!((&none["enable_thinking"], none.get("reasoning_effort")), (&json!(false), None));
+    let none = Api::Responses
+        .request(&json!({"input": "Hi", "reasoning": {"effort": "none"}}))
+        .unwrap();
+    assert_eq!(
+        (&none["enable_thinking"], none.get("reasoning_effort")),
+        (&json!(false), None)
+    );
 }
 
 #[test]
 fn a_message_of_the_model_at_the_end_is_continued() {
     let said = json!([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "I"}]);
-    assert_eq!(Api::Messages.request(&json!({"messages": said})).unwrap()["continue_final_message"], true);
-    assert_eq!(Api::Messages.request(&json!({"messages": [said[0]]})).unwrap().get("continue_final_message"), None);
+    assert_eq!(
+        Api::Messages.request(&json!({"messages": said})).unwrap()["continue_final_message"],
+        true
+    );
+    assert_eq!(
+        Api::Messages
+            .request(&json!({"messages": [said[0]]}))
+            .unwrap()
+            .get("continue_final_message"),
+        None
+    );
 }
 
 #[test]
@@ -264,9 +325,18 @@ fn errors_name_the_field() {
     let of_responses = [
         (json!([]), "the request: must be an object"),
         (json!({}), "input: missing"),
-        (json!({"input": 7}), "input: must be a string or an array, not a number"),
-        (json!({"input": "Hi", "previous_response_id": "resp_1"}), "previous_response_id: answers are not kept here"),
-        (json!({"input": "Hi", "conversation": "c"}), "conversation: "),
+        (
+            json!({"input": 7}),
+            "input: must be a string or an array, not a number",
+        ),
+        (
+            json!({"input": "Hi", "previous_response_id": "resp_1"}),
+            "previous_response_id: answers are not kept here",
+        ),
+        (
+            json!({"input": "Hi", "conversation": "c"}),
+            "conversation: ",
+        ),
         (json!({"input": "Hi", "prompt": {"id": "p"}}), "prompt: "),
         (json!({"input": "Hi", "background": true}), "background: "),
         (
@@ -277,26 +347,74 @@ fn errors_name_the_field() {
             json!({"input": [{"type": "compaction", "encrypted_content": "x"}]}),
             "input[0].type: only who has made it can read it",
         ),
-        (json!({"input": [{"type": "program", "code": "1"}]}), "input[0].type: no programs run here; "),
-        (json!({"input": [{"type": "odd"}]}), "input[0].type: must be \"message\", "),
-        (json!({"input": [{"role": "tool", "content": "Hi"}]}), "input[0].role: must be "),
-        (json!({"input": [{"role": "user"}]}), "input[0].content: missing"),
-        (json!({"input": [7]}), "input[0]: must be an object, not a number"),
-        (json!({"input": [{"type": "function_call", "call_id": "a", "name": "f"}]}), "input[0].arguments: missing"),
-        (json!({"input": [{"type": "function_call_output", "call_id": "a"}]}), "input[0].output: missing"),
-        (part(json!({"type": "input_image", "file_id": "f"})), "input[0].content[0].file_id: files are not kept here"),
-        (part(json!({"type": "input_file", "file_url": "f"})), "input[0].content[0].file_url: files are not kept here"),
-        (part(json!({"type": "computer_screenshot"})), "input[0].content[0].type: must be "),
-        (json!({"input": "Hi", "tool_choice": {"type": "mcp"}}), "tool_choice.type: must be "),
-        (json!({"input": "Hi", "text": {"format": {"type": "grammar"}}}), "text.format.type: must be "),
-        (json!({"input": "Hi", "text": {"format": {"type": "json_schema"}}}), "text.format.schema: missing"),
-        (json!({"input": "Hi", "reasoning": {"effort": 1}}), "reasoning.effort: must be a string"),
-        (json!({"input": "Hi", "max_output_tokens": "many"}), "max_output_tokens: must be a whole number"),
+        (
+            json!({"input": [{"type": "program", "code": "1"}]}),
+            "input[0].type: no programs run here; ",
+        ),
+        (
+            json!({"input": [{"type": "odd"}]}),
+            "input[0].type: must be \"message\", ",
+        ),
+        (
+            json!({"input": [{"role": "tool", "content": "Hi"}]}),
+            "input[0].role: must be ",
+        ),
+        (
+            json!({"input": [{"role": "user"}]}),
+            "input[0].content: missing",
+        ),
+        (
+            json!({"input": [7]}),
+            "input[0]: must be an object, not a number",
+        ),
+        (
+            json!({"input": [{"type": "function_call", "call_id": "a", "name": "f"}]}),
+            "input[0].arguments: missing",
+        ),
+        (
+            json!({"input": [{"type": "function_call_output", "call_id": "a"}]}),
+            "input[0].output: missing",
+        ),
+        (
+            part(json!({"type": "input_image", "file_id": "f"})),
+            "input[0].content[0].file_id: files are not kept here",
+        ),
+        (
+            part(json!({"type": "input_file", "file_url": "f"})),
+            "input[0].content[0].file_url: files are not kept here",
+        ),
+        (
+            part(json!({"type": "computer_screenshot"})),
+            "input[0].content[0].type: must be ",
+        ),
+        (
+            json!({"input": "Hi", "tool_choice": {"type": "mcp"}}),
+            "tool_choice.type: must be ",
+        ),
+        (
+            json!({"input": "Hi", "text": {"format": {"type": "grammar"}}}),
+            "text.format.type: must be ",
+        ),
+        (
+            json!({"input": "Hi", "text": {"format": {"type": "json_schema"}}}),
+            "text.format.schema: missing",
+        ),
+        (
+            json!({"input": "Hi", "reasoning": {"effort": 1}}),
+            "reasoning.effort: must be a string",
+        ),
+        (
+            json!({"input": "Hi", "max_output_tokens": "many"}),
+            "max_output_tokens: must be a whole number",
+        ),
         (
             json!({"input": "Hi", "tools": [{"type": "function", "name": "f"}, {"type": "custom", "name": "f"}]}),
             "tools[1].name: there is another tool \"f\"",
         ),
-        (json!({"input": "Hi", "tools": [{"type": "function", "name": ""}]}), "tools[0].name: must not be empty"),
+        (
+            json!({"input": "Hi", "tools": [{"type": "function", "name": ""}]}),
+            "tools[0].name: must not be empty",
+        ),
         (
             json!({"input": [{"type": "function_call", "call_id": long, "name": "f", "arguments": "{}"}]}),
             "input[0].call_id: must have at most ",
@@ -309,12 +427,30 @@ fn errors_name_the_field() {
     let block = |block: Value| json!({"messages": [{"role": "user", "content": [block]}]});
     let of_messages = [
         (json!({}), "messages: missing"),
-        (json!({"messages": [{"role": "tool", "content": ""}]}), "messages[0].role: must be "),
-        (json!({"messages": [{"role": "user"}]}), "messages[0].content: missing"),
-        (json!({"messages": [], "system": [{"type": "image"}]}), "system[0].type: must be \"text\""),
-        (block(json!({"type": "search_result"})), "messages[0].content[0].title: missing"),
-        (block(json!({"type": "odd"})), "messages[0].content[0].type: must be "),
-        (block(json!({"type": "container_upload"})), "messages[0].content[0].type: files are not kept here"),
+        (
+            json!({"messages": [{"role": "tool", "content": ""}]}),
+            "messages[0].role: must be ",
+        ),
+        (
+            json!({"messages": [{"role": "user"}]}),
+            "messages[0].content: missing",
+        ),
+        (
+            json!({"messages": [], "system": [{"type": "image"}]}),
+            "system[0].type: must be \"text\"",
+        ),
+        (
+            block(json!({"type": "search_result"})),
+            "messages[0].content[0].title: missing",
+        ),
+        (
+            block(json!({"type": "odd"})),
+            "messages[0].content[0].type: must be ",
+        ),
+        (
+            block(json!({"type": "container_upload"})),
+            "messages[0].content[0].type: files are not kept here",
+        ),
         (
             block(json!({"type": "image", "source": {"type": "file", "file_id": "f"}})),
             "messages[0].content[0].source.type: files are not kept here",
@@ -323,7 +459,10 @@ fn errors_name_the_field() {
             block(json!({"type": "document", "source": {"type": "url", "url": "u"}})),
             "messages[0].content[0].source.type: must be ",
         ),
-        (block(json!({"type": "tool_result", "content": "4"})), "messages[0].content[0].tool_use_id: missing"),
+        (
+            block(json!({"type": "tool_result", "content": "4"})),
+            "messages[0].content[0].tool_use_id: missing",
+        ),
         (
             block(json!({"type": "tool_result", "tool_use_id": "a", "content": [{"type": "x"}]})),
             "messages[0].content[0].content[0].type: must be ",
@@ -332,12 +471,18 @@ fn errors_name_the_field() {
             json!({"messages": [{"role": "assistant", "content": [{"type": "web_search_tool_result"}]}]}),
             "messages[0].content[0].type: is of a tool that a server runs",
         ),
-        (json!({"messages": [], "tools": [{"name": "f"}]}), "tools[0].input_schema: missing"),
+        (
+            json!({"messages": [], "tools": [{"name": "f"}]}),
+            "tools[0].input_schema: missing",
+        ),
         (
             json!({"messages": [], "tools": [{"name": "f", "input_schema": {}}, {"name": "f", "input_schema": {}}]}),
             "tools[1].name: there is another tool \"f\"",
         ),
-        (json!({"messages": [], "tools": [{"name": long}]}), "tools[0].name: must have at most "),
+        (
+            json!({"messages": [], "tools": [{"name": long}]}),
+            "tools[0].name: must have at most ",
+        ),
         (
             json!({"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": long, "name": "f"}]}]}),
             "messages[0].content[0].id: must have at most ",
@@ -346,13 +491,31 @@ fn errors_name_the_field() {
             block(json!({"type": "tool_result", "tool_use_id": long, "content": ""})),
             "messages[0].content[0].tool_use_id: must have at most ",
         ),
-        (json!({"messages": [], "tool_choice": {"type": "some"}}), "tool_choice.type: must be "),
-        (json!({"messages": [], "thinking": {"type": "deep"}}), "thinking.type: must be "),
-        (json!({"messages": [], "output_config": {"format": {"type": "text"}}}), "output_config.format.type: must be "),
-        (json!({"messages": [], "mcp_servers": [{}]}), "mcp_servers: "),
+        (
+            json!({"messages": [], "tool_choice": {"type": "some"}}),
+            "tool_choice.type: must be ",
+        ),
+        (
+            json!({"messages": [], "thinking": {"type": "deep"}}),
+            "thinking.type: must be ",
+        ),
+        (
+            json!({"messages": [], "output_config": {"format": {"type": "text"}}}),
+            "output_config.format.type: must be ",
+        ),
+        (
+            json!({"messages": [], "mcp_servers": [{}]}),
+            "mcp_servers: ",
+        ),
     ];
-    let all = of_responses.into_iter().map(|(body, said)| (Api::Responses, body, said));
-    for (api, body, said) in all.chain(of_messages.into_iter().map(|(body, said)| (Api::Messages, body, said))) {
+    let all = of_responses
+        .into_iter()
+        .map(|(body, said)| (Api::Responses, body, said));
+    for (api, body, said) in all.chain(
+        of_messages
+            .into_iter()
+            .map(|(body, said)| (Api::Messages, body, said)),
+    ) {
         let error = api.request(&body).unwrap_err();
         assert!(error.message().starts_with(said), "{body}: {error}");
     }
@@ -360,13 +523,20 @@ fn errors_name_the_field() {
 
 #[test]
 fn tools_that_a_server_runs_are_refused_or_kept() {
-    for (api, kind) in [(Api::Responses, "web_search"), (Api::Messages, "web_search_20250305")] {
-        let body = json!({"input": "Hi", "messages": [], "tools": [{"type": kind, "name": "web_search"}]});
+    for (api, kind) in [
+        (Api::Responses, "web_search"),
+        (Api::Messages, "web_search_20250305"),
+    ] {
+        let body =
+            json!({"input": "Hi", "messages": [], "tools": [{"type": kind, "name": "web_search"}]});
         let mut chat = api.request(&body).unwrap();
         let error = Request::from_json(&chat).unwrap_err();
         assert!(error.message().starts_with("tools[0].type: "), "{error}");
         chat["hosted_tools"] = "keep".into();
-        assert_eq!(json!(Request::from_json(&chat).unwrap().hosted_tools), body["tools"]);
+        assert_eq!(
+            json!(Request::from_json(&chat).unwrap().hosted_tools),
+            body["tools"]
+        );
     }
 }
 
@@ -421,8 +591,13 @@ fn full(api: Api) -> Value {
 fn places(value: &Value, at: &str, into: &mut Vec<String>) {
     into.push(at.to_owned());
     match value {
-        Value::Object(map) => map.iter().for_each(|(name, value)| places(value, &format!("{at}/{name}"), into)),
-        Value::Array(items) => items.iter().zip(0..).for_each(|(item, n)| places(item, &format!("{at}/{n}"), into)),
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(name, value)| places(value, &format!("{at}/{name}"), into)),
+        Value::Array(items) => items
+            .iter()
+            .zip(0..)
+            .for_each(|(item, n)| places(item, &format!("{at}/{n}"), into)),
         _ => {}
     }
 }
@@ -445,7 +620,10 @@ fn any_value_in_any_place_is_a_request_or_an_error_that_names_a_place() {
         api.request(&body).unwrap();
         let mut all = Vec::new();
         places(&body, "", &mut all);
-        for (place, odd) in all.iter().flat_map(|place| odd.iter().map(move |odd| (place, odd))) {
+        for (place, odd) in all
+            .iter()
+            .flat_map(|place| odd.iter().map(move |odd| (place, odd)))
+        {
             let mut body = body.clone();
             *body.pointer_mut(place).unwrap() = odd.clone();
             match api.request(&body) {
@@ -472,8 +650,10 @@ fn pointer(path: &str) -> String {
 #[test]
 fn deferred_tools_are_found_by_a_search() {
     let lazy = json!({"type": "function", "name": "lazy", "parameters": {"type": "object"}, "defer_loading": true});
-    let space = json!({"type": "namespace", "name": "crm", "description": "Customers.", "tools": [lazy]});
-    let search = json!({"type": "tool_search", "execution": "client", "parameters": {"type": "object"}});
+    let space =
+        json!({"type": "namespace", "name": "crm", "description": "Customers.", "tools": [lazy]});
+    let search =
+        json!({"type": "tool_search", "execution": "client", "parameters": {"type": "object"}});
     let body = json!({
         "tools": [search, lazy, space],
         "input": [
@@ -486,21 +666,46 @@ fn deferred_tools_are_found_by_a_search() {
     });
     let chat = Api::Responses.request(&body).unwrap();
     let function = json!({"name": "tool_search", "arguments": "{\"goal\":\"x\"}"});
-    assert_eq!(chat["messages"][1]["tool_calls"], json!([{"type": "function", "id": "a", "function": function}]));
-    let references = ["lazy", "crm.lazy"].map(|name| json!({"type": "tool_reference", "name": name}));
+    assert_eq!(
+        chat["messages"][1]["tool_calls"],
+        json!([{"type": "function", "id": "a", "function": function}])
+    );
+    let references =
+        ["lazy", "crm.lazy"].map(|name| json!({"type": "tool_reference", "name": name}));
     assert_eq!(chat["messages"][2]["content"], json!(references));
-    assert_eq!(chat["messages"][3]["tool_calls"][0]["function"]["namespace"], "crm");
+    assert_eq!(
+        chat["messages"][3]["tool_calls"][0]["function"]["namespace"],
+        "crm"
+    );
     let request = Request::from_json(&chat).unwrap();
-    let tools: Vec<_> = request.tools.iter().map(|tool| (&*tool.namespace, &*tool.name, tool.deferred)).collect();
-    assert_eq!(tools, [("", "tool_search", false), ("", "lazy", true), ("crm", "lazy", true)]);
-    let prompt = chatparse::ChatTemplate::builtin("json-call").unwrap().prompt(&request).unwrap();
+    let tools: Vec<_> = request
+        .tools
+        .iter()
+        .map(|tool| (&*tool.namespace, &*tool.name, tool.deferred))
+        .collect();
+    assert_eq!(
+        tools,
+        [
+            ("", "tool_search", false),
+            ("", "lazy", true),
+            ("crm", "lazy", true)
+        ]
+    );
+    let prompt = chatparse::ChatTemplate::builtin("json-call")
+        .unwrap()
+        .prompt(&request)
+        .unwrap();
     let (list, said) = prompt.split_at(prompt.find("Hi").unwrap());
-    assert!(!list.contains("lazy") && said.contains("\"crm.lazy\""), "{prompt}");
+    assert!(
+        !list.contains("lazy") && said.contains("\"crm.lazy\""),
+        "{prompt}"
+    );
 }
 
 #[test]
 fn what_an_mcp_server_ran_is_calls_and_results() {
-    let listed = json!({"name": "find", "description": "Finds.", "input_schema": {"type": "object"}});
+    let listed =
+        json!({"name": "find", "description": "Finds.", "input_schema": {"type": "object"}});
     let call = |id: &str| json!({"type": "mcp_call", "id": id, "server_label": "crm", "name": "find", "arguments": "{}", "output": "found"});
     let mut allowed = call("late");
     allowed["approval_request_id"] = "asked".into();
@@ -519,11 +724,21 @@ fn what_an_mcp_server_ran_is_calls_and_results() {
     });
     let chat = Api::Responses.request(&body).unwrap();
     let request = Request::from_json(&chat).unwrap();
-    assert_eq!((&*request.tools[0].namespace, &*request.tools[0].name), ("crm", "find"));
-    let said = request.messages.iter().flat_map(|message| match message.role.as_str() {
-        "tool" => vec![format!("{}={}", message.tool_call_id, message.content)],
-        _ => message.tool_calls.iter().map(|call| format!("{}:{}.{}", call.id, call.namespace, call.name)).collect(),
-    });
+    assert_eq!(
+        (&*request.tools[0].namespace, &*request.tools[0].name),
+        ("crm", "find")
+    );
+    let said = request
+        .messages
+        .iter()
+        .flat_map(|message| match message.role.as_str() {
+            "tool" => vec![format!("{}={}", message.tool_call_id, message.content)],
+            _ => message
+                .tool_calls
+                .iter()
+                .map(|call| format!("{}:{}.{}", call.id, call.namespace, call.name))
+                .collect(),
+        });
     let refused = "never=The user refused this call: No.";
     let all = [
         "a:crm.find",
@@ -557,11 +772,31 @@ fn what_a_server_ran_in_a_turn_of_messages_splits_the_turn() {
         ],
     });
     let chat = Api::Messages.request(&body).unwrap();
-    let roles: Vec<_> =
-        chat["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
-    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool", "assistant"]);
-    assert_eq!(chat["messages"][2]["content"], json!([{"type": "tool_reference", "name": "g"}]));
-    assert_eq!(chat["messages"][3]["tool_calls"][0]["function"]["namespace"], "crm");
+    let roles: Vec<_> = chat["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        roles,
+        [
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "tool",
+            "assistant"
+        ]
+    );
+    assert_eq!(
+        chat["messages"][2]["content"],
+        json!([{"type": "tool_reference", "name": "g"}])
+    );
+    assert_eq!(
+        chat["messages"][3]["tool_calls"][0]["function"]["namespace"],
+        "crm"
+    );
     assert_eq!(chat["messages"][5]["content"], "Four.");
     Request::from_json(&chat).unwrap();
 }
@@ -577,9 +812,19 @@ fn a_tool_result_of_messages_reveals_a_tool() {
         ],
     });
     let chat = Api::Messages.request(&body).unwrap();
-    assert_eq!(chat["messages"][2]["content"], json!([{"type": "tool_reference", "name": "g"}]));
+    assert_eq!(
+        chat["messages"][2]["content"],
+        json!([{"type": "tool_reference", "name": "g"}])
+    );
     let request = Request::from_json(&chat).unwrap();
-    assert_eq!(request.tools.iter().map(|tool| tool.deferred).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(
+        request
+            .tools
+            .iter()
+            .map(|tool| tool.deferred)
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
 }
 
 #[test]
@@ -595,32 +840,59 @@ fn calls_of_tools_of_the_client_are_calls_of_functions() {
         ],
     });
     let chat = Api::Responses.request(&body).unwrap();
-    let function = json!({"name": "apply_patch", "arguments": "{\"path\":\"x\",\"type\":\"delete_file\"}"});
+    let function =
+        json!({"name": "apply_patch", "arguments": "{\"path\":\"x\",\"type\":\"delete_file\"}"});
     let seen = &chat["messages"][1]["tool_calls"][0]["function"];
-    let parsed = |value: &Value| serde_json::from_str::<Value>(value["arguments"].as_str().unwrap()).unwrap();
-    assert_eq!((&seen["name"], parsed(seen)), (&function["name"], parsed(&function)));
+    let parsed = |value: &Value| {
+        serde_json::from_str::<Value>(value["arguments"].as_str().unwrap()).unwrap()
+    };
+    assert_eq!(
+        (&seen["name"], parsed(seen)),
+        (&function["name"], parsed(&function))
+    );
     assert_eq!(chat["messages"][2]["content"], "completed");
-    assert_eq!(chat["messages"][4]["content"], "[{\"stdout\":\"y\",\"stderr\":\"\"}]");
-    assert_eq!(chat["tool_choice"], json!({"type": "function", "function": {"name": "apply_patch"}}));
+    assert_eq!(
+        chat["messages"][4]["content"],
+        "[{\"stdout\":\"y\",\"stderr\":\"\"}]"
+    );
+    assert_eq!(
+        chat["tool_choice"],
+        json!({"type": "function", "function": {"name": "apply_patch"}})
+    );
     assert_eq!(Request::from_json(&chat).unwrap().tools.len(), 2);
 }
 
 #[test]
 fn a_slip_of_the_pen_is_named_in_each_api() {
     for (api, body) in [
-        (Api::Responses, json!({"input": "Hi", "reasoning_fromat": "none"})),
-        (Api::Messages, json!({"messages": [], "reasoning_fromat": "none"})),
+        (
+            Api::Responses,
+            json!({"input": "Hi", "reasoning_fromat": "none"}),
+        ),
+        (
+            Api::Messages,
+            json!({"messages": [], "reasoning_fromat": "none"}),
+        ),
     ] {
         let error = api.request(&body).unwrap_err();
-        assert_eq!(error.message(), "reasoning_fromat: there is no such field; did you mean reasoning_format?");
+        assert_eq!(
+            error.message(),
+            "reasoning_fromat: there is no such field; did you mean reasoning_format?"
+        );
     }
-    let error = Api::Responses.request(&json!({"input": "Hi", "intsructions": "Be brief."})).unwrap_err();
-    assert_eq!(error.message(), "intsructions: there is no such field; did you mean instructions?");
+    let error = Api::Responses
+        .request(&json!({"input": "Hi", "intsructions": "Be brief."}))
+        .unwrap_err();
+    assert_eq!(
+        error.message(),
+        "intsructions: there is no such field; did you mean instructions?"
+    );
 }
 
 #[test]
 fn tools_and_a_schema_go_together_in_each_api() {
-    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     let parameters = json!({"type": "object", "properties": {"key": {"type": "string"}}});
     let function = json!({"name": "get", "parameters": parameters});
     let format = json!({"type": "json_schema", "name": "a", "schema": schema});
@@ -635,10 +907,24 @@ fn tools_and_a_schema_go_together_in_each_api() {
     for (api, body) in crate::APIS.into_iter().zip(bodies) {
         let request = Request::from_json(&api.request(&body).unwrap()).unwrap();
         let params = template.params(&request).unwrap();
-        assert!(!params.constraint.is_lazy() && params.grammar().text.contains("get"), "{api:?}");
-        let read = |output: &str| params.parser.read(output.as_bytes(), false, false).unwrap().message;
+        assert!(
+            !params.constraint.is_lazy() && params.grammar().text.contains("get"),
+            "{api:?}"
+        );
+        let read = |output: &str| {
+            params
+                .parser
+                .read(output.as_bytes(), false, false)
+                .unwrap()
+                .message
+        };
         assert_eq!(read(r#"{"a": "b"}"#).content, r#"{"a": "b"}"#, "{api:?}");
-        let called = read("<tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": \"k\"}}\n</tool_call>");
-        assert_eq!((called.tool_calls.len(), &*called.content), (1, ""), "{api:?}");
+        let called =
+            read("<tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": \"k\"}}\n</tool_call>");
+        assert_eq!(
+            (called.tool_calls.len(), &*called.content),
+            (1, ""),
+            "{api:?}"
+        );
     }
 }

@@ -18,7 +18,10 @@ fn tools() -> Vec<Value> {
                 "any": {"anyOf": [{"type": "string"}, {"type": "null"}], "nullable": true}}}}),
         json!({"name": "e", "description": "As a", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}),
     ];
-    functions.into_iter().map(|function| json!({"type": "function", "function": function})).collect()
+    functions
+        .into_iter()
+        .map(|function| json!({"type": "function", "function": function}))
+        .collect()
 }
 
 /// What is wrong, and how many requests were looked at.
@@ -32,10 +35,25 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
     apart[4] = json!({"type": "namespace", "name": "n", "description": "Some", "tools": [all[0]]});
     let reversed: Vec<Value> = all.iter().rev().cloned().collect();
     let twice = vec![all[0].clone(), all[1].clone(), all[0].clone()];
-    let hosted = vec![all[0].clone(), json!({"type": "web_search_20250305", "name": "web_search"}), all[4].clone()];
+    let hosted = vec![
+        all[0].clone(),
+        json!({"type": "web_search_20250305", "name": "web_search"}),
+        all[4].clone(),
+    ];
     let wrong_one = vec![all[0].clone(), json!({"type": "function"})];
-    let lists =
-        [&all, &all, &changed, &reversed, &twice, &wrong_one, &hosted, &apart, &vec![all[2].clone()], &apart, &all];
+    let lists = [
+        &all,
+        &all,
+        &changed,
+        &reversed,
+        &twice,
+        &wrong_one,
+        &hosted,
+        &apart,
+        &vec![all[2].clone()],
+        &apart,
+        &all,
+    ];
     let options = [
         json!({}),
         json!({"enable_thinking": false, "add_generation_prompt": false}),
@@ -45,25 +63,40 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
         json!({"tool_choice": "required", "parallel_tool_calls": true, "reasoning_effort": "low"}),
         json!({"tool_choice": {"type": "function", "function": {"name": "a"}}, "hosted_tools": "keep"}),
     ];
-    let called =
-        json!([{"id": "call00001", "type": "function", "function": {"name": "a", "arguments": "{\"x\": \"b\"}"}}]);
+    let called = json!([{"id": "call00001", "type": "function", "function": {"name": "a", "arguments": "{\"x\": \"b\"}"}}]);
     let messages = json!([{"role": "user", "content": "tools, \"tools\": []"}, {"role": "assistant", "content": "", "tool_calls": called},
         {"role": "tool", "tool_call_id": "call00001", "name": "a", "content": "{}"}]);
     let (mut wrong, mut looked) = (Vec::new(), 0);
     for options in &options {
         for (index, tools) in lists.iter().enumerate() {
-            let messages = if index % 2 == 0 { json!([{"role": "user", "content": "Hi"}]) } else { messages.clone() };
+            let messages = if index % 2 == 0 {
+                json!([{"role": "user", "content": "Hi"}])
+            } else {
+                messages.clone()
+            };
             let mut body = json!({"messages": messages, "tools": tools, "now": 7});
-            body.as_object_mut().expect("it is one").extend(options.as_object().expect("it is one").clone());
+            body.as_object_mut()
+                .expect("it is one")
+                .extend(options.as_object().expect("it is one").clone());
             let body = body.to_string();
             let body = if index % 3 == 0 {
-                body.replace("},{", "} ,\n {").replacen("\"tools\":[{", "\"tools\" : [ {", 1)
+                body.replace("},{", "} ,\n {")
+                    .replacen("\"tools\":[{", "\"tools\" : [ {", 1)
             } else {
                 body
             };
-            let host = if index % 2 == 0 { "{\"json_spacing\": \"free\"}" } else { "{}" };
-            let read = [template.request(&body, host), Request::from_text_with(&body, host)];
-            let prompts = read.each_ref().map(|request| template.prompt(request.as_ref().map_err(Clone::clone)?));
+            let host = if index % 2 == 0 {
+                "{\"json_spacing\": \"free\"}"
+            } else {
+                "{}"
+            };
+            let read = [
+                template.request(&body, host),
+                Request::from_text_with(&body, host),
+            ];
+            let prompts = read
+                .each_ref()
+                .map(|request| template.prompt(request.as_ref().map_err(Clone::clone)?));
             let [again, new] = prompts.map(|prompt| prompt.map_err(|error| error.to_string()));
             let [of_again, of_new] = read.map(|request| request.map_err(|error| error.to_string()));
             looked += 1;

@@ -11,8 +11,7 @@ fn tools(parameters: &Value) -> Value {
 
 /// Parameters that are declared in different ways, the usual one first.
 fn ways(kind: &str) -> Vec<Value> {
-    let object =
-        |h: Value| json!({"type": "object", "properties": {"l": {"type": "string"}, "h": h}, "required": ["l"]});
+    let object = |h: Value| json!({"type": "object", "properties": {"l": {"type": "string"}, "h": h}, "required": ["l"]});
     let usual = object(json!({"type": kind}));
     let values = [
         json!({"anyOf": [{"type": kind}, {"type": "null"}]}),
@@ -25,7 +24,11 @@ fn ways(kind: &str) -> Vec<Value> {
         json!({"allOf": [{"properties": {"l": {"type": "string"}}}, usual]}),
         json!({"anyOf": [usual, {"type": "null"}]}),
     ];
-    let mut all: Vec<Value> = [usual.clone()].into_iter().chain(values.map(object)).chain(whole).collect();
+    let mut all: Vec<Value> = [usual.clone()]
+        .into_iter()
+        .chain(values.map(object))
+        .chain(whole)
+        .collect();
     for schema in &mut all {
         schema["$defs"] = json!({"h": {"type": kind}, "p": usual});
         // Templates look for it.
@@ -37,10 +40,21 @@ fn ways(kind: &str) -> Vec<Value> {
 /// What is wrong, and how many outputs were looked at.
 pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
     let (mut wrong, mut looked) = (Vec::new(), 0);
-    let values = [json!(7), json!(1.5), json!(true), json!([1, 2]), json!("12"), json!({"a": {"b": "c"}})];
-    for (kind, value) in ["integer", "number", "boolean", "array", "string", "object"].into_iter().zip(values) {
+    let values = [
+        json!(7),
+        json!(1.5),
+        json!(true),
+        json!([1, 2]),
+        json!("12"),
+        json!({"a": {"b": "c"}}),
+    ];
+    for (kind, value) in ["integer", "number", "boolean", "array", "string", "object"]
+        .into_iter()
+        .zip(values)
+    {
         let call = ("do_it".to_owned(), json!({"l": "last", "h": value}));
-        let read = |parameters: &Value| turn(template, &tools(parameters), std::slice::from_ref(&call));
+        let read =
+            |parameters: &Value| turn(template, &tools(parameters), std::slice::from_ref(&call));
         let ways = ways(kind);
         if read(&ways[0]).is_none() {
             continue;
@@ -48,7 +62,10 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
         for way in &ways[1..] {
             let body = json!({"messages": [{"role": "user", "content": "Well?"}], "tools": tools(way), "now": 0});
             // A template may look for members that are elsewhere.
-            if template.prompt(&Request::from_json(&body).unwrap()).is_err() {
+            if template
+                .prompt(&Request::from_json(&body).unwrap())
+                .is_err()
+            {
                 continue;
             }
             looked += 1;

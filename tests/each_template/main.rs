@@ -1,5 +1,5 @@
-//! Properties of what models write in the way of each template next to the repository, and nearly so. `CHATPARSE_CASES` says how
-//! many outputs of each kind a template has, `CHATPARSE_SEED` which.
+//! Properties of what models write in the way of each template next to the repository, and nearly
+//! so. `CHATPARSE_CASES` says how many outputs of each kind a template has, `CHATPARSE_SEED` which.
 
 mod again;
 mod alike;
@@ -43,7 +43,9 @@ use written::{Loaded, Written, all};
 
 fn number(variable: &str, default: u64) -> u64 {
     match env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} must be a whole number, not {text:?}")),
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{variable} must be a whole number, not {text:?}")),
         Err(_) => default,
     }
 }
@@ -58,37 +60,67 @@ fn run(check: impl Fn(&Loaded, &Written, usize) -> (Vec<String>, usize)) {
     let cases = number("CHATPARSE_CASES", CASES) as usize;
     let (mut wrong, mut looked) = (Vec::new(), 0);
     for loaded in all() {
-        let Some(written) = &loaded.written else { continue };
+        let Some(written) = &loaded.written else {
+            continue;
+        };
         let (found, count) = check(loaded, written, cases);
-        wrong.extend(found.into_iter().map(|found| format!("{}: {found}", loaded.name)));
+        wrong.extend(
+            found
+                .into_iter()
+                .map(|found| format!("{}: {found}", loaded.name)),
+        );
         looked += count;
     }
     println!("{looked} outputs");
-    let calling = all().iter().filter(|loaded| loaded.written.is_some()).count();
-    assert!(all().is_empty() || calling >= CALLING, "only {calling} templates write calls that are read");
-    assert!(wrong.is_empty(), "{} of {looked} outputs:\n{}", wrong.len(), wrong.join("\n"));
+    let calling = all()
+        .iter()
+        .filter(|loaded| loaded.written.is_some())
+        .count();
+    assert!(
+        all().is_empty() || calling >= CALLING,
+        "only {calling} templates write calls that are read"
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} of {looked} outputs:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// The same for requests, with our own templates.
 fn each(check: impl Fn(&ChatTemplate) -> (Vec<String>, usize)) {
-    let builtin = chatparse::builtin::names().filter_map(|name| Some((name.to_owned(), ChatTemplate::builtin(name)?)));
-    let beside = all().iter().map(|loaded| (loaded.name.clone(), loaded.template.clone()));
+    let builtin = chatparse::builtin::names()
+        .filter_map(|name| Some((name.to_owned(), ChatTemplate::builtin(name)?)));
+    let beside = all()
+        .iter()
+        .map(|loaded| (loaded.name.clone(), loaded.template.clone()));
     let (mut wrong, mut looked) = (Vec::new(), 0);
     for (name, template) in builtin.chain(beside) {
         let (found, count) = check(&template);
         wrong.extend(found.into_iter().map(|found| format!("{name}: {found}")));
         looked += count;
     }
-    assert!(wrong.is_empty(), "{} of {looked} requests:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {looked} requests:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// The same for outputs that are made by chance, so many of each template.
-fn run_seeds(count: impl Fn(u64) -> u64, check: impl Fn(&Written, &mut Choices) -> Result<(), String>) {
+fn run_seeds(
+    count: impl Fn(u64) -> u64,
+    check: impl Fn(&Written, &mut Choices) -> Result<(), String>,
+) {
     let first = number("CHATPARSE_SEED", 1);
     run(|_, written, cases| {
         let seeds = first..first + count(cases as u64);
         let look = |seed| check(written, &mut Choices::new(&bytes(seed))).err();
-        let wrong = seeds.clone().filter_map(|seed| Some(format!("seed {seed}: {}", look(seed)?)));
+        let wrong = seeds
+            .clone()
+            .filter_map(|seed| Some(format!("seed {seed}: {}", look(seed)?)));
         (wrong.collect(), seeds.count())
     });
 }
@@ -166,7 +198,9 @@ fn run_with_builtin(check: impl Fn(&Written) -> (Vec<String>, usize)) {
     run(|_, written, _| check(written));
     for name in chatparse::builtin::names() {
         let template = ChatTemplate::builtin(name).expect("it has a name");
-        let Some(written) = written::written(&template) else { continue };
+        let Some(written) = written::written(&template) else {
+            continue;
+        };
         assert_eq!(check(&written).0, Vec::<String>::new(), "{name}");
     }
 }
@@ -222,13 +256,19 @@ fn what_must_come_next_is_what_is_written() {
     let shares = std::sync::Mutex::new(Vec::new());
     run(|_, written, _| {
         let (wrong, bytes, forced) = drafted::check(written);
-        shares.lock().expect("no test panics in it").push(100 * forced / bytes.max(1));
+        shares
+            .lock()
+            .expect("no test panics in it")
+            .push(100 * forced / bytes.max(1));
         (wrong, bytes)
     });
     let mut shares = shares.into_inner().expect("no test panics in it");
     shares.sort_unstable();
     if let Some(median) = shares.get(shares.len() / 2) {
-        println!("forced bytes of calls: {median} % in the median template, {:?}", shares);
+        println!(
+            "forced bytes of calls: {median} % in the median template, {:?}",
+            shares
+        );
         // The calls of this test have short values, and each argument may be left out.
         assert!(*median >= 50, "{shares:?}");
     }
@@ -239,7 +279,10 @@ fn one_of_many_tools_is_called_as_one_of_few() {
     let late = std::sync::atomic::AtomicUsize::new(0);
     each(|template| many::check(template, &late));
     let late = late.into_inner();
-    assert!(late > 3 * CALLING || all().is_empty(), "{late} programs are compiled late");
+    assert!(
+        late > 3 * CALLING || all().is_empty(),
+        "{late} programs are compiled late"
+    );
 }
 
 #[test]
@@ -248,11 +291,16 @@ fn an_output_that_is_cut_is_closed_or_the_reason_is_told() {
     run_with_builtin(|written| {
         let (wrong, found) = closed::check(written);
         let mut counts = counts.lock().expect("no test panics in it");
-        counts.iter_mut().zip(found).for_each(|(all, one)| *all += one);
+        counts
+            .iter_mut()
+            .zip(found)
+            .for_each(|(all, one)| *all += one);
         (wrong, found[0])
     });
     let [all, closed, outside, inside, told] = counts.into_inner().expect("no test panics in it");
-    println!("{closed} of {all} cuts are closed; {outside} are no beginnings of what the grammar allows");
+    println!(
+        "{closed} of {all} cuts are closed; {outside} are no beginnings of what the grammar allows"
+    );
     println!("{told} of {inside} cuts in names and values are told to be in one");
     assert!(100 * outside <= 3 * all && 10 * told >= 9 * inside);
 }

@@ -1,4 +1,5 @@
-//! However an output is damaged, the message does not depend on the pieces, and a call that is said to be whole is.
+//! However an output is damaged, the message does not depend on the pieces, and a call that is said
+//! to be whole is.
 
 use chatparse::Stream;
 use serde_json::Value;
@@ -9,7 +10,15 @@ use super::shown::feed;
 use super::written::{Written, calls};
 
 /// Values where an object or another value is due.
-const OTHERS: [&str; 7] = ["[1, 2]", "\"text\"", "12", "null", "true", "{}", "{\"x\": [\"y\"]}"];
+const OTHERS: [&str; 7] = [
+    "[1, 2]",
+    "\"text\"",
+    "12",
+    "null",
+    "true",
+    "{}",
+    "{\"x\": [\"y\"]}",
+];
 
 /// Markers of many ways to write calls, reasoning and turns.
 const FOREIGN: [&str; 10] = [
@@ -54,8 +63,12 @@ fn mutated(written: &Written, choices: &mut Choices) -> String {
             3 => swap_markers(written, choices, &mut output),
             4 => {
                 // From a bracket to the next one of its kind.
-                let open = output[a..].find(['{', '[', '"', '>']).map_or(a, |at| a + at + 1);
-                let end = output[open..].find(['}', ']', '"', '<']).map_or(open, |at| open + at);
+                let open = output[a..]
+                    .find(['{', '[', '"', '>'])
+                    .map_or(a, |at| a + at + 1);
+                let end = output[open..]
+                    .find(['}', ']', '"', '<'])
+                    .map_or(open, |at| open + at);
                 output.replace_range(open..end, choices.pick::<&str>(&OTHERS));
             }
             5 => output.insert_str(a, choices.pick::<&str>(&FOREIGN)),
@@ -83,10 +96,19 @@ fn look(written: &Written, output: &str) -> Result<(), String> {
         let read = |size: usize| feed(Stream::new(parser), output.as_bytes().chunks(size), cut_off);
         let ((_, ended), (_, whole)) = (read(1)?, read(output.len().max(1))?);
         if ended != whole {
-            return Err(format!("cut off: {cut_off}; byte by byte {ended:?}\n  in one piece {whole:?}"));
+            return Err(format!(
+                "cut off: {cut_off}; byte by byte {ended:?}\n  in one piece {whole:?}"
+            ));
         }
-        for (at, (call, report)) in ended.message.tool_calls.iter().zip(ended.calls()).enumerate() {
-            let parses = serde_json::from_str::<Value>(&call.arguments).is_ok_and(|value| value.is_object());
+        for (at, (call, report)) in ended
+            .message
+            .tool_calls
+            .iter()
+            .zip(ended.calls())
+            .enumerate()
+        {
+            let parses =
+                serde_json::from_str::<Value>(&call.arguments).is_ok_and(|value| value.is_object());
             if report.complete && report.valid && !parses {
                 return Err(format!("call {at} is not whole: {ended:?}"));
             }
@@ -147,8 +169,8 @@ const CALLS: [&str; 12] = [
     "function<send_mail>\n```json\n{\"qk4body\": \"qz9z\"}\n```",
 ];
 
-/// What of another format's markers behind the calls of the template is in no field, and which of another format's calls are not
-/// read there; and how many were looked at.
+/// What of another format's markers behind the calls of the template is in no field, and which of
+/// another format's calls are not read there; and how many were looked at.
 pub fn check_behind(source: &str, written: &Written) -> (Vec<String>, usize) {
     let own = written.output.as_str();
     let json = "{\"name\": \"send_mail\", \"arguments\": {\"qk4body\": \"qz9z\"}}";
@@ -162,7 +184,13 @@ pub fn check_behind(source: &str, written: &Written) -> (Vec<String>, usize) {
     let mut look = |more: &str, is_wrong: &dyn Fn(&chatparse::stream::Ended) -> bool| {
         for space in ["", "\n"] {
             let output = format!("{own}{space}{more}");
-            let read = |size: usize| feed(Stream::new(&written.params.parser), output.as_bytes().chunks(size), false);
+            let read = |size: usize| {
+                feed(
+                    Stream::new(&written.params.parser),
+                    output.as_bytes().chunks(size),
+                    false,
+                )
+            };
             match (read(1), read(output.len())) {
                 (Ok((_, bytes)), Ok((_, whole))) if bytes != whole => {
                     wrong.push(format!("{output:?}: {bytes:?}\n {whole:?}"))
@@ -183,16 +211,27 @@ pub fn check_behind(source: &str, written: &Written) -> (Vec<String>, usize) {
         for text in ["", " hello"] {
             look(&format!("{marker}{text}"), &|ended| {
                 let message = &ended.message;
-                let arguments = message.tool_calls.iter().map(|call| call.arguments.as_str());
-                let fields = [message.content.as_str(), &message.reasoning_content].into_iter().chain(arguments);
+                let arguments = message
+                    .tool_calls
+                    .iter()
+                    .map(|call| call.arguments.as_str());
+                let fields = [message.content.as_str(), &message.reasoning_content]
+                    .into_iter()
+                    .chain(arguments);
                 let kept = fields.clone().any(|field| field.contains(marker));
                 !kept || message.tool_calls.len() != written.calls.len()
             });
         }
     }
-    let another = ("send_mail".to_owned(), serde_json::json!({"qk4body": "qz9z"}));
+    let another = (
+        "send_mail".to_owned(),
+        serde_json::json!({"qk4body": "qz9z"}),
+    );
     // `<function=` may begin calls of the template with other arguments.
-    for call in CALLS.iter().filter(|call| !(call.starts_with("<function=") && own.contains("<function="))) {
+    for call in CALLS
+        .iter()
+        .filter(|call| !(call.starts_with("<function=") && own.contains("<function=")))
+    {
         look(&call.replace('@', json), &|ended| {
             let calls = calls(&ended.message);
             calls.len() != written.calls.len() + 1 || calls.last() != Some(&another)

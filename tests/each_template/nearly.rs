@@ -1,4 +1,5 @@
-//! Arguments as models spoil JSON: they are read as what is meant, in any pieces, and what is shown of them is JSON.
+//! Arguments as models spoil JSON: they are read as what is meant, in any pieces, and what is shown
+//! of them is JSON.
 
 use chatparse::Stream;
 use chatparse::message::DiagnosticKind;
@@ -10,7 +11,9 @@ use super::written::{Written, calls};
 
 /// What is wrong, and how many outputs were looked at.
 pub fn check(written: &Written) -> (Vec<String>, usize) {
-    let Some(object) = object(written) else { return (Vec::new(), 0) };
+    let Some(object) = object(written) else {
+        return (Vec::new(), 0);
+    };
     let text = &written.output[object.clone()];
     let spoilt = |from: &str, to: &str| text.replace(from, to);
     let last = |more: &str| format!("{}{more}}}", &text[..text.len() - 1]);
@@ -27,22 +30,39 @@ pub fn check(written: &Written) -> (Vec<String>, usize) {
         (spoilt("qz1a", "qz\\d1a"), town("qz\\d1a")),
         (last(","), same()),
         (last(" , // no more,}\n"), same()),
-        (spoilt("\"qk1town\":", "/* { */ \"qk1town\": /* \" */"), same()),
+        (
+            spoilt("\"qk1town\":", "/* { */ \"qk1town\": /* \" */"),
+            same(),
+        ),
         (spoilt("\"", "'"), same()),
         (spoilt("\"qz1a\"", "'q\"1a'"), town("q\"1a")),
         (spoilt("\"qz1a\"", "None"), with(Value::Null)),
         (spoilt("\"qz1a\"", "'it's qz'"), town("it's qz")),
     ];
     let wrong = all.iter().filter_map(|(spoilt, meant)| {
-        let output = format!("{}{spoilt}{}", &written.output[..object.start], &written.output[object.end..]);
-        look(written, &output, meant).err().map(|why| format!("{why}\n  {output:?}"))
+        let output = format!(
+            "{}{spoilt}{}",
+            &written.output[..object.start],
+            &written.output[object.end..]
+        );
+        look(written, &output, meant)
+            .err()
+            .map(|why| format!("{why}\n  {output:?}"))
     });
     (wrong.collect(), all.len())
 }
 
 /// What no rule mends. The argument is a number, so some formats have it as a text.
-const UNMENDED: [&str; 8] =
-    ["Nope", "NaN", "Fals", "[Nonesuch]", "[North, None]", "[7, x]", "[7 , /x]", "{\"a\": it's}"];
+const UNMENDED: [&str; 8] = [
+    "Nope",
+    "NaN",
+    "Fals",
+    "[Nonesuch]",
+    "[North, None]",
+    "[7, x]",
+    "[7 , /x]",
+    "{\"a\": it's}",
+];
 
 /// What is not mended comes back as it was written, in any pieces.
 pub fn check_unmended(written: &Written) -> (Vec<String>, usize) {
@@ -53,10 +73,16 @@ pub fn check_unmended(written: &Written) -> (Vec<String>, usize) {
             Err(why) => return Some(why),
         };
         let message = &ended.message;
-        let arguments: String = message.tool_calls.iter().map(|call| &*call.arguments).collect();
+        let arguments: String = message
+            .tool_calls
+            .iter()
+            .map(|call| &*call.arguments)
+            .collect();
         let as_text = serde_json::to_string(word).unwrap();
         let texts = [&message.content, &arguments];
-        let is_there = texts.iter().any(|text| text.contains(word) || text.contains(as_text.trim_matches('"')));
+        let is_there = texts
+            .iter()
+            .any(|text| text.contains(word) || text.contains(as_text.trim_matches('"')));
         (!is_there).then(|| format!("{word} is not in {message:?}\n  {output:?}"))
     });
     (wrong.collect(), UNMENDED.len())
@@ -79,7 +105,9 @@ fn in_pieces(written: &Written, output: &str) -> Result<Ended, String> {
     let (_, sevens) = shown::feed(stream(), output.as_bytes().chunks(7), false)?;
     match ended == whole && ended == sevens {
         true => Ok(ended),
-        false => Err(format!("in pieces {ended:?}\n  as a whole {whole:?}\n  in sevens {sevens:?}")),
+        false => Err(format!(
+            "in pieces {ended:?}\n  as a whole {whole:?}\n  in sevens {sevens:?}"
+        )),
     }
 }
 
@@ -90,6 +118,13 @@ fn look(written: &Written, output: &str, meant: &Value) -> Result<(), String> {
     if calls(&ended.message) != wanted || !ended.calls()[0].complete {
         return Err(format!("read as {ended:?}"));
     }
-    let says = ended.diagnostics().iter().any(|found| found.kind == DiagnosticKind::MendedArguments);
-    if says { Ok(()) } else { Err(format!("nothing says what was mended: {ended:?}")) }
+    let says = ended
+        .diagnostics()
+        .iter()
+        .any(|found| found.kind == DiagnosticKind::MendedArguments);
+    if says {
+        Ok(())
+    } else {
+        Err(format!("nothing says what was mended: {ended:?}"))
+    }
 }

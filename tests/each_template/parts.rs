@@ -18,8 +18,7 @@ fn messages(role: &str, content: &Value) -> Value {
         _ => {
             let function = json!({"name": "get_weather", "arguments": "{\"town\": \"Oslo\"}"});
             let call = json!({"type": "function", "id": "call00001", "function": function});
-            let result =
-                json!({"role": "tool", "content": content, "tool_call_id": "call00001", "name": "get_weather"});
+            let result = json!({"role": "tool", "content": content, "tool_call_id": "call00001", "name": "get_weather"});
             json!([user, {"role": "assistant", "content": "", "tool_calls": [call]}, result])
         }
     }
@@ -30,13 +29,18 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
     let tools = json!([tool("get_weather", &json!({"town": {"type": "string"}}))]);
     let (mut wrong, mut looked) = (Vec::new(), 0);
     for role in ROLES {
-        for tools in [&tools, &json!([])].into_iter().take(if role == "tool" { 1 } else { 2 }) {
+        for tools in [&tools, &json!([])]
+            .into_iter()
+            .take(if role == "tool" { 1 } else { 2 })
+        {
             let prompt = |content: Value| {
                 let body = json!({"messages": messages(role, &content), "tools": tools, "now": 0});
                 template.prompt(&Request::from_json(&body).unwrap())
             };
             // A template may not know the role, or leave such messages out.
-            let Ok(text) = prompt(json!(TEXT)).map_err(drop) else { continue };
+            let Ok(text) = prompt(json!(TEXT)).map_err(drop) else {
+                continue;
+            };
             if !text.contains(TEXT) {
                 continue;
             }
@@ -47,9 +51,14 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
                 other => wrong.push(format!("{role}: {text:?}\n  as a part: {other:?}")),
             }
             let two = prompt(json!([part(TEXT), part("And kind.")]));
-            let count = |prompt: &str| ["type\"", "type'", "type:"].map(|data| prompt.matches(data).count());
+            let count = |prompt: &str| {
+                ["type\"", "type'", "type:"].map(|data| prompt.matches(data).count())
+            };
             let printed = |two: &String| count(two) != count(&text);
-            if !two.as_ref().is_ok_and(|two| two.contains("And kind.") && !printed(two)) {
+            if !two
+                .as_ref()
+                .is_ok_and(|two| two.contains("And kind.") && !printed(two))
+            {
                 wrong.push(format!("{role}: two parts: {two:?}"));
             }
         }
@@ -69,7 +78,9 @@ pub fn check_media(template: &ChatTemplate) -> (Vec<String>, usize) {
             template.params(&Request::from_json(&body).unwrap())
         };
         let times = |params: &Params, text: &str| params.prompt.matches(text).count();
-        let Ok(plain) = params(json!(TEXT)) else { continue };
+        let Ok(plain) = params(json!(TEXT)) else {
+            continue;
+        };
         let once = times(&plain, TEXT);
         if once == 0 {
             continue;
@@ -82,16 +93,34 @@ pub fn check_media(template: &ChatTemplate) -> (Vec<String>, usize) {
         ];
         for shape in shapes {
             looked += 1;
-            let count = shape.as_array().unwrap().iter().filter(|part| part["type"] != "text").count();
+            let count = shape
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|part| part["type"] != "text")
+                .count();
             let found = params(shape.clone());
             let is_right = found.as_ref().is_ok_and(|found| {
-                let each = |text: &str| found.media.iter().filter(|media| media.text == text).count() * once;
+                let each = |text: &str| {
+                    found
+                        .media
+                        .iter()
+                        .filter(|media| media.text == text)
+                        .count()
+                        * once
+                };
                 times(found, TEXT) == once
                     && found.media.len() == count
-                    && found.media.iter().all(|media| times(found, &media.text) == each(&media.text))
+                    && found
+                        .media
+                        .iter()
+                        .all(|media| times(found, &media.text) == each(&media.text))
             });
             if !is_right {
-                wrong.push(format!("{role}: {shape}: {:?}", found.map(|found| (found.prompt, found.media))));
+                wrong.push(format!(
+                    "{role}: {shape}: {:?}",
+                    found.map(|found| (found.prompt, found.media))
+                ));
             }
         }
     }

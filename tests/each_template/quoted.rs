@@ -1,11 +1,13 @@
-//! Calls that are quoted: what stands in prose, in a code fence, in the reasoning or in a tool's result is no call of the format
-//! unless its opener and the name of a tool stand there, and where nothing marks it, it is no call at all.
+//! Calls that are quoted: what stands in prose, in a code fence, in the reasoning or in a tool's
+//! result is no call of the format unless its opener and the name of a tool stand there, and where
+//! nothing marks it, it is no call at all.
 
 use chatparse::message::DiagnosticKind;
 
 use super::written::Written;
 
-/// A call in each way to write one that is known besides the template's own, and whether something marks it.
+/// A call in each way to write one that is known besides the template's own, and whether something
+/// marks it.
 const DIALECTS: &[(&str, bool, &str)] = &[
     (
         "json-in-tags",
@@ -32,7 +34,11 @@ const DIALECTS: &[(&str, bool, &str)] = &[
         true,
         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{\"qk1town\": \"Rome\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     ),
-    ("deepseek-r1-function", true, "function<get_weather>\n```json\n{\"qk1town\": \"Rome\"}\n```"),
+    (
+        "deepseek-r1-function",
+        true,
+        "function<get_weather>\n```json\n{\"qk1town\": \"Rome\"}\n```",
+    ),
     (
         "deepseek-r1-list",
         true,
@@ -48,8 +54,16 @@ const DIALECTS: &[(&str, bool, &str)] = &[
         true,
         "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{\"qk1town\": \"Rome\"}<|call|>",
     ),
-    ("bare-json", false, "{\"name\": \"get_weather\", \"arguments\": {\"qk1town\": \"Rome\"}}"),
-    ("bare-json", false, "{\"name\": \"get_weather\", \"parameters\": {\"qk1town\": \"Rome\"}}"),
+    (
+        "bare-json",
+        false,
+        "{\"name\": \"get_weather\", \"arguments\": {\"qk1town\": \"Rome\"}}",
+    ),
+    (
+        "bare-json",
+        false,
+        "{\"name\": \"get_weather\", \"parameters\": {\"qk1town\": \"Rome\"}}",
+    ),
     ("python", false, "get_weather(qk1town=\"Rome\")"),
     ("python", false, "[get_weather(qk1town='Rome')]"),
 ];
@@ -73,38 +87,55 @@ pub fn check(written: &Written, most: usize) -> (Vec<String>, usize) {
     let stride = all.len().div_ceil(most).max(1);
     let all: Vec<_> = all.into_iter().step_by(stride).collect();
     let looked = all.len();
-    let wrong = all.into_iter().filter_map(|((dialect, marked, call), (before, behind, thought))| {
-        let text = format!("{before}{}{behind}", call.trim());
-        let output = if thought { in_reasoning(written, &text)? } else { behind_thought(written, &text) };
-        let (calls, ended) = written.read(&output);
-        let legal = |index: usize| {
-            // Where it is read for what it is, the report says so.
-            let named = ended.diagnostics().iter().any(|found| {
-                found.call == Some(index)
-                    && matches!(found.kind, DiagnosticKind::Dialect | DiagnosticKind::CallInReasoning)
+    let wrong =
+        all.into_iter()
+            .filter_map(|((dialect, marked, call), (before, behind, thought))| {
+                let text = format!("{before}{}{behind}", call.trim());
+                let output = if thought {
+                    in_reasoning(written, &text)?
+                } else {
+                    behind_thought(written, &text)
+                };
+                let (calls, ended) = written.read(&output);
+                let legal = |index: usize| {
+                    // Where it is read for what it is, the report says so.
+                    let named = ended.diagnostics().iter().any(|found| {
+                        found.call == Some(index)
+                            && matches!(
+                                found.kind,
+                                DiagnosticKind::Dialect | DiagnosticKind::CallInReasoning
+                            )
+                    });
+                    // Where nothing marks the template's own calls and it writes text in front of
+                    // them, a call is one wherever it stands; what is behind it then does not fit.
+                    let odd = [DiagnosticKind::LeftFormat, DiagnosticKind::UnfinishedCall];
+                    let left = ended
+                        .diagnostics()
+                        .iter()
+                        .any(|found| odd.contains(&found.kind));
+                    marked && (named || text.contains(written.opener().trim()))
+                        || !is_marked(written) && (named || left)
+                };
+                let wrong = (0..calls.len()).any(|index| !legal(index));
+                wrong.then(|| format!("{dialect} is a call: {output:?}\n  is read as {ended:?}"))
             });
-            // Where nothing marks the template's own calls and it writes text in front of them, a call is one wherever it stands; what
-            // is behind it then does not fit.
-            let odd = [DiagnosticKind::LeftFormat, DiagnosticKind::UnfinishedCall];
-            let left = ended.diagnostics().iter().any(|found| odd.contains(&found.kind));
-            marked && (named || text.contains(written.opener().trim())) || !is_marked(written) && (named || left)
-        };
-        let wrong = (0..calls.len()).any(|index| !legal(index));
-        wrong.then(|| format!("{dialect} is a call: {output:?}\n  is read as {ended:?}"))
-    });
     (wrong.collect(), looked)
 }
 
 /// Whether something besides brackets stands in front of the template's own calls.
 fn is_marked(written: &Written) -> bool {
     let opener = written.opener().trim();
-    !opener.is_empty() && !opener.starts_with('{') && (!opener.starts_with('[') || opener.starts_with("[TOOL"))
+    !opener.is_empty()
+        && !opener.starts_with('{')
+        && (!opener.starts_with('[') || opener.starts_with("[TOOL"))
 }
 
 /// Content behind what the output has in front of its own, as the end of a thought.
 fn behind_thought(written: &Written, text: &str) -> String {
     let before = &written.output[..written.spans[0].start];
-    let before = before.strip_suffix("Let me see.").unwrap_or(if before.trim().is_empty() { "" } else { before });
+    let before = before
+        .strip_suffix("Let me see.")
+        .unwrap_or(if before.trim().is_empty() { "" } else { before });
     format!("{before}{text}")
 }
 
@@ -112,7 +143,10 @@ fn behind_thought(written: &Written, text: &str) -> String {
 fn in_reasoning(written: &Written, text: &str) -> Option<String> {
     let thinking = written.params.thinking.as_ref()?;
     let end = thinking.ends.first()?;
-    let opened = written.params.generation_prompt.contains(thinking.start.trim());
+    let opened = written
+        .params
+        .generation_prompt
+        .contains(thinking.start.trim());
     let start = if opened { "" } else { &*thinking.start };
     Some(format!("{start}{text}{end}\n\nThe answer is 4."))
 }

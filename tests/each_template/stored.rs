@@ -20,13 +20,23 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
     };
     same("caps", back.caps() == template.caps());
     same("layout", back.layout() == template.layout());
-    same("turns", [true, false].iter().all(|thinking| back.turn(*thinking) == template.turn(*thinking)));
-    same("choice", format!("{:?}", back.choice()) == format!("{:?}", template.choice()));
-    same("response template", format!("{:?}", back.response_proof()) == format!("{:?}", template.response_proof()));
+    same(
+        "turns",
+        [true, false]
+            .iter()
+            .all(|thinking| back.turn(*thinking) == template.turn(*thinking)),
+    );
+    same(
+        "choice",
+        format!("{:?}", back.choice()) == format!("{:?}", template.choice()),
+    );
+    same(
+        "response template",
+        format!("{:?}", back.response_proof()) == format!("{:?}", template.response_proof()),
+    );
     same("bytes", back.to_bytes() == bytes);
     let tools = json!([tool("do_it", &json!({"qk1": {"type": "string"}}))]);
-    let call =
-        json!({"id": "abc000000", "type": "function", "function": {"name": "do_it", "arguments": "{\"qk1\": \"v\"}"}});
+    let call = json!({"id": "abc000000", "type": "function", "function": {"name": "do_it", "arguments": "{\"qk1\": \"v\"}"}});
     let parts = json!([{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "data:,"}}]);
     let user = json!({"role": "user", "content": "Hi"});
     let requests = [
@@ -41,9 +51,19 @@ pub fn check(template: &ChatTemplate) -> (Vec<String>, usize) {
         let mut request = Request::from_json(body).expect("it is one");
         request.now = Some(0);
         let [ours, theirs] = [&back, template].map(|template| {
-            let params = template.params(&request).map_err(|error| error.to_string())?;
-            let said = format!("{:?} {:?} {:?}", params.constraint, params.preserved_tokens, params.thinking);
-            Ok::<_, String>((params.prompt, params.generation_prompt, said, params.parser.to_text()))
+            let params = template
+                .params(&request)
+                .map_err(|error| error.to_string())?;
+            let said = format!(
+                "{:?} {:?} {:?}",
+                params.constraint, params.preserved_tokens, params.thinking
+            );
+            Ok::<_, String>((
+                params.prompt,
+                params.generation_prompt,
+                said,
+                params.parser.to_text(),
+            ))
         });
         same(&body.to_string(), ours == theirs);
     }

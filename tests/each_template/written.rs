@@ -1,4 +1,5 @@
-//! What each template next to the repository writes for calls, as its model would, and the parser that reads it.
+//! What each template next to the repository writes for calls, as its model would, and the parser
+//! that reads it.
 
 use std::fs;
 use std::ops::Range;
@@ -33,7 +34,8 @@ pub struct Written {
 impl Written {
     /// Whether what stands there is no name and no value.
     pub fn is_markup(&self, at: usize) -> bool {
-        self.spans.iter().any(|span| span.contains(&at)) && !self.values.iter().any(|value| value.contains(&at))
+        self.spans.iter().any(|span| span.contains(&at))
+            && !self.values.iter().any(|value| value.contains(&at))
     }
 
     /// Where the last call ends.
@@ -48,7 +50,11 @@ impl Written {
 
     /// The calls as they are read, and the end.
     pub fn read(&self, output: &str) -> (Vec<Call>, chatparse::stream::Ended) {
-        let ended = self.params.parser.read(output.as_bytes(), false, false).expect("it is not strict");
+        let ended = self
+            .params
+            .parser
+            .read(output.as_bytes(), false, false)
+            .expect("it is not strict");
         (calls(&ended.message), ended)
     }
 }
@@ -56,7 +62,11 @@ impl Written {
 /// The calls of a message.
 pub fn calls(message: &chatparse::Message) -> Vec<Call> {
     let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-    message.tool_calls.iter().map(|call| (call.name.clone(), value(&call.arguments))).collect()
+    message
+        .tool_calls
+        .iter()
+        .map(|call| (call.name.clone(), value(&call.arguments)))
+        .collect()
 }
 
 /// A template, and what it writes.
@@ -95,19 +105,32 @@ pub fn all() -> &'static [Loaded] {
 
 fn files() -> Vec<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let files =
-        |folder: &str| fs::read_dir(shared.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = |folder: &str| {
+        fs::read_dir(shared.join(folder))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+    };
     let mut all: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| files(folder)).collect();
     all.retain(|path| path.extension().is_some_and(|end| end == "jinja"));
     all
 }
 
 fn load(path: &Path) -> Loaded {
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let source = fs::read_to_string(path).expect("the template is there");
     let template = ChatTemplate::new(&source, "<BOS>", "<EOS>").expect("the template compiles");
     let written = written(&template);
-    Loaded { name, template, written }
+    Loaded {
+        name,
+        template,
+        written,
+    }
 }
 
 /// Tools on offer.
@@ -120,27 +143,47 @@ pub fn tool(name: &str, properties: &Value) -> Value {
 fn tools() -> Value {
     let town = json!({"qk1town": {"type": "string"}, "qk2days": {"type": "integer"},
                       "qk3tags": {"type": "array", "items": {"type": "string"}}});
-    json!([tool("get_weather", &town), tool("send_mail", &json!({"qk4body": {"type": "string"}}))])
+    json!([
+        tool("get_weather", &town),
+        tool("send_mail", &json!({"qk4body": {"type": "string"}}))
+    ])
 }
 
 /// Calls of all tools, and the words of them.
 fn plain() -> (Vec<Call>, Vec<Vec<&'static str>>) {
     let town = json!({"qk1town": "qz1a", "qk2days": 70431, "qk3tags": ["qz2b"]});
-    let calls = vec![("get_weather".to_owned(), town), ("send_mail".to_owned(), json!({"qk4body": "qz3c"}))];
+    let calls = vec![
+        ("get_weather".to_owned(), town),
+        ("send_mail".to_owned(), json!({"qk4body": "qz3c"})),
+    ];
     let words = vec![
-        vec!["get_weather", "qk1town", "qz1a", "qk2days", "70431", "qk3tags", "qz2b"],
+        vec![
+            "get_weather",
+            "qk1town",
+            "qz1a",
+            "qk2days",
+            "70431",
+            "qk3tags",
+            "qz2b",
+        ],
         vec!["send_mail", "qk4body", "qz3c"],
     ];
     (calls, words)
 }
 
-/// What the template writes for two calls, or for one, where it writes more of them in a way that is not read.
+/// What the template writes for two calls, or for one, where it writes more of them in a way that
+/// is not read.
 pub fn written(template: &ChatTemplate) -> Option<Written> {
     let (calls, words) = plain();
     [2, 1].into_iter().find_map(|count| {
         let (params, output) = turn(template, &tools(), &calls[..count])?;
-        let mut written =
-            Written { params, output, calls: calls[..count].to_vec(), spans: Vec::new(), values: Vec::new() };
+        let mut written = Written {
+            params,
+            output,
+            calls: calls[..count].to_vec(),
+            spans: Vec::new(),
+            values: Vec::new(),
+        };
         written.find(&words[..count])?;
         Some(written)
     })
@@ -162,11 +205,21 @@ impl Written {
         let content = "Let me see.";
         let last = ends.last()?.end;
         // Some write it behind the calls.
-        let end = self.output[last..].find(content).map_or(self.output.len(), |at| last + at);
+        let end = self.output[last..]
+            .find(content)
+            .map_or(self.output.len(), |at| last + at);
         // The calls begin where the text does that is in front of the first.
-        let begin = self.output[..ends[0].start].rfind(content).map_or(0, |at| at + content.len());
-        let begin = if begin == 0 { behind_thought(&self.output[..ends[0].start]) } else { begin };
-        let borders = ends.windows(2).map(|pair| border(&self.output, pair[0].end, pair[1].start));
+        let begin = self.output[..ends[0].start]
+            .rfind(content)
+            .map_or(0, |at| at + content.len());
+        let begin = if begin == 0 {
+            behind_thought(&self.output[..ends[0].start])
+        } else {
+            begin
+        };
+        let borders = ends
+            .windows(2)
+            .map(|pair| border(&self.output, pair[0].end, pair[1].start));
         let borders: Vec<usize> = [begin].into_iter().chain(borders).chain([end]).collect();
         self.spans = borders.windows(2).map(|pair| pair[0]..pair[1]).collect();
         Some(())
@@ -175,29 +228,48 @@ impl Written {
 
 /// Where the thought ends that may be in front.
 fn behind_thought(before: &str) -> usize {
-    ["</think>", "[/THINK]"].iter().filter_map(|end| before.rfind(end).map(|at| at + end.len())).max().unwrap_or(0)
+    ["</think>", "[/THINK]"]
+        .iter()
+        .filter_map(|end| before.rfind(end).map(|at| at + end.len()))
+        .max()
+        .unwrap_or(0)
 }
 
-/// Where between two calls the second one's opener begins: as long an end of what is in front of it as is in front of the first,
-/// or, where that is nothing, what is in front of its name.
+/// Where between two calls the second one's opener begins: as long an end of what is in front of it
+/// as is in front of the first, or, where that is nothing, what is in front of its name.
 fn border(output: &str, end: usize, name: usize) -> usize {
     let between = &output[end..name];
     let last = between.char_indices().filter(|&(at, _)| {
         let (opener, earlier) = (&between[at..], &output[..end]);
-        opener.starts_with(['<', '[', '{', '\n', ' ']) && !opener.trim().is_empty() && earlier.contains(opener)
+        opener.starts_with(['<', '[', '{', '\n', ' '])
+            && !opener.trim().is_empty()
+            && earlier.contains(opener)
     });
     end + last.map(|(at, _)| at).next().unwrap_or(between.len())
 }
 
-/// What the template writes for these calls, less the end of the turn, and what reads it: `None` where it does not read it back.
+/// What the template writes for these calls, less the end of the turn, and what reads it: `None`
+/// where it does not read it back.
 pub fn turn(template: &ChatTemplate, tools: &Value, calls: &[Call]) -> Option<(Params, String)> {
-    turn_of(template, &json!({"tools": tools}), &["Let me see.", ""], calls)
+    turn_of(
+        template,
+        &json!({"tools": tools}),
+        &["Let me see.", ""],
+        calls,
+    )
 }
 
 /// The same with these fields in the request, and one of these texts in front.
-pub fn turn_of(template: &ChatTemplate, fields: &Value, contents: &[&str], calls: &[Call]) -> Option<(Params, String)> {
+pub fn turn_of(
+    template: &ChatTemplate,
+    fields: &Value,
+    contents: &[&str],
+    calls: &[Call],
+) -> Option<(Params, String)> {
     let ways = [(true, ""), (false, ""), (true, "Medlar.")];
-    let all = ways.into_iter().flat_map(|way| contents.iter().map(move |content| (way, *content)));
+    let all = ways
+        .into_iter()
+        .flat_map(|way| contents.iter().map(move |content| (way, *content)));
     all.into_iter().find_map(|((thinks, thought), content)| {
         let mut body = json!({
             "messages": [{"role": "user", "content": "Well?"}],

@@ -1,5 +1,6 @@
-//! Twice the output costs twice the work: counted, whole and byte by byte, for what templates write, for the same with small
-//! mistakes, and for what somebody would write who wants it to cost more.
+//! Twice the output costs twice the work: counted, whole and byte by byte, for what templates
+//! write, for the same with small mistakes, and for what somebody would write who wants it to cost
+//! more.
 //!
 //! Time is measured in `benches/adversarial.rs`.
 
@@ -26,7 +27,9 @@ static TEMPLATES: LazyLock<Vec<(String, ChatTemplate)>> = LazyLock::new(rendered
 
 fn parse(parser: &Parser, output: &[u8], piece: usize) -> (u64, Ended) {
     let mut stream = Stream::new(parser);
-    output.chunks(piece).for_each(|chunk| drop(stream.feed(chunk)));
+    output
+        .chunks(piece)
+        .for_each(|chunk| drop(stream.feed(chunk)));
     let ended = stream.finish(false);
     (stream.work(), ended)
 }
@@ -50,22 +53,35 @@ fn growth_of(most: f64, [once, twice]: [(&Parser, &str); 2]) -> Result<f64, Stri
     for (index, way) in ["whole", "byte by byte"].into_iter().enumerate() {
         let ratio = of_twice[index] / of_once[index];
         if ratio >= most {
-            wrong.push(format!("{way} from {} to {}, × {ratio:.2}", of_once[index], of_twice[index]));
+            wrong.push(format!(
+                "{way} from {} to {}, × {ratio:.2}",
+                of_once[index], of_twice[index]
+            ));
         }
     }
     let apart = of_twice[1] / of_twice[0];
     if apart >= 3.0 {
-        wrong.push(format!("whole {}, byte by byte {}, × {apart:.2}", of_twice[0], of_twice[1]));
+        wrong.push(format!(
+            "whole {}, byte by byte {}, × {apart:.2}",
+            of_twice[0], of_twice[1]
+        ));
     }
     if reaches_budget(parser, twice) {
         wrong.push("the budget is used up".to_owned());
     }
-    if wrong.is_empty() { Ok(of_twice[1] / twice.len() as f64) } else { Err(wrong.join("; ")) }
+    if wrong.is_empty() {
+        Ok(of_twice[1] / twice.len() as f64)
+    } else {
+        Err(wrong.join("; "))
+    }
 }
 
 fn reaches_budget(parser: &Parser, output: &str) -> bool {
     let (_, ended) = parse(parser, output.as_bytes(), output.len());
-    ended.diagnostics().iter().any(|found| found.kind == DiagnosticKind::Limit)
+    ended
+        .diagnostics()
+        .iter()
+        .any(|found| found.kind == DiagnosticKind::Limit)
 }
 
 /// How much there is in the shorter output.
@@ -85,12 +101,17 @@ fn what_templates_write() {
     for &tools in numbers {
         let (mut run, mut skipped, mut most) = (0, 0, (0.0, String::new()));
         let mut of_family = [0.0_f64; FAMILIES.len()];
-        let templates = if DEBUG && tools > 1 { &TEMPLATES[..12] } else { &TEMPLATES[..] };
+        let templates = if DEBUG && tools > 1 {
+            &TEMPLATES[..12]
+        } else {
+            &TEMPLATES[..]
+        };
         for (name, template) in templates {
             for (index, family) in FAMILIES.into_iter().enumerate() {
                 let n = size(family);
                 let asked = Asked::new(template, family, tools);
-                let outputs = asked.and_then(|asked| Some((asked.output(n)?, asked.output(2 * n)?, asked.parser)));
+                let outputs = asked
+                    .and_then(|asked| Some((asked.output(n)?, asked.output(2 * n)?, asked.parser)));
                 let Some((once, twice, parser)) = outputs else {
                     skipped += 1;
                     continue;
@@ -109,15 +130,21 @@ fn what_templates_write() {
                 }
             }
         }
-        let each: Vec<_> =
-            FAMILIES.iter().zip(of_family).map(|(family, most)| format!("{family:?} {most:.1}")).collect();
+        let each: Vec<_> = FAMILIES
+            .iter()
+            .zip(of_family)
+            .map(|(family, most)| format!("{family:?} {most:.1}"))
+            .collect();
         println!("{tools} tools, most for a byte: {}", each.join(", "));
         println!(
             "{tools} tools: {run} outputs, {skipped} that templates do not write; {:.1} % of the budget in {}",
             100.0 * most.0,
             most.1
         );
-        assert!(run > 2 * skipped, "{run} outputs, {skipped} that templates do not write");
+        assert!(
+            run > 2 * skipped,
+            "{run} outputs, {skipped} that templates do not write"
+        );
         // An order of magnitude above what is needed, and no more.
         assert!((0.01..0.2).contains(&most.0), "{most:?} of the budget");
     }
@@ -141,20 +168,29 @@ const NAME_BEHIND_TEXT: &[&str] = &[
 fn all_that_is_declared() {
     let mut wrong = Vec::new();
     let n = if DEBUG { 50 } else { 500 };
-    let templates = if DEBUG { &TEMPLATES[..12] } else { &TEMPLATES[..] };
+    let templates = if DEBUG {
+        &TEMPLATES[..12]
+    } else {
+        &TEMPLATES[..]
+    };
     for (name, template) in templates {
         for family in [Family::Arguments, Family::Tools] {
             let asked = |declared: usize| {
                 let asked = Asked::declaring(template, family, 1, declared)?;
                 Some((asked.output(declared)?, asked.parser))
             };
-            let (Some((once, parser)), Some((twice, parser_of_twice))) = (asked(n), asked(2 * n)) else { continue };
+            let (Some((once, parser)), Some((twice, parser_of_twice))) = (asked(n), asked(2 * n))
+            else {
+                continue;
+            };
             let tries_each = family == Family::Tools && {
                 let name = name.to_lowercase();
                 NAME_BEHIND_TEXT.iter().any(|listed| name.contains(listed))
             };
             match growth_of(2.3, [(&parser, &once), (&parser_of_twice, &twice)]) {
-                Ok(_) if tries_each => wrong.push(format!("{name} is no part of NAME_BEHIND_TEXT any more")),
+                Ok(_) if tries_each => {
+                    wrong.push(format!("{name} is no part of NAME_BEHIND_TEXT any more"))
+                }
                 Ok(each) => println!("{name}, {family:?}: {each:.1} a byte"),
                 Err(_) if tries_each => {}
                 Err(error) => wrong.push(format!("{name}, {family:?}: {error}")),
@@ -179,24 +215,41 @@ fn spoil(output: &str, at: &str, instead: &str) -> String {
 }
 
 /// A mark that is missing, quotes of another kind, line breaks at the edges of marks.
-const SPOILT: &[(&str, &str)] =
-    &[("<", ""), ("\"", "'"), (">", ">\n"), ("<", "\n<"), ("\n", ""), ("{", "{ \n"), ("]", "")];
+const SPOILT: &[(&str, &str)] = &[
+    ("<", ""),
+    ("\"", "'"),
+    (">", ">\n"),
+    ("<", "\n<"),
+    ("\n", ""),
+    ("{", "{ \n"),
+    ("]", ""),
+];
 
 #[test]
 fn what_templates_write_with_mistakes() {
     let mut wrong = Vec::new();
-    let templates = if DEBUG { &TEMPLATES[..chatparse::builtin::BUILTINS.len()] } else { &TEMPLATES[..] };
+    let templates = if DEBUG {
+        &TEMPLATES[..chatparse::builtin::BUILTINS.len()]
+    } else {
+        &TEMPLATES[..]
+    };
     for (name, template) in templates {
         for family in [Family::Calls, Family::Items] {
             let n = if DEBUG { 15 } else { 60 };
             let asked = Asked::new(template, family, 2);
-            let outputs = asked.and_then(|asked| Some((asked.output(n)?, asked.output(4 * n)?, asked.parser)));
-            let Some((once, four_times, parser)) = outputs else { continue };
+            let outputs = asked
+                .and_then(|asked| Some((asked.output(n)?, asked.output(4 * n)?, asked.parser)));
+            let Some((once, four_times, parser)) = outputs else {
+                continue;
+            };
             for (at, instead) in SPOILT {
-                let [once, four_times] = [&once, &four_times].map(|output| spoil(output, at, instead));
+                let [once, four_times] =
+                    [&once, &four_times].map(|output| spoil(output, at, instead));
                 // Where it leaves the format decides whether an output is read once or twice.
                 if let Err(error) = growth_below(2.0 * 2.3 * 2.3, &parser, &once, &four_times) {
-                    wrong.push(format!("{name}, {family:?}, {at:?} is {instead:?}: {error}"));
+                    wrong.push(format!(
+                        "{name}, {family:?}, {at:?} is {instead:?}: {error}"
+                    ));
                 }
             }
         }
@@ -218,25 +271,47 @@ fn what_is_written_to_cost_much() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A grammar that is followed over an output: what it finds out, and what closes the output, grow no faster than the output.
+/// A grammar that is followed over an output: what it finds out, and what closes the output, grow
+/// no faster than the output.
 #[test]
 fn what_a_matcher_finds_out() {
     let mut wrong = Vec::new();
     let n = if DEBUG { 200 } else { 2_000 };
-    let open = |n: usize| format!("{}{}", "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"items\": ", "[".repeat(n));
+    let open = |n: usize| {
+        format!(
+            "{}{}",
+            "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"items\": ",
+            "[".repeat(n)
+        )
+    };
     let any = chatparse::grammar::from_json_schema(&serde_json::json!({})).unwrap();
     let nested = chatparse::grammar::Recogniser::new(&any.text).unwrap();
     let deep = |n: usize| "[{\"a\": ".repeat(n);
-    let cases = SHAPES.iter().map(|shape| (shape.name, (shape.output)(n), (shape.output)(2 * n), Some(shape)));
-    for (name, once, twice, shape) in
-        cases.chain([("open lists", open(n), open(2 * n), Some(&SHAPES[0])), ("any JSON", deep(n), deep(2 * n), None)])
-    {
+    let cases = SHAPES.iter().map(|shape| {
+        (
+            shape.name,
+            (shape.output)(n),
+            (shape.output)(2 * n),
+            Some(shape),
+        )
+    });
+    for (name, once, twice, shape) in cases.chain([
+        ("open lists", open(n), open(2 * n), Some(&SHAPES[0])),
+        ("any JSON", deep(n), deep(2 * n), None),
+    ]) {
         let found = |output: &str| {
-            let mut matcher = shape.map_or_else(|| nested.matcher(), |shape| shape.parser().matcher().unwrap());
+            let mut matcher = shape.map_or_else(
+                || nested.matcher(),
+                |shape| shape.parser().matcher().unwrap(),
+            );
             let empty = matcher.bytes();
             let taken = matcher.feed(output.as_bytes()).unwrap();
             let closing: usize = matcher.closings().iter().map(Vec::len).sum();
-            (taken, (matcher.bytes() - empty + 1_000) as f64, (closing + 100) as f64)
+            (
+                taken,
+                (matcher.bytes() - empty + 1_000) as f64,
+                (closing + 100) as f64,
+            )
         };
         let (once, twice) = (found(&once), found(&twice));
         if twice.1 / once.1 > 2.3 || twice.2 / once.2 > 2.3 {
@@ -248,8 +323,11 @@ fn what_a_matcher_finds_out() {
 
 /// What a host asks of a running parse: bytes that each question allocates.
 fn asked(stream: &mut Stream) -> [usize; 3] {
-    let questions: [fn(&mut Stream); 3] =
-        [|stream| drop(stream.state()), |stream| drop(stream.schema()), |stream| drop(stream.close())];
+    let questions: [fn(&mut Stream); 3] = [
+        |stream| drop(stream.state()),
+        |stream| drop(stream.schema()),
+        |stream| drop(stream.close()),
+    ];
     questions.map(|question| {
         let before = BYTES.get();
         question(stream);
@@ -281,7 +359,9 @@ fn what_a_host_asks() {
             for (at, question) in ["state", "schema", "close"].into_iter().enumerate() {
                 if twice[at] > 2.5 * once[at] {
                     let (name, once, twice) = (shape.name, once[at], twice[at]);
-                    wrong.push(format!("{name}, {question} after each of {pieces}: {once} bytes, then {twice}"));
+                    wrong.push(format!(
+                        "{name}, {question} after each of {pieces}: {once} bytes, then {twice}"
+                    ));
                 }
             }
         }
@@ -293,13 +373,23 @@ fn what_a_host_asks() {
 #[test]
 fn calls_that_begin_and_do_not_go_on() {
     let mut wrong = Vec::new();
-    let templates = if DEBUG { &TEMPLATES[..chatparse::builtin::BUILTINS.len()] } else { &TEMPLATES[..] };
+    let templates = if DEBUG {
+        &TEMPLATES[..chatparse::builtin::BUILTINS.len()]
+    } else {
+        &TEMPLATES[..]
+    };
     for (name, template) in templates {
         for family in [Family::Calls, Family::Items] {
-            let Some(asked) = Asked::new(template, family, 2) else { continue };
-            let Some(call) = asked.output(1) else { continue };
+            let Some(asked) = Asked::new(template, family, 2) else {
+                continue;
+            };
+            let Some(call) = asked.output(1) else {
+                continue;
+            };
             for part in (1..8).map(|eighths| call.len() * eighths / 8) {
-                let Some(part) = call.get(..part) else { continue };
+                let Some(part) = call.get(..part) else {
+                    continue;
+                };
                 let n = if DEBUG { 30 } else { 300 };
                 if let Err(error) = growth(&asked.parser, &part.repeat(n), &part.repeat(2 * n)) {
                     wrong.push(format!("{name}, {part:?}: {error}"));
@@ -310,7 +400,8 @@ fn calls_that_begin_and_do_not_go_on() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Markers of thoughts, of calls and of what stands around these, over and over, with text behind the last.
+/// Markers of thoughts, of calls and of what stands around these, over and over, with text behind
+/// the last.
 #[test]
 fn markers_over_and_over() {
     const UNITS: [&str; 14] = [
@@ -329,13 +420,31 @@ fn markers_over_and_over() {
         "<|channel|>",
         "<｜DSML｜",
     ];
-    let options = [json!({}), json!({"dialects": "always", "calls_in_reasoning": "always", "bare_calls": "anywhere"})];
+    let options = [
+        json!({}),
+        json!({"dialects": "always", "calls_in_reasoning": "always", "bare_calls": "anywhere"}),
+    ];
     let (mut wrong, n) = (Vec::new(), if DEBUG { 50 } else { 1_000 });
-    let templates = if DEBUG { &TEMPLATES[..chatparse::builtin::BUILTINS.len()] } else { &TEMPLATES[..] };
-    for ((name, template), options) in templates.iter().flat_map(|named| options.iter().map(move |set| (named, set))) {
-        let Some(params) = shapes::params(template, 2, options) else { continue };
-        let thinking = params.thinking.iter().flat_map(|thinking| thinking.ends.iter().chain([&thinking.start]));
-        let own = thinking.chain(&params.preserved_tokens).map(String::as_str).filter(|unit| !unit.is_empty());
+    let templates = if DEBUG {
+        &TEMPLATES[..chatparse::builtin::BUILTINS.len()]
+    } else {
+        &TEMPLATES[..]
+    };
+    for ((name, template), options) in templates
+        .iter()
+        .flat_map(|named| options.iter().map(move |set| (named, set)))
+    {
+        let Some(params) = shapes::params(template, 2, options) else {
+            continue;
+        };
+        let thinking = params
+            .thinking
+            .iter()
+            .flat_map(|thinking| thinking.ends.iter().chain([&thinking.start]));
+        let own = thinking
+            .chain(&params.preserved_tokens)
+            .map(String::as_str)
+            .filter(|unit| !unit.is_empty());
         for unit in UNITS.into_iter().chain(own).collect::<BTreeSet<_>>() {
             let output = |n: usize| format!("{} text", unit.repeat(n));
             if let Err(error) = growth(&params.parser, &output(n), &output(2 * n)) {

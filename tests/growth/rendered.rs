@@ -8,13 +8,22 @@ use serde_json::{Map, Value, json};
 
 /// The built-in templates, and those of real models where they lie beside the repository.
 pub fn templates() -> Vec<(String, ChatTemplate)> {
-    let compile = |source: &str, bos: &str, eos: &str| ChatTemplate::new(source, bos, eos).expect("it compiles");
+    let compile = |source: &str, bos: &str, eos: &str| {
+        ChatTemplate::new(source, bos, eos).expect("it compiles")
+    };
     let mut all: Vec<_> = builtin::BUILTINS
         .iter()
-        .map(|builtin| (builtin.name.to_owned(), compile(builtin.source, builtin.bos, builtin.eos)))
+        .map(|builtin| {
+            (
+                builtin.name.to_owned(),
+                compile(builtin.source, builtin.bos, builtin.eos),
+            )
+        })
         .collect();
     for folder in ["templates", "templates-wild"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../shared")
+            .join(folder);
         let Ok(files) = fs::read_dir(&path) else {
             println!("skipped: there is no folder {}", path.display());
             continue;
@@ -43,11 +52,19 @@ pub enum Family {
 }
 
 /// Those with the same request for messages of every length.
-pub const FAMILIES: [Family; 5] = [Family::Calls, Family::Items, Family::Arguments, Family::Content, Family::Reasoning];
+pub const FAMILIES: [Family; 5] = [
+    Family::Calls,
+    Family::Items,
+    Family::Arguments,
+    Family::Content,
+    Family::Reasoning,
+];
 
 /// Words with what formats quote or look at.
 fn prose(n: usize) -> String {
-    (0..n).map(|i| format!("Line {i}: let \"total\" < 3; // a \\ b\n")).collect()
+    (0..n)
+        .map(|i| format!("Line {i}: let \"total\" < 3; // a \\ b\n"))
+        .collect()
 }
 
 fn tool(name: &str, properties: &Value) -> Value {
@@ -71,13 +88,21 @@ pub const PROPERTIES: usize = 200;
 /// The tool that is called, with so many arguments.
 fn called(family: Family, properties: usize) -> Value {
     match family {
-        Family::Calls => tool("look_up", &json!({"key": {"type": "string"}, "line": {"type": "integer"}})),
+        Family::Calls => tool(
+            "look_up",
+            &json!({"key": {"type": "string"}, "line": {"type": "integer"}}),
+        ),
         Family::Items => {
             let item = json!({"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}});
-            tool("look_up", &json!({"items": {"type": "array", "items": item}}))
+            tool(
+                "look_up",
+                &json!({"items": {"type": "array", "items": item}}),
+            )
         }
         Family::Arguments => {
-            let properties = (0..properties).map(argument).map(|(name, schema, _)| (name, schema));
+            let properties = (0..properties)
+                .map(argument)
+                .map(|(name, schema, _)| (name, schema));
             tool("look_up", &Value::Object(properties.collect::<Map<_, _>>()))
         }
         Family::Content | Family::Reasoning | Family::Tools => tool("look_up", &json!({})),
@@ -92,21 +117,31 @@ fn message(family: Family, thought: &str, n: usize, declared: usize) -> Value {
     };
     let call = |index: usize, arguments: Value| call_of("look_up", index, arguments);
     let calls: Vec<Value> = match family {
-        Family::Calls => (0..n).map(|i| call(i, json!({"key": format!("key {i}"), "line": i}))).collect(),
+        Family::Calls => (0..n)
+            .map(|i| call(i, json!({"key": format!("key {i}"), "line": i})))
+            .collect(),
         Family::Items => {
-            let items: Vec<_> = (0..n).map(|i| json!({"id": i, "name": format!("name {i}")})).collect();
+            let items: Vec<_> = (0..n)
+                .map(|i| json!({"id": i, "name": format!("name {i}")}))
+                .collect();
             vec![call(0, json!({"items": items}))]
         }
         // Evenly among those of the tool: where they stand may count.
         Family::Arguments => {
-            let arguments = (0..n).map(|i| argument(i * declared / n)).map(|(name, _, value)| (name, value));
+            let arguments = (0..n)
+                .map(|i| argument(i * declared / n))
+                .map(|(name, _, value)| (name, value));
             vec![call(0, Value::Object(arguments.collect()))]
         }
         Family::Tools => {
             let name = |i: usize| format!("look_at_{}", i * declared / n);
-            (0..n).map(|i| call_of(&name(i), i, json!({"path": format!("path {i}")}))).collect()
+            (0..n)
+                .map(|i| call_of(&name(i), i, json!({"path": format!("path {i}")})))
+                .collect()
         }
-        Family::Content => return json!({"role": "assistant", "reasoning_content": thought, "content": prose(n)}),
+        Family::Content => {
+            return json!({"role": "assistant", "reasoning_content": thought, "content": prose(n)});
+        }
         Family::Reasoning => {
             return json!({"role": "assistant", "reasoning_content": prose(n), "content": "Done."});
         }
@@ -123,7 +158,8 @@ pub struct Asked<'a> {
     body: Value,
     prompt: String,
     pub parser: Parser,
-    /// What a template writes behind a message: the end of the turn, which is no part of the output.
+    /// What a template writes behind a message: the end of the turn, which is no part of the
+    /// output.
     ending: String,
 }
 
@@ -134,7 +170,12 @@ impl<'a> Asked<'a> {
     }
 
     /// With so many arguments to choose from, or tools that are called.
-    pub fn declaring(template: &'a ChatTemplate, family: Family, tools: usize, declared: usize) -> Option<Self> {
+    pub fn declaring(
+        template: &'a ChatTemplate,
+        family: Family,
+        tools: usize,
+        declared: usize,
+    ) -> Option<Self> {
         let others = (0..if family == Family::Tools { declared } else { tools - 1 }).map(|index| {
             let properties =
                 json!({"path": {"type": "string"}, "depth": {"type": "integer"}, "all": {"type": "boolean"}});
@@ -177,10 +218,21 @@ impl<'a> Asked<'a> {
     /// The output for a message with `n` of what the family has many of.
     pub fn output(&self, n: usize) -> Option<String> {
         let mut body = self.body.clone();
-        body["messages"].as_array_mut().expect("a list").push(message(self.family, self.thought, n, self.declared));
+        body["messages"]
+            .as_array_mut()
+            .expect("a list")
+            .push(message(self.family, self.thought, n, self.declared));
         body["add_generation_prompt"] = json!(false);
-        let whole = self.template.prompt(&Request::from_json(&body).expect("a request")).ok()?;
+        let whole = self
+            .template
+            .prompt(&Request::from_json(&body).expect("a request"))
+            .ok()?;
         let output = whole.strip_prefix(&self.prompt)?;
-        Some(output.strip_suffix(&self.ending).unwrap_or(output).to_owned())
+        Some(
+            output
+                .strip_suffix(&self.ending)
+                .unwrap_or(output)
+                .to_owned(),
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! Outputs that somebody would write who wants their parse to cost more than it should. The first ones were quadratic once.
+//! Outputs that somebody would write who wants their parse to cost more than it should. The first
+//! ones were quadratic once.
 
 use chatparse::{ChatTemplate, Params, Parser, Request};
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ pub struct Shape {
     pub output: fn(usize) -> String,
 }
 
-/// Qwen3-Coder's way to write calls, by a model that does not reason: where its calls begin there is a marker for each tool.
+/// Qwen3-Coder's way to write calls, by a model that does not reason: where its calls begin there
+/// is a marker for each tool.
 pub const WITHOUT_REASONING: &str = "Qwen3-Coder without reasoning";
 const SOURCE: &str = "{%- for tool in tools or [] -%}{{- '\\n' + tool.function | tojson -}}{%- endfor -%}\
     {%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' -}}{{- message.content or '' -}}\
@@ -40,11 +42,14 @@ impl Shape {
             PYTHON_LIST => ChatTemplate::new(LIST, "", "<|end|>").ok(),
             name => ChatTemplate::builtin(name),
         };
-        params(&template.expect("a template"), self.tools, &(self.asks)()).expect("the request fits").parser
+        params(&template.expect("a template"), self.tools, &(self.asks)())
+            .expect("the request fits")
+            .parser
     }
 }
 
-/// The parameters of a request with so many tools and these options; `None` if it does not fit the template.
+/// The parameters of a request with so many tools and these options; `None` if it does not fit the
+/// template.
 pub fn params(template: &ChatTemplate, tools: usize, options: &Value) -> Option<Params> {
     let tool = |name: String, properties: Value| {
         let parameters = json!({"type": "object", "properties": properties});
@@ -78,25 +83,46 @@ const ANY: &str = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"any\": ";
 
 /// A value that is JSON, or nearly.
 const fn in_arguments(name: &'static str, output: fn(usize) -> String) -> Shape {
-    Shape { name, template: "json-call", asks: nothing, tools: 2, output }
+    Shape {
+        name,
+        template: "json-call",
+        asks: nothing,
+        tools: 2,
+        output,
+    }
 }
 
 /// What makes an output of `tag-json-id` leave its format.
 const OFF_FORMAT: &str = "[TOOL_CALLS]no ";
-const CALL: &str = "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"text\", \"n\": 2}}</tool_call>\n";
+const CALL: &str =
+    "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"text\", \"n\": 2}}</tool_call>\n";
 
 const fn left(name: &'static str, output: fn(usize) -> String) -> Shape {
-    Shape { name, template: "tag-json-id", asks: nothing, tools: 2, output }
+    Shape {
+        name,
+        template: "tag-json-id",
+        asks: nothing,
+        tools: 2,
+        output,
+    }
 }
 
 const ONE_ARGUMENT: &str = "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>text</arg_value>\n";
 
 const fn tags(name: &'static str, output: fn(usize) -> String) -> Shape {
-    Shape { name, template: "tag-arguments", asks: nothing, tools: 2, output }
+    Shape {
+        name,
+        template: "tag-arguments",
+        asks: nothing,
+        tools: 2,
+        output,
+    }
 }
 
 pub const SHAPES: &[Shape] = &[
-    left("calls behind the format", |n| OFF_FORMAT.to_owned() + &CALL.repeat(n)),
+    left("calls behind the format", |n| {
+        OFF_FORMAT.to_owned() + &CALL.repeat(n)
+    }),
     Shape {
         name: "LFM2, texts in single quotes",
         template: "lfm2",
@@ -133,15 +159,29 @@ pub const SHAPES: &[Shape] = &[
         template: "qwen3-coder",
         asks: nothing,
         tools: 2,
-        output: |n| format!("<tool_call>\n<function=f>\n</function> {}", "junk </tool </tool_call ".repeat(n)),
+        output: |n| {
+            format!(
+                "<tool_call>\n<function=f>\n</function> {}",
+                "junk </tool </tool_call ".repeat(n)
+            )
+        },
     },
     tags("line breaks that are spelled out", |n| {
-        format!("<tool_call>f{}", "\\n<arg_key>s</arg_key>\\n<arg_value>a\\n</arg_value>".repeat(n))
+        format!(
+            "<tool_call>f{}",
+            "\\n<arg_key>s</arg_key>\\n<arg_value>a\\n</arg_value>".repeat(n)
+        )
     }),
-    tags("ends of arguments that nothing has begun", |n| format!("<tool_call>f\n{}", "</arg_value>".repeat(n))),
-    tags("the same behind each call", |n| format!("{ONE_ARGUMENT}</arg_value></arg_value>").repeat(n)),
+    tags("ends of arguments that nothing has begun", |n| {
+        format!("<tool_call>f\n{}", "</arg_value>".repeat(n))
+    }),
+    tags("the same behind each call", |n| {
+        format!("{ONE_ARGUMENT}</arg_value></arg_value>").repeat(n)
+    }),
     tags("calls that nothing ends", |n| ONE_ARGUMENT.repeat(n)),
-    tags("names that nothing begins", |n| format!("<tool_call>f\n{}", "s</arg_key>\n".repeat(n))),
+    tags("names that nothing begins", |n| {
+        format!("<tool_call>f\n{}", "s</arg_key>\n".repeat(n))
+    }),
     Shape {
         name: "MiniMax-M3, items as JSON",
         template: "minimax-m3",
@@ -151,7 +191,14 @@ pub const SHAPES: &[Shape] = &[
             let tag = |name: &str| format!("]<]minimax[>[<{name}>");
             let items = format!("{}{{\"a\":1}}{}", tag("item"), tag("/item")).repeat(n);
             let open = [tag("tool_call"), tag("invoke name=\"f\""), tag("items")].concat();
-            [open, items, tag("/items"), tag("/invoke"), tag("/tool_call")].concat()
+            [
+                open,
+                items,
+                tag("/items"),
+                tag("/invoke"),
+                tag("/tool_call"),
+            ]
+            .concat()
         },
     },
     Shape {
@@ -162,7 +209,10 @@ pub const SHAPES: &[Shape] = &[
         output: |n| format!("<think>\n{}and a word</think>\n\nDone.", CALL.repeat(n)),
     },
     left("text behind a broken call", |n| {
-        format!("{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": oops {}", "a b ".repeat(16 * n))
+        format!(
+            "{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": oops {}",
+            "a b ".repeat(16 * n)
+        )
     }),
     Shape {
         name: "<f<f<f of 100 tools",
@@ -171,42 +221,75 @@ pub const SHAPES: &[Shape] = &[
         tools: 100,
         output: |n| "<f".repeat(16 * n),
     },
-    left("heads of calls", |n| OFF_FORMAT.to_owned() + &"<tool_call>{\"name\": \"f\", \"argum".repeat(n)),
+    left("heads of calls", |n| {
+        OFF_FORMAT.to_owned() + &"<tool_call>{\"name\": \"f\", \"argum".repeat(n)
+    }),
     left("calls that break off", |n| {
-        OFF_FORMAT.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": oops".repeat(n)
+        OFF_FORMAT.to_owned()
+            + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": oops".repeat(n)
     }),
     left("calls of tags that break off", |n| {
         OFF_FORMAT.to_owned() + &"<function=f><parameter=s>x<parameter=n>?".repeat(n)
     }),
-    left("openings of calls", |n| OFF_FORMAT.to_owned() + &"<tool_call>".repeat(n)),
+    left("openings of calls", |n| {
+        OFF_FORMAT.to_owned() + &"<tool_call>".repeat(n)
+    }),
     left("braces", |n| OFF_FORMAT.to_owned() + &"{".repeat(16 * n)),
-    left("objects that are no calls", |n| OFF_FORMAT.to_owned() + &"{\"name\": \"g\", \"arguments\": {}} ".repeat(n)),
-    left("halves of markers", |n| OFF_FORMAT.to_owned() + &"<tool_ca<|channel<｜tool▁ca".repeat(n)),
-    left("arguments in arguments", |n| OFF_FORMAT.to_owned() + &"{\"arguments\": ".repeat(n)),
+    left("objects that are no calls", |n| {
+        OFF_FORMAT.to_owned() + &"{\"name\": \"g\", \"arguments\": {}} ".repeat(n)
+    }),
+    left("halves of markers", |n| {
+        OFF_FORMAT.to_owned() + &"<tool_ca<|channel<｜tool▁ca".repeat(n)
+    }),
+    left("arguments in arguments", |n| {
+        OFF_FORMAT.to_owned() + &"{\"arguments\": ".repeat(n)
+    }),
     left("arguments in arguments, closed", |n| {
-        format!("{OFF_FORMAT}{}{{}}{}", "{\"arguments\": ".repeat(n), "}".repeat(n))
+        format!(
+            "{OFF_FORMAT}{}{{}}{}",
+            "{\"arguments\": ".repeat(n),
+            "}".repeat(n)
+        )
     }),
     left("arguments before a name that is none", |n| {
-        format!("{OFF_FORMAT}{}{{}}{}", "{\"arguments\": ".repeat(n), ", \"name\": 1}".repeat(n))
+        format!(
+            "{OFF_FORMAT}{}{{}}{}",
+            "{\"arguments\": ".repeat(n),
+            ", \"name\": 1}".repeat(n)
+        )
     }),
     left("a string without an end", |n| {
-        format!("{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": \"{}", "words \\n".repeat(4 * n))
+        format!(
+            "{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": \"{}",
+            "words \\n".repeat(4 * n)
+        )
     }),
     left("strings without an end", |n| {
-        OFF_FORMAT.to_owned() + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"x\n".repeat(n)
+        OFF_FORMAT.to_owned()
+            + &"<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"x\n".repeat(n)
     }),
     left("arguments first, with a string without an end", |n| {
         format!("{OFF_FORMAT}{}", "{\"arguments\": {\"s\": \"".repeat(n))
     }),
-    left("white space behind the format", |n| format!("{OFF_FORMAT}{}.", " \n".repeat(16 * n))),
-    left("white space between calls", |n| OFF_FORMAT.to_owned() + &format!("{CALL}{}", " ".repeat(40)).repeat(n)),
+    left("white space behind the format", |n| {
+        format!("{OFF_FORMAT}{}.", " \n".repeat(16 * n))
+    }),
+    left("white space between calls", |n| {
+        OFF_FORMAT.to_owned() + &format!("{CALL}{}", " ".repeat(40)).repeat(n)
+    }),
     left("white space in calls", |n| {
-        OFF_FORMAT.to_owned() + &format!("<tool_call>{}{{\"name\"{}x", " ".repeat(40), " ".repeat(40)).repeat(n)
+        OFF_FORMAT.to_owned()
+            + &format!("<tool_call>{}{{\"name\"{}x", " ".repeat(40), " ".repeat(40)).repeat(n)
     }),
     left("arrays in arrays", |n| {
-        format!("{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": {}", "[".repeat(8 * n))
+        format!(
+            "{OFF_FORMAT}<tool_call>{{\"name\": \"f\", \"arguments\": {{\"s\": {}",
+            "[".repeat(8 * n)
+        )
     }),
-    left("blocks of R1 without an end", |n| OFF_FORMAT.to_owned() + &"function<f>\n```json\n{\"s\": ".repeat(n)),
+    left("blocks of R1 without an end", |n| {
+        OFF_FORMAT.to_owned() + &"function<f>\n```json\n{\"s\": ".repeat(n)
+    }),
     left("headers of harmony", |n| {
         OFF_FORMAT.to_owned() + &"<|start|>assistant<|channel|>analysis??? to=functions.".repeat(n)
     }),
@@ -218,7 +301,10 @@ pub const SHAPES: &[Shape] = &[
         output: |n| {
             let call = "<|start|>assistant<|channel|>commentary to=functions.f<|message|>{\"s\": \"x\"}<|call|>";
             let thought = "<|channel|>analysis<|message|>x<|end|>";
-            format!("{thought}{}", format!("{call}<|start|>assistant{thought}").repeat(n))
+            format!(
+                "{thought}{}",
+                format!("{call}<|start|>assistant{thought}").repeat(n)
+            )
         },
     },
     Shape {
@@ -226,7 +312,12 @@ pub const SHAPES: &[Shape] = &[
         template: "json-call",
         asks: nothing,
         tools: 2,
-        output: |n| format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"s\": {}", "[".repeat(8 * n)),
+        output: |n| {
+            format!(
+                "<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"s\": {}",
+                "[".repeat(8 * n)
+            )
+        },
     },
     Shape {
         name: "the same, closed",
@@ -235,7 +326,9 @@ pub const SHAPES: &[Shape] = &[
         tools: 2,
         output: |n| {
             let value = "[".repeat(4 * n) + &"]".repeat(4 * n);
-            format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"s\": {value}}}}}\n</tool_call>")
+            format!(
+                "<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"s\": {value}}}}}\n</tool_call>"
+            )
         },
     },
     Shape {
@@ -308,7 +401,12 @@ pub const SHAPES: &[Shape] = &[
         template: "json-call",
         asks: || json!({"calls_in_reasoning": "at_end"}),
         tools: 2,
-        output: |n| format!("<think>\n{}</think>\n\nDone.", format!("{CALL}and ").repeat(n)),
+        output: |n| {
+            format!(
+                "<think>\n{}</think>\n\nDone.",
+                format!("{CALL}and ").repeat(n)
+            )
+        },
     },
     Shape {
         name: "calls quoted in reasoning, with no end",
@@ -324,25 +422,49 @@ pub const SHAPES: &[Shape] = &[
         template: "json-call",
         asks: nothing,
         tools: 2,
-        output: |n| format!("<think>\n{}</think>\n\nDone.", "use `<tool_call>` for f, or {\"name\": ".repeat(n)),
+        output: |n| {
+            format!(
+                "<think>\n{}</think>\n\nDone.",
+                "use `<tool_call>` for f, or {\"name\": ".repeat(n)
+            )
+        },
     },
     in_arguments("lists in lists", |n| format!("{ANY}{}", "[".repeat(n))),
-    in_arguments("objects in objects", |n| format!("{ANY}{}", "{\"k\": ".repeat(n))),
+    in_arguments("objects in objects", |n| {
+        format!("{ANY}{}", "{\"k\": ".repeat(n))
+    }),
     in_arguments("a long name with many items", |n| {
         format!("{ANY}{{\"{}\": [{}", "k".repeat(8 * n), "1,".repeat(4 * n))
     }),
-    in_arguments("white space behind a comma", |n| format!("{ARGUMENTS}[1,{}2]", " \n".repeat(16 * n))),
-    in_arguments("comments", |n| format!("{ARGUMENTS}[1{}]", " /* , */ // ]\n".repeat(n))),
-    in_arguments("commas behind last items", |n| format!("{ARGUMENTS}{}{}", "[1, ".repeat(n), ",]".repeat(n))),
-    in_arguments("a comment without an end", |n| format!("{ARGUMENTS}[1, /* {}", "* /".repeat(8 * n))),
-    in_arguments("line breaks in single quotes", |n| format!("{ARGUMENTS}'{}'", "a\n\\d\"".repeat(4 * n))),
-    in_arguments("a backslash in front of all", |n| format!("{ARGUMENTS}\"{}\"", "\\d\\u00".repeat(4 * n))),
+    in_arguments("white space behind a comma", |n| {
+        format!("{ARGUMENTS}[1,{}2]", " \n".repeat(16 * n))
+    }),
+    in_arguments("comments", |n| {
+        format!("{ARGUMENTS}[1{}]", " /* , */ // ]\n".repeat(n))
+    }),
+    in_arguments("commas behind last items", |n| {
+        format!("{ARGUMENTS}{}{}", "[1, ".repeat(n), ",]".repeat(n))
+    }),
+    in_arguments("a comment without an end", |n| {
+        format!("{ARGUMENTS}[1, /* {}", "* /".repeat(8 * n))
+    }),
+    in_arguments("line breaks in single quotes", |n| {
+        format!("{ARGUMENTS}'{}'", "a\n\\d\"".repeat(4 * n))
+    }),
+    in_arguments("a backslash in front of all", |n| {
+        format!("{ARGUMENTS}\"{}\"", "\\d\\u00".repeat(4 * n))
+    }),
     Shape {
         name: "heads of calls in reasoning",
         template: "json-call",
         asks: || json!({"calls_in_reasoning": "at_end"}),
         tools: 2,
-        output: |n| format!("<think>\n{}", "<tool_call>{\"name\": \"f\", \"arguments\": ".repeat(n)),
+        output: |n| {
+            format!(
+                "<think>\n{}",
+                "<tool_call>{\"name\": \"f\", \"arguments\": ".repeat(n)
+            )
+        },
     },
     Shape {
         name: "white space around everything",
@@ -359,14 +481,24 @@ pub const SHAPES: &[Shape] = &[
         template: "lfm2",
         asks: nothing,
         tools: 2,
-        output: |n| format!("<|tool_call_start|>[f(s='a\n{}", "', n= '), f( ']".repeat(n)),
+        output: |n| {
+            format!(
+                "<|tool_call_start|>[f(s='a\n{}",
+                "', n= '), f( ']".repeat(n)
+            )
+        },
     },
     Shape {
         name: "LFM2, quotes in a list",
         template: "lfm2",
         asks: nothing,
         tools: 2,
-        output: |n| format!("<|tool_call_start|>[f(items=['{}", "a' \n b', 'it's".repeat(n)),
+        output: |n| {
+            format!(
+                "<|tool_call_start|>[f(items=['{}",
+                "a' \n b', 'it's".repeat(n)
+            )
+        },
     },
     Shape {
         name: "LFM2, white space behind a quote",
@@ -381,7 +513,10 @@ pub const SHAPES: &[Shape] = &[
         asks: nothing,
         tools: 2,
         output: |n| {
-            format!("</think>\n<tool_call>\n<function=f>\n<parameter=s>\n{}", "\n</parameter> \n </parameter".repeat(n))
+            format!(
+                "</think>\n<tool_call>\n<function=f>\n<parameter=s>\n{}",
+                "\n</parameter> \n </parameter".repeat(n)
+            )
         },
     },
 ];

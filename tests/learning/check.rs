@@ -51,7 +51,10 @@ impl Shape {
     }
 
     pub const fn that_thinks(source: &'static str, end: &'static str) -> Shape {
-        Shape { thinks: true, ..Shape::new(source, end) }
+        Shape {
+            thinks: true,
+            ..Shape::new(source, end)
+        }
     }
 
     fn template(&self, learn_only: bool) -> ChatTemplate {
@@ -62,7 +65,11 @@ impl Shape {
     }
 
     fn id(&self, index: usize, name: &str) -> String {
-        if self.named_ids { format!("functions.{name}:{index}") } else { id(index) }
+        if self.named_ids {
+            format!("functions.{name}:{index}")
+        } else {
+            id(index)
+        }
     }
 
     fn body(&self, tool_choice: &str) -> Value {
@@ -84,20 +91,30 @@ impl Shape {
     /// The turns that it is asked for, each with the text behind the prompt.
     fn turns(&self, template: &ChatTemplate, prompt: &str, lost: &[Kind]) -> Vec<(Said, String)> {
         let turns = said(lost, self.thinks, template.caps().parallel_tool_calls).into_iter();
-        turns.map(|said| (self.write(template, prompt, &said), said)).map(|(text, said)| (said, text)).collect()
+        turns
+            .map(|said| (self.write(template, prompt, &said), said))
+            .map(|(text, said)| (said, text))
+            .collect()
     }
 
     /// The text of a turn behind the prompt, without its end.
     fn write(&self, template: &ChatTemplate, prompt: &str, said: &Said) -> String {
         let mut body = self.body("auto");
         let mut message = said.message();
-        for (index, call) in message["tool_calls"].as_array_mut().into_iter().flatten().enumerate() {
+        for (index, call) in message["tool_calls"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
             call["id"] = self.id(index, said.calls[index].0).into();
         }
         body["messages"].as_array_mut().unwrap().push(message);
         body["add_generation_prompt"] = json!(false);
         let whole = params(template, &body).prompt;
-        let output = whole.strip_prefix(prompt).unwrap_or_else(|| panic!("{prompt:?} is not in front of {whole:?}"));
+        let output = whole
+            .strip_prefix(prompt)
+            .unwrap_or_else(|| panic!("{prompt:?} is not in front of {whole:?}"));
         output
             .strip_suffix(self.end)
             .unwrap_or_else(|| panic!("{output:?} does not end with {:?}", self.end))
@@ -107,8 +124,16 @@ impl Shape {
     /// What a turn is when it is read.
     fn expected(&self, said: &Said) -> Value {
         let call = |(index, (name, arguments)): (usize, &(&str, Value))| {
-            let id = if self.ids { self.id(index, name) } else { String::new() };
-            let arguments = if self.drops_nulls { without_nulls(arguments) } else { arguments.clone() };
+            let id = if self.ids {
+                self.id(index, name)
+            } else {
+                String::new()
+            };
+            let arguments = if self.drops_nulls {
+                without_nulls(arguments)
+            } else {
+                arguments.clone()
+            };
             json!({"name": name, "arguments": arguments, "id": id})
         };
         let calls: Vec<Value> = said.calls.iter().enumerate().map(call).collect();
@@ -125,14 +150,18 @@ impl Shape {
             let (bytewise, bytewise_status) = read(&params, output.as_bytes(), 1);
             if message != self.expected(&said) || status != Status::Complete {
                 let expected = self.expected(&said);
-                wrong.push(format!("{output:?}\n  is read as {message}, {status:?}\n  it is       {expected}"));
+                wrong.push(format!(
+                    "{output:?}\n  is read as {message}, {status:?}\n  it is       {expected}"
+                ));
             }
             // Some models spell the end out behind calls.
             let end = if said.calls.is_empty() { "" } else { self.end };
             let whole = format!("{output}{end}");
             let (ended, ended_status) = read(&params, whole.as_bytes(), whole.len());
             if ended != message || ended_status != status {
-                wrong.push(format!("{whole:?}\n  with its end {ended}, {ended_status:?}\n  without      {message}"));
+                wrong.push(format!(
+                    "{whole:?}\n  with its end {ended}, {ended_status:?}\n  without      {message}"
+                ));
             }
             if bytewise != message || bytewise_status != status {
                 wrong.push(format!(
@@ -150,17 +179,23 @@ impl Shape {
         let mut wrong = Vec::new();
         for size in [1, call.len()] {
             let (message, status) = read(&auto, call.as_bytes(), size);
-            if message["calls"][0]["arguments"] != json!({"title": "Tea"}) || status != Status::Complete {
+            if message["calls"][0]["arguments"] != json!({"title": "Tea"})
+                || status != Status::Complete
+            {
                 wrong.push(format!("{call:?}\n  is read as {message}, {status:?}"));
             }
         }
-        if !ends(&recogniser(&required), &format!("{}{call}", required.generation_prompt)) {
+        if !ends(
+            &recogniser(&required),
+            &format!("{}{call}", required.generation_prompt),
+        ) {
             wrong.push(format!("the grammar refuses {call:?}"));
         }
         wrong
     }
 
-    /// What is wrong with how a thought that `source` never shows is read and allowed, in front of an answer and of a call.
+    /// What is wrong with how a thought that `source` never shows is read and allowed, in front of
+    /// an answer and of a call.
     pub fn unshown(&self, thought: &str, close: &str, call: &str, learn_only: bool) -> Vec<String> {
         let template = self.template(learn_only);
         let [auto, required] = ["auto", "required"].map(|choice| self.params(&template, choice));
@@ -180,20 +215,24 @@ impl Shape {
                 }
             }
         }
-        if !recogniser(&required).accepts(&format!("{}{thought}{call}", required.generation_prompt)) {
+        if !recogniser(&required).accepts(&format!("{}{thought}{call}", required.generation_prompt))
+        {
             wrong.push(format!("the grammar refuses {thought:?} and {call:?}"));
         }
         wrong
     }
 
-    /// What is made of calls with arguments that nobody can learn to read: anything but the text as it is.
+    /// What is made of calls with arguments that nobody can learn to read: anything but the text as
+    /// it is.
     pub fn invented(&self, learn_only: bool) -> Vec<String> {
         let template = self.template(learn_only);
         let params = self.params(&template, "auto");
         let mut wrong = Vec::new();
         let turns = self.turns(&template, &params.prompt, self.lost).into_iter();
         // One without arguments may be read.
-        for (_, output) in turns.filter(|(said, _)| said.calls.iter().all(|(name, _)| *name == "plan")) {
+        for (_, output) in
+            turns.filter(|(said, _)| said.calls.iter().all(|(name, _)| *name == "plan"))
+        {
             for size in [1, output.len()] {
                 let (message, status) = read(&params, output.as_bytes(), size);
                 if message["calls"] != json!([]) || message["content"] != output.trim() {
@@ -210,24 +249,44 @@ impl Shape {
         let [auto, required] = ["auto", "required"].map(|choice| self.params(&template, choice));
         let mut wrong = Vec::new();
         if !matches!(required.constraint, Constraint::Strict(_)) {
-            return vec![format!("a call that must be is not asked for: {:?}", required.constraint)];
+            return vec![format!(
+                "a call that must be is not asked for: {:?}",
+                required.constraint
+            )];
         }
         let strict = recogniser(&required);
         let lazy = matches!(auto.constraint, Constraint::Lazy(_)).then(|| recogniser(&auto));
-        for (said, output) in self.turns(&template, &auto.prompt, &[self.lost, self.barred].concat()) {
-            let is_json = !self.python || !["True", "False", "None", "'"].iter().any(|word| output.contains(word));
+        for (said, output) in
+            self.turns(&template, &auto.prompt, &[self.lost, self.barred].concat())
+        {
+            let is_json = !self.python
+                || !["True", "False", "None", "'"]
+                    .iter()
+                    .any(|word| output.contains(word));
             if said.calls.is_empty() || !said.is_ordered() || !is_json {
                 continue;
             }
             let whole = format!("{}{output}", required.generation_prompt);
             if !ends(&strict, &whole) {
                 let reach = strict.reach(&whole).unwrap();
-                wrong.push(format!("the strict grammar refuses {:?}, then {:?}", &whole[..reach], &whole[reach..]));
+                wrong.push(format!(
+                    "the strict grammar refuses {:?}, then {:?}",
+                    &whole[..reach],
+                    &whole[reach..]
+                ));
             }
             let Some(lazy) = &lazy else { continue };
-            let found = auto.constraint.triggers().iter().filter_map(|trigger| output.find(&trigger.value)).min();
+            let found = auto
+                .constraint
+                .triggers()
+                .iter()
+                .filter_map(|trigger| output.find(&trigger.value))
+                .min();
             match found {
-                None => wrong.push(format!("{output:?} has none of {:?}", auto.constraint.triggers())),
+                None => wrong.push(format!(
+                    "{output:?} has none of {:?}",
+                    auto.constraint.triggers()
+                )),
                 Some(at) if !ends(lazy, &output[at..]) => {
                     let reach = at + lazy.reach(&output[at..]).unwrap();
                     wrong.push(format!(
@@ -242,7 +301,8 @@ impl Shape {
         wrong
     }
 
-    /// Markers that no template writes: words of what it was asked to write, and what does not come in any turn.
+    /// Markers that no template writes: words of what it was asked to write, and what does not come
+    /// in any turn.
     pub fn made_up(&self, learn_only: bool) -> Vec<String> {
         let template = self.template(learn_only);
         let mut wrong = Vec::new();
@@ -254,9 +314,19 @@ impl Shape {
                     || turns.iter().any(|(_, text)| text.contains(marker))
                     || self.end.contains(marker)
             };
-            let thinking = params.thinking.iter().flat_map(|thinking| thinking.ends.iter().chain([&thinking.start]));
-            let triggers = params.constraint.triggers().iter().map(|trigger| &trigger.value);
-            let tokens = params.preserved_tokens.iter().chain(&params.additional_stops);
+            let thinking = params
+                .thinking
+                .iter()
+                .flat_map(|thinking| thinking.ends.iter().chain([&thinking.start]));
+            let triggers = params
+                .constraint
+                .triggers()
+                .iter()
+                .map(|trigger| &trigger.value);
+            let tokens = params
+                .preserved_tokens
+                .iter()
+                .chain(&params.additional_stops);
             for marker in thinking.chain(triggers).chain(tokens) {
                 if PROBES.iter().any(|probe| marker.contains(probe)) || !stands(marker) {
                     wrong.push(format!("{marker:?}, {choice}"));
@@ -287,7 +357,9 @@ const PROBES: [&str; 14] = [
 
 fn params(template: &ChatTemplate, body: &Value) -> Params {
     let request = Request::from_json(body).unwrap_or_else(|error| panic!("{error}"));
-    template.params(&request).unwrap_or_else(|error| panic!("{error}"))
+    template
+        .params(&request)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn recogniser(params: &Params) -> Recogniser {
@@ -312,7 +384,8 @@ fn read(params: &Params, output: &[u8], size: usize) -> (Value, Status) {
 
 fn shown(message: &Message) -> Value {
     let calls = message.tool_calls.iter().map(|call| {
-        let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
+        let arguments =
+            serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
         json!({"name": call.name, "arguments": arguments, "id": call.id})
     });
     let calls: Vec<Value> = calls.collect();

@@ -1,5 +1,5 @@
-//! Templates that nobody has seen before: each writes turns in a way of its own, and what it writes must be read back, whole
-//! and byte by byte, and be allowed by its grammar.
+//! Templates that nobody has seen before: each writes turns in a way of its own, and what it writes
+//! must be read back, whole and byte by byte, and be allowed by its grammar.
 
 mod check;
 mod messages;
@@ -26,7 +26,8 @@ macro_rules! whole {
     )*};
 }
 
-/// One test for each template that writes what cannot be read, with the reason: its calls stay the text that they are.
+/// One test for each template that writes what cannot be read, with the reason: its calls stay the
+/// text that they are.
 macro_rules! text {
     ($($name:ident: $end:literal, $reason:literal;)*) => {$(
         #[doc = $reason]
@@ -45,16 +46,36 @@ macro_rules! text {
 #[track_caller]
 fn assert_none(wrong: Vec<String>) {
     let few: Vec<&str> = wrong.iter().take(3).map(String::as_str).collect();
-    assert!(wrong.is_empty(), "{} in all\n{}", wrong.len(), few.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} in all\n{}",
+        wrong.len(),
+        few.join("\n")
+    );
 }
 
 /// All arrays and objects.
-const ARRAYS: [Kind; 6] =
-    [Kind::Array, Kind::Object, Kind::Nested, Kind::NestedQuotes, Kind::EmptyArray, Kind::EmptyObject];
+const ARRAYS: [Kind; 6] = [
+    Kind::Array,
+    Kind::Object,
+    Kind::Nested,
+    Kind::NestedQuotes,
+    Kind::EmptyArray,
+    Kind::EmptyObject,
+];
 
 /// What a template cannot write that replaces signs of markup, in texts and in JSON.
-const ESCAPED: [Kind; 9] =
-    [Kind::Quotes, Kind::Markup, Kind::Signs, ARRAYS[0], ARRAYS[1], ARRAYS[2], ARRAYS[3], ARRAYS[4], ARRAYS[5]];
+const ESCAPED: [Kind; 9] = [
+    Kind::Quotes,
+    Kind::Markup,
+    Kind::Signs,
+    ARRAYS[0],
+    ARRAYS[1],
+    ARRAYS[2],
+    ARRAYS[3],
+    ARRAYS[4],
+    ARRAYS[5],
+];
 
 whole! {
     blocks_by_index: new("<~over~>\n");
@@ -119,10 +140,23 @@ text! {
 #[test]
 fn members_of_calls_in_any_order() {
     let shape = Shape::new(include_str!("templates/whole_calls.jinja"), "</turn>\n");
-    let members =
-        [r#""type": "function""#, r#""function": {"name": "plan", "arguments": {"title": "Tea"}}"#, r#""id": "k1""#];
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let call = format!("<use>{{{}}}</use>", order.map(|index| members[index]).join(", "));
+    let members = [
+        r#""type": "function""#,
+        r#""function": {"name": "plan", "arguments": {"title": "Tea"}}"#,
+        r#""id": "k1""#,
+    ];
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let call = format!(
+            "<use>{{{}}}</use>",
+            order.map(|index| members[index]).join(", ")
+        );
         for learn_only in [true, false] {
             assert_none(shape.refuses(&call, learn_only));
         }
@@ -149,7 +183,10 @@ fn a_prompt_that_always_opens_a_turn() {
 #[test]
 fn switched_thought_when_it_is_off() {
     let source = include_str!("templates/switched_thought.jinja");
-    let shape = Shape { enable_thinking: false, ..Shape::new(source, "</turn>\n") };
+    let shape = Shape {
+        enable_thinking: false,
+        ..Shape::new(source, "</turn>\n")
+    };
     for learn_only in [true, false] {
         assert_none(shape.misread(learn_only));
         assert_none(shape.refused(learn_only));
@@ -159,16 +196,28 @@ fn switched_thought_when_it_is_off() {
 #[test]
 fn thoughts_that_the_prompt_closes_whatever_their_marks() {
     for (source, thought) in [
-        (include_str!("templates/bracketed_thought.jinja"), "⟪mull⟫Hm.⟪/mull⟫"),
-        (include_str!("templates/worded_thought.jinja"), "NOW MULLING\nHm.\nDONE MULLING\n"),
+        (
+            include_str!("templates/bracketed_thought.jinja"),
+            "⟪mull⟫Hm.⟪/mull⟫",
+        ),
+        (
+            include_str!("templates/worded_thought.jinja"),
+            "NOW MULLING\nHm.\nDONE MULLING\n",
+        ),
     ] {
         let template = ChatTemplate::new(source, "", "").unwrap();
-        for (enable_thinking, output, reasoning) in
-            [(false, "So.".to_owned(), ""), (true, format!("{thought}So."), "Hm.")]
-        {
+        for (enable_thinking, output, reasoning) in [
+            (false, "So.".to_owned(), ""),
+            (true, format!("{thought}So."), "Hm."),
+        ] {
             let body = json!({"messages": [{"role": "user", "content": "Hi"}], "enable_thinking": enable_thinking});
-            let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
-            let (message, status) = params.parser.parse(output.as_bytes(), false, false).unwrap();
+            let params = template
+                .params(&Request::from_json(&body).unwrap())
+                .unwrap();
+            let (message, status) = params
+                .parser
+                .parse(output.as_bytes(), false, false)
+                .unwrap();
             assert_eq!(
                 (&*message.reasoning_content, &*message.content, status),
                 (reasoning, "So.", Status::Complete),
@@ -186,7 +235,12 @@ fn a_thought_that_only_prompts_open_is_closed_by_the_mirrored_mark() {
         let shape = Shape::new(here(source).leak(), "");
         let [thought, close] = ["Hm.\n⟪/mull⟫\n", "⟪/mull⟫"].map(here);
         for learn_only in [true, false] {
-            assert_none(shape.unshown(&thought, &close, &here("⟪use⟫plan|{\"title\": \"Tea\"}⟪/use⟫"), learn_only));
+            assert_none(shape.unshown(
+                &thought,
+                &close,
+                &here("⟪use⟫plan|{\"title\": \"Tea\"}⟪/use⟫"),
+                learn_only,
+            ));
         }
     }
 }
@@ -197,8 +251,16 @@ fn turns_that_a_last_message_does_not_show() {
     const TEXT_AT_END: &str = include_str!("templates/text_at_end.jinja");
     const SWITCH: &str = include_str!("templates/switch_beside_question.jinja");
     for (source, front, call) in [
-        (LAST_TAKEN, "Hm.</mull>", "<use>plan|{\"title\": \"Tea\"}</use>"),
-        (TEXT_AT_END, "Hm.</mull>", "<use>plan|{\"title\": \"Tea\"}</use>"),
+        (
+            LAST_TAKEN,
+            "Hm.</mull>",
+            "<use>plan|{\"title\": \"Tea\"}</use>",
+        ),
+        (
+            TEXT_AT_END,
+            "Hm.</mull>",
+            "<use>plan|{\"title\": \"Tea\"}</use>",
+        ),
         (SWITCH, "", "[use]plan|{\"title\": \"Tea\"}[/use]"),
     ] {
         let shape = Shape::new(source, "");
@@ -207,7 +269,11 @@ fn turns_that_a_last_message_does_not_show() {
         }
         let template = ChatTemplate::new(source, "", "").unwrap();
         let proof = template.proof();
-        assert!(proof.is_whole() && proof.with_calls > 10 && proof.recovered == 0, "{source}\n{:?}", proof.failures);
+        assert!(
+            proof.is_whole() && proof.with_calls > 10 && proof.recovered == 0,
+            "{source}\n{:?}",
+            proof.failures
+        );
     }
 }
 
@@ -218,15 +284,25 @@ fn a_text_and_its_call_in_two_turns() {
     let tool = json!({"type": "function", "function": {"name": "plan", "parameters": {"type": "object", "properties": {"title": {"type": "string"}}}}});
     let format = json!({"type": "json_schema", "json_schema": {"name": "r", "schema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}});
     let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool]});
-    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let params = template
+        .params(&Request::from_json(&body).unwrap())
+        .unwrap();
     let call = "⟪use⟫plan|{\"title\": \"Tea\"}⟪/use⟫";
     let output = format!("So.⟪over⟫⟪model⟫{call}⟪act⟫");
-    let (message, status) = params.parser.parse(output.as_bytes(), false, false).unwrap();
-    assert_eq!((&*message.content, message.tool_calls.len(), status), ("So.", 1, Status::Complete));
-    // The grammar asks for what closes a part, and leaves the end of the turn, which differs by part, to its token.
-    let body =
-        json!({"messages": [{"role": "user", "content": "Hi"}], "tools": body["tools"], "response_format": format});
-    let params = template.params(&Request::from_json(&body).unwrap()).unwrap();
+    let (message, status) = params
+        .parser
+        .parse(output.as_bytes(), false, false)
+        .unwrap();
+    assert_eq!(
+        (&*message.content, message.tool_calls.len(), status),
+        ("So.", 1, Status::Complete)
+    );
+    // The grammar asks for what closes a part, and leaves the end of the turn, which differs by
+    // part, to its token.
+    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": body["tools"], "response_format": format});
+    let params = template
+        .params(&Request::from_json(&body).unwrap())
+        .unwrap();
     let grammar = Recogniser::new(&params.grammar().text).unwrap();
     for output in [&*format!("{call}⟪act⟫"), "{\"a\": 1}"] {
         assert!(

@@ -1,5 +1,5 @@
-//! Templates that try to write a request's text for another one, or that an analysis of their source
-//! would misread.
+//! Templates that try to write a request's text for another one, or that an analysis of their
+//! source would misread.
 
 /// The messages, and the opening of a turn. Elsewhere, `TEXT` is a text of the request, and `TOOL`
 /// a tool.
@@ -33,7 +33,10 @@ const HIDERS: [(&str, &str); 9] = [
     ("{{ '{#' }}", "{{ '#}' }}"),
     ("{% set x = '{% raw %}' %}", "{% set x = '{% endraw %}' %}"),
     ("{# {% raw %} #}", "{# {% endraw %} #}"),
-    ("{% raw %}{% macro f(t) %}{% endraw %}", "{% raw %}{% endmacro %}{% endraw %}"),
+    (
+        "{% raw %}{% macro f(t) %}{% endraw %}",
+        "{% raw %}{% endmacro %}{% endraw %}",
+    ),
     ("{% set x = \"\\\"{#\" %}", "{% set x = '#}' %}"),
     ("{# {# #}", "{# #}"),
     ("{% if true %}", "{% endif %}"),
@@ -138,8 +141,13 @@ const WHOLE: [&str; 10] = [
 ];
 
 /// Conditions under which calls are written otherwise, which no literal of the source shows.
-const CONDITIONS: [&str; 5] =
-    ["way | length > 6", "level > 9", "(level or 0) * 2 > 100", "custom == 'x' ~ ''", "way is defined and way < 'b'"];
+const CONDITIONS: [&str; 5] = [
+    "way | length > 6",
+    "level > 9",
+    "(level or 0) * 2 > 100",
+    "custom == 'x' ~ ''",
+    "way is defined and way < 'b'",
+];
 
 /// A template that writes calls in two ways.
 const CALLS: &str = "{{ tools | tojson if tools }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\
@@ -153,36 +161,71 @@ pub fn all() -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut add = |kind: &str, source: String| {
         let number = all.len();
-        all.push((format!("{kind} {number}"), source.replace("TEXT", "messages[-1].content")));
+        all.push((
+            format!("{kind} {number}"),
+            source.replace("TEXT", "messages[-1].content"),
+        ));
     };
     let rest = &[MESSAGES, OPENING].concat();
     for name in NAMES {
-        let own = format!("{{% macro {name}(t) %}}{{{{ t.function.name }}}} for {{{{ TEXT }}}}{{% endmacro %}}");
-        add(name, format!("{own}{}{rest}", LOOP.replace("f(", &format!("{name}("))));
+        let own = format!(
+            "{{% macro {name}(t) %}}{{{{ t.function.name }}}} for {{{{ TEXT }}}}{{% endmacro %}}"
+        );
+        add(
+            name,
+            format!("{own}{}{rest}", LOOP.replace("f(", &format!("{name}("))),
+        );
     }
     let first = "{% macro f(t) %}{{ t.function.name }}{% endmacro %}";
     let second = first.replace("{{", "{{ TEXT }}{{");
     for (before, behind) in HIDERS {
-        add("hidden", format!("{first}{before}{second}{behind}{LOOP}{rest}"));
+        add(
+            "hidden",
+            format!("{first}{before}{second}{behind}{LOOP}{rest}"),
+        );
     }
     for (index, change) in CHANGES.iter().enumerate() {
         let [each, other, later] = [0, 1, 2].map(|at| PRINTS[(index + at) % PRINTS.len()]);
         let of = |text: &str, tool: &str| text.replace("TOOL", tool);
-        let for_each = |text: &str| format!("{{% for tool in tools %}}{}{{% endfor %}}", of(text, "tool"));
-        let of_first = |text: &str| format!("{{% if tools %}}{}{{% endif %}}", of(text, "tools[0]"));
-        add("changed before", format!("{}{}{rest}", of_first(change), for_each(each)));
-        add("changed in", format!("{}{rest}", for_each(&[other, change, other].concat())));
+        let for_each = |text: &str| {
+            format!(
+                "{{% for tool in tools %}}{}{{% endfor %}}",
+                of(text, "tool")
+            )
+        };
+        let of_first =
+            |text: &str| format!("{{% if tools %}}{}{{% endif %}}", of(text, "tools[0]"));
+        add(
+            "changed before",
+            format!("{}{}{rest}", of_first(change), for_each(each)),
+        );
+        add(
+            "changed in",
+            format!("{}{rest}", for_each(&[other, change, other].concat())),
+        );
         let (each, later) = (for_each(each), of_first(&[change, later].concat()));
         add("changed after", format!("{each}{later}{each}{rest}"));
     }
     for body in BODIES {
-        add("body", format!("{first}{{% for tool in tools %}}{body}{{% endfor %}}{rest}"));
+        add(
+            "body",
+            format!("{first}{{% for tool in tools %}}{body}{{% endfor %}}{rest}"),
+        );
     }
-    OTHERS.iter().for_each(|other| add("other", other.replace("LOOP", LOOP) + rest));
-    INTERNAL.iter().for_each(|internal| add("internal", format!("{internal}{rest}")));
+    OTHERS
+        .iter()
+        .for_each(|other| add("other", other.replace("LOOP", LOOP) + rest));
+    INTERNAL
+        .iter()
+        .for_each(|internal| add("internal", format!("{internal}{rest}")));
     let calls = CONDITIONS.map(|condition| CALLS.replace("CONDITION", condition));
     for whole in WHOLE.map(str::to_owned).into_iter().chain(calls) {
-        add("whole", whole.replace("MESSAGES", MESSAGES).replace("OPENING", OPENING));
+        add(
+            "whole",
+            whole
+                .replace("MESSAGES", MESSAGES)
+                .replace("OPENING", OPENING),
+        );
     }
     all
 }

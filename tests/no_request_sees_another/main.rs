@@ -15,7 +15,8 @@ fn tools(count: usize) -> Value {
     let tool = |index: usize| {
         let x = json!({"type": "string", "description": "A \"text\" & <more>", "enum": ["ü", "b"]});
         let parameters = json!({"type": "object", "required": ["x"], "properties": {"x": x, "y": {"type": "integer"}}});
-        let function = json!({"name": format!("f{index}"), "description": "Says.", "parameters": parameters});
+        let function =
+            json!({"name": format!("f{index}"), "description": "Says.", "parameters": parameters});
         json!({"type": "function", "function": function})
     };
     (0..count).map(tool).collect()
@@ -63,24 +64,40 @@ const OUTPUTS: [&str; 3] = [
 /// All that a template says of a request.
 fn answer(template: &ChatTemplate, body: &str) -> String {
     let said = |error: Error| format!("{:?}: {error}", error.kind());
-    let request = template.request(body, "{}").expect("all bodies are requests");
+    let request = template
+        .request(body, "{}")
+        .expect("all bodies are requests");
     let prompt = template.prompt(&request).unwrap_or_else(said);
-    let segments = template.segments(&request).map_or_else(said, |segments| format!("{segments:?}"));
+    let segments = template
+        .segments(&request)
+        .map_or_else(said, |segments| format!("{segments:?}"));
     let params = template.params(&request).map_or_else(said, |params| {
         let read = OUTPUTS.map(|output| {
             let read = params.parser.read(output.as_bytes(), false, false);
-            read.map_or_else(said, |ended| format!("{:?} {:?}", ended.status, ended.message))
+            read.map_or_else(said, |ended| {
+                format!("{:?} {:?}", ended.status, ended.message)
+            })
         });
-        format!("{}\n{}\n{}", params.to_json(), params.parser.to_text(), read.join("\n"))
+        format!(
+            "{}\n{}\n{}",
+            params.to_json(),
+            params.parser.to_text(),
+            read.join("\n")
+        )
     });
     [prompt, params, segments].join("\n")
 }
 
 /// Where two answers part.
 fn difference(answer: &str, alone: &str) -> String {
-    let at = answer.bytes().zip(alone.bytes()).take_while(|(a, b)| a == b).count();
+    let at = answer
+        .bytes()
+        .zip(alone.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
     let around = |text: &str| {
-        String::from_utf8_lossy(&text.as_bytes()[at.saturating_sub(40)..text.len().min(at + 80)]).into_owned()
+        String::from_utf8_lossy(&text.as_bytes()[at.saturating_sub(40)..text.len().min(at + 80)])
+            .into_owned()
     };
     format!("{:?} instead of {:?}", around(answer), around(alone))
 }
@@ -98,7 +115,10 @@ fn differing(
         let answer = answer(template, &bodies[index]);
         if answer != alone[index] {
             let difference = difference(&answer, &alone[index]);
-            wrong.lock().unwrap().push(format!("{name}, {way}, request {index}: {difference}"));
+            wrong
+                .lock()
+                .unwrap()
+                .push(format!("{name}, {way}, request {index}: {difference}"));
         }
     };
     let count = bodies.len();
@@ -106,10 +126,15 @@ fn differing(
     for round in ["first", "again"] {
         (0..count).for_each(|index| ask(&template, round, index));
     }
-    (0..count).rev().for_each(|index| ask(&other, "backwards", index));
+    (0..count)
+        .rev()
+        .for_each(|index| ask(&other, "backwards", index));
     let bytes = template.to_bytes();
     if bytes != stored_alone {
-        wrong.lock().unwrap().push(format!("{name}: its bytes are others"));
+        wrong
+            .lock()
+            .unwrap()
+            .push(format!("{name}: its bytes are others"));
     }
     match ChatTemplate::from_bytes(&bytes) {
         Ok(stored) => (0..2 * count).for_each(|index| ask(&stored, "stored", index * 7 % count)),
@@ -119,7 +144,9 @@ fn differing(
     std::thread::scope(|threads| {
         for thread in 0..4 {
             let (shared, ask) = (&shared, &ask);
-            threads.spawn(move || (0..count).for_each(|index| ask(shared, "on threads", (index + 3 * thread) % count)));
+            threads.spawn(move || {
+                (0..count).for_each(|index| ask(shared, "on threads", (index + 3 * thread) % count))
+            });
         }
     });
     wrong.into_inner().unwrap()
@@ -128,41 +155,67 @@ fn differing(
 /// Checks templates, on two threads. `whole`: each answer alone is of a template that is learnt for
 /// it, not of a stored one.
 fn check(templates: &[(String, String)], whole: bool) -> usize {
-    let (bodies, next, looked, wrong) = (bodies(), AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let (bodies, next, looked, wrong) = (
+        bodies(),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+        Mutex::new(Vec::new()),
+    );
     let look = |name: &str, source: &str| {
-        let Ok(template) = ChatTemplate::new(source, "<s>", "</s>") else { return };
+        let Ok(template) = ChatTemplate::new(source, "<s>", "</s>") else {
+            return;
+        };
         let stored = template.to_bytes();
         let learnt = || ChatTemplate::new(source, "<s>", "</s>").expect("it compiles");
         let loaded = || ChatTemplate::from_bytes(&stored).expect("it was stored");
         let made = || if whole { learnt() } else { loaded() };
         let alone: Vec<String> = bodies.iter().map(|body| answer(&made(), body)).collect();
-        wrong.lock().unwrap().extend(differing(name, learnt, &bodies, (&alone, &stored)));
+        wrong
+            .lock()
+            .unwrap()
+            .extend(differing(name, learnt, &bodies, (&alone, &stored)));
         looked.fetch_add(1, Ordering::Relaxed);
     };
     std::thread::scope(|threads| {
         for _ in 0..2 {
             threads.spawn(|| {
-                while let Some((name, source)) = templates.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some((name, source)) = templates.get(next.fetch_add(1, Ordering::Relaxed))
+                {
                     look(name, source);
                 }
             });
         }
     });
     let wrong = wrong.into_inner().unwrap();
-    assert!(wrong.is_empty(), "{} answers see another request:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} answers see another request:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     looked.into_inner()
 }
 
 /// Templates next to the repository.
 fn beside() -> Vec<(String, String)> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let folders = ["templates", "templates-wild", "templates-hub"].map(|folder| shared.join(folder));
-    let files = folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten();
-    let mut files: Vec<PathBuf> = files.map(|file| file.expect("a folder can be read").path()).collect();
+    let folders =
+        ["templates", "templates-wild", "templates-hub"].map(|folder| shared.join(folder));
+    let files = folders
+        .iter()
+        .filter_map(|folder| folder.read_dir().ok())
+        .flatten();
+    let mut files: Vec<PathBuf> = files
+        .map(|file| file.expect("a folder can be read").path())
+        .collect();
     files.sort();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "jinja"));
-    let read =
-        |file: &PathBuf| (file.display().to_string(), std::fs::read_to_string(file).expect("a template is text"));
+    let read = |file: &PathBuf| {
+        (
+            file.display().to_string(),
+            std::fs::read_to_string(file).expect("a template is text"),
+        )
+    };
     files.iter().map(read).collect()
 }
 
@@ -175,7 +228,9 @@ fn no_request_to_a_hostile_template_sees_another() {
 
 #[test]
 fn no_request_to_a_template_sees_another() {
-    let own = builtin::BUILTINS.iter().map(|own| (own.name.to_owned(), own.source.to_owned()));
+    let own = builtin::BUILTINS
+        .iter()
+        .map(|own| (own.name.to_owned(), own.source.to_owned()));
     let (own, mut all): (Vec<_>, _) = (own.collect(), beside());
     if all.is_empty() {
         println!("skipped: no templates next to the repository");

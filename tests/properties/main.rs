@@ -1,5 +1,6 @@
-//! Properties of every way in, on random cases. `CHATPARSE_CASES` says how many of each, `CHATPARSE_SEED` where they start; a
-//! failing case prints its own seed, and is made as small as it gets. The fuzz targets run the same cases.
+//! Properties of every way in, on random cases. `CHATPARSE_CASES` says how many of each,
+//! `CHATPARSE_SEED` where they start; a failing case prints its own seed, and is made as small as
+//! it gets. The fuzz targets run the same cases.
 
 mod cases;
 #[path = "../support/seeds.rs"]
@@ -46,7 +47,10 @@ fn run_some(longest: usize, usual: u64, case: fn(&[u8])) {
         }
         slowest = slowest.max((started.elapsed(), seed));
     }
-    println!("the slowest case has the seed {} and took {:?}", slowest.1, slowest.0);
+    println!(
+        "the slowest case has the seed {} and took {:?}",
+        slowest.1, slowest.0
+    );
 }
 
 #[test]

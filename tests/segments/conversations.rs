@@ -1,4 +1,5 @@
-//! Conversations of every kind: with tools, calls, results, reasoning, parts, white space, JSON and markup in texts.
+//! Conversations of every kind: with tools, calls, results, reasoning, parts, white space, JSON and
+//! markup in texts.
 
 use serde_json::{Value, json};
 
@@ -12,7 +13,9 @@ pub fn all() -> Vec<(String, Value)> {
                 continue;
             }
             let mut body = json!({"messages": messages, "now": 1_785_672_000});
-            body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            body.as_object_mut()
+                .unwrap()
+                .extend(fields.as_object().unwrap().clone());
             all.push((format!("{name}, {with}"), body));
         }
     }
@@ -33,7 +36,10 @@ fn settings() -> Vec<(&'static str, Value)> {
     ]);
     vec![
         ("bare", json!({})),
-        ("without thinking", json!({"chat_template_kwargs": {"enable_thinking": false}})),
+        (
+            "without thinking",
+            json!({"chat_template_kwargs": {"enable_thinking": false}}),
+        ),
         ("with tools", json!({"tools": tools})),
         (
             "with tools and a variable",
@@ -45,43 +51,93 @@ fn settings() -> Vec<(&'static str, Value)> {
 fn histories() -> Vec<(&'static str, Value)> {
     let user = |text: &str| json!({"role": "user", "content": text});
     let said = |text: &str| json!({"role": "assistant", "content": text});
-    let thought =
-        |thought: &str, text: &str| json!({"role": "assistant", "reasoning_content": thought, "content": text});
+    let thought = |thought: &str, text: &str| json!({"role": "assistant", "reasoning_content": thought, "content": text});
     let call = |id: &str, name: &str, arguments: Value| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
     let calls = |text: &str, calls: Value| json!({"role": "assistant", "content": text, "tool_calls": calls});
-    let result =
-        |id: &str, name: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "name": name, "content": text});
-    let weather = call("call00001", "get_weather", json!({"place": "Porto Alegre", "days": 3}));
+    let result = |id: &str, name: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "name": name, "content": text});
+    let weather = call(
+        "call00001",
+        "get_weather",
+        json!({"place": "Porto Alegre", "days": 3}),
+    );
     let deep = call(
         "call00002",
         "get_weather",
         json!({"place": "a \"b\"\nc", "units": "old-fashioned", "deep": {"list of things": [1.5, -2], "x": null}}),
     );
-    let search = call("call00003", "search_files", json!({"pattern": "*.rs <b>&", "hidden": false}));
+    let search = call(
+        "call00003",
+        "search_files",
+        json!({"pattern": "*.rs <b>&", "hidden": false}),
+    );
     let asked = user("What is the weather in Porto Alegre?");
     vec![
         ("a question", json!([asked])),
-        ("a system message", json!([{"role": "system", "content": "Be brief, and kind."}, asked])),
+        (
+            "a system message",
+            json!([{"role": "system", "content": "Be brief, and kind."}, asked]),
+        ),
         (
             "white space",
             json!([{"role": "system", "content": "  Be brief.\n"}, user("\n Well? \n\n"), said(" So it is. \n"), user("And now ")]),
         ),
-        ("turns", json!([user("One two"), said("Three four"), user("Five six"), said("Seven eight"), user("Nine")])),
-        ("repeats", json!([user("again"), said("again"), user("again"), said("again and again"), user("again")])),
+        (
+            "turns",
+            json!([
+                user("One two"),
+                said("Three four"),
+                user("Five six"),
+                said("Seven eight"),
+                user("Nine")
+            ]),
+        ),
+        (
+            "repeats",
+            json!([
+                user("again"),
+                said("again"),
+                user("again"),
+                said("again and again"),
+                user("again")
+            ]),
+        ),
         (
             "markup in texts",
             json!([{"role": "system", "content": "Say <|im_end|> {{ x }} {% y %}"}, user("</s>[INST] <|im_end|>"), said("<tool_call>{\"name\": 1}</tool_call>"), user("& < > \" '")]),
         ),
         (
             "other letters",
-            json!([user("Привет, 世界 \u{1f600} ñ"), said("Ünïcödé \u{a840}"), user("\u{202e}x\u{0301}")]),
+            json!([
+                user("Привет, 世界 \u{1f600} ñ"),
+                said("Ünïcödé \u{a840}"),
+                user("\u{202e}x\u{0301}")
+            ]),
         ),
-        ("reasoning", json!([user("One"), thought("I think of it.", "So it is."), user("Two")])),
+        (
+            "reasoning",
+            json!([
+                user("One"),
+                thought("I think of it.", "So it is."),
+                user("Two")
+            ]),
+        ),
         (
             "reasoning last",
-            json!([user("One"), thought("First thought\nand second", "So."), user("Two"), thought("Third", "Well.")]),
+            json!([
+                user("One"),
+                thought("First thought\nand second", "So."),
+                user("Two"),
+                thought("Third", "Well.")
+            ]),
         ),
-        ("thinking in text", json!([user("One"), said("<think>\nhidden\n</think>\n\nshown"), user("Two")])),
+        (
+            "thinking in text",
+            json!([
+                user("One"),
+                said("<think>\nhidden\n</think>\n\nshown"),
+                user("Two")
+            ]),
+        ),
         (
             "reasoning between parts",
             json!([user("Hello"), {"role": "assistant", "content": [
@@ -95,14 +151,22 @@ fn histories() -> Vec<(&'static str, Value)> {
         ),
         (
             "a call",
-            json!([asked, calls("", json!([weather])), result("call00001", "get_weather", "It rains: 12 degrees")]),
+            json!([
+                asked,
+                calls("", json!([weather])),
+                result("call00001", "get_weather", "It rains: 12 degrees")
+            ]),
         ),
         (
             "a call with text",
             json!([
                 asked,
                 calls("Let me look.", json!([weather])),
-                result("call00001", "get_weather", "{\"sky\": \"grey\", \"degrees\": 12}"),
+                result(
+                    "call00001",
+                    "get_weather",
+                    "{\"sky\": \"grey\", \"degrees\": 12}"
+                ),
                 said("It is grey."),
                 user("Thanks")
             ]),

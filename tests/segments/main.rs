@@ -1,4 +1,5 @@
-//! Where each byte of a prompt comes from, for the built-in templates and those next to the repository.
+//! Where each byte of a prompt comes from, for the built-in templates and those next to the
+//! repository.
 
 mod conversations;
 mod derived;
@@ -20,20 +21,32 @@ const UNKNOWN: f64 = 1.0;
 
 /// The built-in templates, and those next to the repository where they are there.
 fn templates() -> Vec<(String, ChatTemplate)> {
-    let mut all: Vec<(String, ChatTemplate)> =
-        builtin::BUILTINS.iter().map(|b| (b.name.to_owned(), ChatTemplate::builtin(b.name).unwrap())).collect();
+    let mut all: Vec<(String, ChatTemplate)> = builtin::BUILTINS
+        .iter()
+        .map(|b| (b.name.to_owned(), ChatTemplate::builtin(b.name).unwrap()))
+        .collect();
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     for folder in ["templates", "templates-wild"] {
         let Ok(entries) = fs::read_dir(shared.join(folder)) else {
-            println!("There is no {folder} next to the repository: only built-in templates are tried.");
+            println!(
+                "There is no {folder} next to the repository: only built-in templates are tried."
+            );
             continue;
         };
-        let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let mut paths: Vec<_> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
         paths.sort();
-        for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "jinja")) {
+        for path in paths
+            .iter()
+            .filter(|path| path.extension().is_some_and(|ending| ending == "jinja"))
+        {
             let source = fs::read_to_string(path).expect("templates can be read");
             let template = ChatTemplate::new(&source, "<s>", "</s>").expect("templates compile");
-            all.push((path.file_stem().unwrap().to_string_lossy().into_owned(), template));
+            all.push((
+                path.file_stem().unwrap().to_string_lossy().into_owned(),
+                template,
+            ));
         }
     }
     all
@@ -51,7 +64,11 @@ struct Seen {
 
 /// Looks at each template, on two threads.
 fn each(look: impl Fn(&ChatTemplate, &mut Seen) + Sync) -> BTreeMap<String, Seen> {
-    let (mut templates, next, seen) = (templates(), AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let (mut templates, next, seen) = (
+        templates(),
+        AtomicUsize::new(0),
+        Mutex::new(BTreeMap::new()),
+    );
     if cfg!(debug_assertions) && std::env::var_os("CHATPARSE_ALL").is_none() {
         // All of them take minutes without optimisation.
         templates = templates.into_iter().step_by(8).collect();
@@ -60,7 +77,9 @@ fn each(look: impl Fn(&ChatTemplate, &mut Seen) + Sync) -> BTreeMap<String, Seen
     std::thread::scope(|threads| {
         for _ in 0..2 {
             threads.spawn(|| {
-                while let Some((name, template)) = templates.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some((name, template)) =
+                    templates.get(next.fetch_add(1, Ordering::Relaxed))
+                {
                     let mut one = Seen::default();
                     look(template, &mut one);
                     seen.lock().unwrap().insert(name.clone(), one);
@@ -78,28 +97,55 @@ fn sum(seen: &BTreeMap<String, Seen>, count: fn(&Seen) -> usize) -> usize {
 #[test]
 fn every_byte_has_an_origin_and_moves_with_it_alone() {
     let bodies = conversations::all();
-    let seen = each(|template, one| bodies.iter().for_each(|(what, body)| check(template, what, body, one)));
-    let (bytes, unknown) = (sum(&seen, |seen| seen.bytes), sum(&seen, |seen| seen.unknown));
-    let (prompts, changes) = (sum(&seen, |seen| seen.prompts), sum(&seen, |seen| seen.changes));
+    let seen = each(|template, one| {
+        bodies
+            .iter()
+            .for_each(|(what, body)| check(template, what, body, one))
+    });
+    let (bytes, unknown) = (
+        sum(&seen, |seen| seen.bytes),
+        sum(&seen, |seen| seen.unknown),
+    );
+    let (prompts, changes) = (
+        sum(&seen, |seen| seen.prompts),
+        sum(&seen, |seen| seen.changes),
+    );
     println!(
         "{} templates, {prompts} prompts, {bytes} bytes, {unknown} of them unknown, {changes} changes",
         seen.len()
     );
-    for (name, one) in seen.iter().filter(|(_, one)| one.unknown > 0 || !one.wrong.is_empty()) {
+    for (name, one) in seen
+        .iter()
+        .filter(|(_, one)| one.unknown > 0 || !one.wrong.is_empty())
+    {
         let (wrong, changes) = (one.wrong.len(), one.changes);
-        println!("{name}: {} of {} bytes unknown, {wrong} of {changes} changes wrong", one.unknown, one.bytes);
-        one.wrong.iter().take(4).for_each(|wrong| println!("    {wrong}"));
+        println!(
+            "{name}: {} of {} bytes unknown, {wrong} of {changes} changes wrong",
+            one.unknown, one.bytes
+        );
+        one.wrong
+            .iter()
+            .take(4)
+            .for_each(|wrong| println!("    {wrong}"));
     }
-    assert!((unknown as f64) < bytes as f64 * UNKNOWN / 100.0, "{unknown} of {bytes} bytes are unknown");
+    assert!(
+        (unknown as f64) < bytes as f64 * UNKNOWN / 100.0,
+        "{unknown} of {bytes} bytes are unknown"
+    );
     assert_eq!(sum(&seen, |seen| seen.wrong.len()), 0);
 }
 
 fn check(template: &ChatTemplate, what: &str, body: &Value, seen: &mut Seen) {
     for plain in [false, true] {
         let options = serde_json::json!({"plain": plain});
-        let request = |body: &Value| Request::from_json_with(body, &options).expect("bodies are requests");
-        let Ok(prompt) = template.prompt(&request(body)) else { continue };
-        let found = template.segments(&request(body)).expect("what renders has segments");
+        let request =
+            |body: &Value| Request::from_json_with(body, &options).expect("bodies are requests");
+        let Ok(prompt) = template.prompt(&request(body)) else {
+            continue;
+        };
+        let found = template
+            .segments(&request(body))
+            .expect("what renders has segments");
         assert_eq!(found.prompt, prompt);
         covers(&found);
         if let Some(wrong) = masked(body, &found) {
@@ -117,7 +163,9 @@ fn check(template: &ChatTemplate, what: &str, body: &Value, seen: &mut Seen) {
         };
         seen.unknown += of(&Origin::Unknown);
         for (origin, changed) in changes(body) {
-            let Ok(other) = template.prompt(&request(&changed)) else { continue };
+            let Ok(other) = template.prompt(&request(&changed)) else {
+                continue;
+            };
             seen.changes += 1;
             if !moves_alone(&found, &origin, &other) {
                 let form = if plain { "plain" } else { "prepared" };
@@ -137,17 +185,23 @@ fn covers(found: &Segments) {
     assert_eq!(at, found.prompt.len());
 }
 
-/// A mask has all of the assistant's values and none of others'. A result that names its call again is no value of the assistant's.
+/// A mask has all of the assistant's values and none of others'. A result that names its call again
+/// is no value of the assistant's.
 fn masked(body: &Value, found: &Segments) -> Option<String> {
     let mask = found.mask(MaskParts::default());
     let spoken = |index: usize| body["messages"][index]["role"] == "assistant";
     let mut names = HashSet::new();
     for segment in &found.segments {
-        let inside = mask.iter().any(|span| span.start <= segment.bytes.start && segment.bytes.end <= span.end);
-        let touched = mask.iter().any(|span| span.start < segment.bytes.end && segment.bytes.start < span.end);
+        let inside = mask
+            .iter()
+            .any(|span| span.start <= segment.bytes.start && segment.bytes.end <= span.end);
+        let touched = mask
+            .iter()
+            .any(|span| span.start < segment.bytes.end && segment.bytes.start < span.end);
         let right = match &segment.origin {
             Origin::Message { index, path } if spoken(*index) => {
-                let again = path.ends_with("/function/name") && !names.insert((*index, path.clone()));
+                let again =
+                    path.ends_with("/function/name") && !names.insert((*index, path.clone()));
                 inside || again || !found.generation.is_empty()
             }
             Origin::Template | Origin::Unknown => true,
@@ -176,7 +230,11 @@ fn changes(body: &Value) -> Vec<(Origin, Value)> {
                 continue;
             }
             let mut changed = body.clone();
-            alter(changed.pointer_mut(&format!("/messages/{index}{path}")).unwrap());
+            alter(
+                changed
+                    .pointer_mut(&format!("/messages/{index}{path}"))
+                    .unwrap(),
+            );
             changes.push((Origin::Message { index, path }, changed));
         }
     }
@@ -198,12 +256,13 @@ fn changes(body: &Value) -> Vec<(Origin, Value)> {
 
 fn collect(value: &Value, path: String, leaves: &mut Vec<String>) {
     match value {
-        Value::Object(members) => {
-            members.iter().for_each(|(key, value)| collect(value, format!("{path}/{key}"), leaves))
-        }
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, item)| collect(item, format!("{path}/{index}"), leaves))
-        }
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(key, value)| collect(value, format!("{path}/{key}"), leaves)),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(index, item)| collect(item, format!("{path}/{index}"), leaves)),
         Value::String(text) if text.trim().is_empty() => {}
         // Templates show no null, or ask whether a value is one.
         Value::Null => {}
@@ -218,14 +277,17 @@ fn alter(value: &mut Value) {
         Value::String(text) if text.starts_with(['{', '[']) => {
             text.replace("12", "7012").replace("[1,", "[7001,").into()
         }
-        Value::String(text) => text.replacen(text.trim(), &format!("{}quux", text.trim()), 1).into(),
+        Value::String(text) => text
+            .replacen(text.trim(), &format!("{}quux", text.trim()), 1)
+            .into(),
         Value::Bool(flag) => (!flag).into(),
         Value::Number(number) => (number.as_f64().unwrap() as i64 + 7_000).into(),
         _ => "quux".into(),
     };
 }
 
-/// Whether `other` is the prompt with other text in the segments of this origin, and in those that are unknown.
+/// Whether `other` is the prompt with other text in the segments of this origin, and in those that
+/// are unknown.
 fn moves_alone(found: &Segments, origin: &Origin, other: &str) -> bool {
     let free = |candidate: &Origin| *candidate == Origin::Unknown || is_of(candidate, origin);
     let mut rest = other;
@@ -259,13 +321,22 @@ fn moves_alone(found: &Segments, origin: &Origin, other: &str) -> bool {
     gap || rest.is_empty()
 }
 
-/// Whether a segment of `candidate` may hold a value of `origin`: arguments are one value for templates that print them as one.
+/// Whether a segment of `candidate` may hold a value of `origin`: arguments are one value for
+/// templates that print them as one.
 fn is_of(candidate: &Origin, origin: &Origin) -> bool {
     match (candidate, origin) {
-        (Origin::Message { index: a, path: candidate }, Origin::Message { index: b, path }) => {
+        (
+            Origin::Message {
+                index: a,
+                path: candidate,
+            },
+            Origin::Message { index: b, path },
+        ) => {
             a == b
                 && (candidate == path
-                    || path.strip_prefix(candidate.as_str()).is_some_and(|rest| rest.starts_with('/')))
+                    || path
+                        .strip_prefix(candidate.as_str())
+                        .is_some_and(|rest| rest.starts_with('/')))
         }
         (a, b) => a == b,
     }

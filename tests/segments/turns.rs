@@ -12,13 +12,20 @@ fn masked_by(template: &ChatTemplate, messages: &Value) -> Vec<String> {
     let body = json!({"messages": messages, "now": 0, "add_generation_prompt": false});
     let request = Request::from_json_with(&body, &json!({"plain": true})).unwrap();
     let found = template.segments(&request).unwrap();
-    found.mask(MaskParts::default()).into_iter().map(|bytes| found.prompt[bytes].to_owned()).collect()
+    found
+        .mask(MaskParts::default())
+        .into_iter()
+        .map(|bytes| found.prompt[bytes].to_owned())
+        .collect()
 }
 
 /// The masked texts of a conversation without a generation prompt, where these tokens end outputs.
 fn masked_with(source: &str, ends: &Value, messages: &Value) -> Vec<String> {
     let options = TemplateOptions::from_text(&json!({"ends": ends}).to_string()).unwrap();
-    masked_by(&ChatTemplate::with_options(source, &options).unwrap(), messages)
+    masked_by(
+        &ChatTemplate::with_options(source, &options).unwrap(),
+        messages,
+    )
 }
 
 fn user(text: &str) -> Value {
@@ -46,13 +53,26 @@ fn several_tokens_end_turns() {
     let source = "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}\
         {{ c.function | tojson }}{% endfor %}{% if not loop.last and m.role == 'assistant' %}\
         {{ '(eom)' if m.tool_calls else '(eot)' }}{% endif %} {% endfor %}{% if add_generation_prompt %}assistant: {% endif %}";
-    let messages = json!([user("a"), called(), result(), said("b"), user("c"), said("d")]);
+    let messages = json!([
+        user("a"),
+        called(),
+        result(),
+        said("b"),
+        user("c"),
+        said("d")
+    ]);
     let call = r#"{"name": "look", "arguments": {"a": "b"}}"#;
     assert_eq!(masked(source, "(eot)", &messages), [call, "b(eot)", "d"]);
     let expected = [format!("{call}(eom)"), "b(eot)".to_owned(), "d".to_owned()];
-    assert_eq!(masked_with(source, &json!(["(eot)", "(eom)"]), &messages), expected);
+    assert_eq!(
+        masked_with(source, &json!(["(eot)", "(eom)"]), &messages),
+        expected
+    );
     // Whichever is named first.
-    assert_eq!(masked_with(source, &json!(["(eom)", "(eot)"]), &messages), expected);
+    assert_eq!(
+        masked_with(source, &json!(["(eom)", "(eot)"]), &messages),
+        expected
+    );
 }
 
 #[test]
@@ -60,16 +80,26 @@ fn a_turn_without_a_value_has_its_end() {
     let messages = json!([user("Say nothing"), said(""), user("More"), said("x")]);
     // The host's token for the end is another one than the template writes.
     for eos in ["<|end|>", "<|endoftext|>", ""] {
-        assert_eq!(masked(PLAIN, eos, &messages), ["<|end|>", "x<|end|>"], "{eos}");
+        assert_eq!(
+            masked(PLAIN, eos, &messages),
+            ["<|end|>", "x<|end|>"],
+            "{eos}"
+        );
     }
-    assert_eq!(masked(PLAIN, "", &json!([user("a"), said("  "), user("b")])), ["  <|end|>"]);
+    assert_eq!(
+        masked(PLAIN, "", &json!([user("a"), said("  "), user("b")])),
+        ["  <|end|>"]
+    );
 }
 
 #[test]
 fn a_turn_does_not_begin_inside_of_a_marker() {
     let source = "{% for m in messages %}<|{{ m.role }}|>{% for c in m.tool_calls or [] %}<tool>{{ c.function.name }}</tool>{% endfor %}\
         {{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|><think>{% endif %}";
-    assert_eq!(masked(source, "", &json!([user("a"), called()])), ["<tool>look</tool><|end|>"]);
+    assert_eq!(
+        masked(source, "", &json!([user("a"), called()])),
+        ["<tool>look</tool><|end|>"]
+    );
 }
 
 #[test]
@@ -79,7 +109,10 @@ fn what_opens_a_result_is_not_the_models() {
         {% if not m.tool_calls %}<|end|>{% endif %}{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
     let messages = json!([user("Rain?"), called(), result(), said("It rains.")]);
     let mask = masked(source, "", &messages);
-    assert!(mask[0].starts_with("<call>look{\"a\": \"b\"}</call>") && !mask[0].contains("wet"), "{mask:?}");
+    assert!(
+        mask[0].starts_with("<call>look{\"a\": \"b\"}</call>") && !mask[0].contains("wet"),
+        "{mask:?}"
+    );
     assert_eq!(mask.last().unwrap(), "It rains.<|end|>");
 }
 
@@ -89,5 +122,8 @@ fn the_last_turn_may_end_otherwise() {
         {% if loop.last and m.role == 'assistant' %}<|return|>{% else %}<|end|>{% endif %}{% endfor %}\
         {% if add_generation_prompt %}<|start|>assistant{% endif %}";
     let messages = json!([user("a"), said("One"), user("b"), said("Two")]);
-    assert_eq!(masked(source, "", &messages), ["<|message|>One<|end|>", "<|message|>Two<|return|>"]);
+    assert_eq!(
+        masked(source, "", &messages),
+        ["<|message|>One<|end|>", "<|message|>Two<|return|>"]
+    );
 }

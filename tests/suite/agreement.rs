@@ -1,5 +1,6 @@
-//! Parser and grammar come from one description: what a format's grammar lets a model write, its parser reads, as calls of the
-//! tools that there are; and what the parser reads as a whole, the grammar allows.
+//! Parser and grammar come from one description: what a format's grammar lets a model write, its
+//! parser reads, as calls of the tools that there are; and what the parser reads as a whole, the
+//! grammar allows.
 
 use std::sync::Arc;
 
@@ -27,33 +28,49 @@ fn body(more: Value) -> Value {
             {"type": "function", "function": {"name": "get_all"}},
         ],
     });
-    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     body
 }
 
 fn params(template: &ChatTemplate, more: Value) -> Params {
-    template.params(&Request::from_json(&body(more)).unwrap()).unwrap()
+    template
+        .params(&Request::from_json(&body(more)).unwrap())
+        .unwrap()
 }
 
 fn has_format(template: &ChatTemplate) -> bool {
-    !matches!(params(template, json!({"tool_choice": "required"})).constraint, Constraint::Free)
+    !matches!(
+        params(template, json!({"tool_choice": "required"})).constraint,
+        Constraint::Free
+    )
 }
 
-/// Every call names a tool and has a JSON object as its arguments. Numbers may be too large for any number type.
+/// Every call names a tool and has a JSON object as its arguments. Numbers may be too large for any
+/// number type.
 fn calls_make_sense(message: &Message) -> bool {
     let p = Builder::new();
     let object = p.sequence([p.and(p.literal("{")), p.json(), p.end()]);
     let program = Arc::new(compile(&p.finish(object)).unwrap());
-    message.tool_calls.iter().all(|ToolCall { name, arguments, .. }| {
-        let mut machine = Machine::new(Arc::clone(&program), 0);
-        machine.feed(arguments.as_bytes());
-        ["get", "get_all"].contains(&name.as_str()) && machine.finish(arguments.as_bytes(), 0, 0)
-    })
+    message.tool_calls.iter().all(
+        |ToolCall {
+             name, arguments, ..
+         }| {
+            let mut machine = Machine::new(Arc::clone(&program), 0);
+            machine.feed(arguments.as_bytes());
+            ["get", "get_all"].contains(&name.as_str())
+                && machine.finish(arguments.as_bytes(), 0, 0)
+        },
+    )
 }
 
 /// What must stand between the prompt and a call: the end of a thought that the prompt has begun.
 fn ends_of_thought(params: &Params) -> Vec<String> {
-    let ends = params.thinking.iter().flat_map(|thinking| thinking.ends.clone());
+    let ends = params
+        .thinking
+        .iter()
+        .flat_map(|thinking| thinking.ends.clone());
     [String::new()].into_iter().chain(ends).collect()
 }
 
@@ -67,7 +84,8 @@ fn what_lazy_grammars_allow_is_read_as_calls() {
             if !matches!(params.constraint, Constraint::Lazy(_)) {
                 continue;
             }
-            let grammar = Recogniser::new(&params.grammar().text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let grammar = Recogniser::new(&params.grammar().text)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             let mut walk = Walk::new(&grammar, 7);
             for _ in 0..WALKS / 2 {
                 let text = walk.text(SIZE).expect("the grammar ends");
@@ -86,13 +104,18 @@ fn what_lazy_grammars_allow_is_read_as_calls() {
             }
         }
     }
-    assert!(misread.is_empty(), "no calls are read from\n{}", misread.join("\n"));
+    assert!(
+        misread.is_empty(),
+        "no calls are read from\n{}",
+        misread.join("\n")
+    );
 }
 
 #[test]
 fn what_strict_grammars_allow_matches() {
     let mut misread = Vec::new();
-    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     for name in builtin::names() {
         let template = ChatTemplate::builtin(name).unwrap();
         if !has_format(&template) {
@@ -100,13 +123,20 @@ fn what_strict_grammars_allow_matches() {
         }
         let key = json!({"type": "object", "properties": {"key": {"type": "string"}}});
         let tools = json!([{"type": "function", "function": {"name": "get", "parameters": key}}]);
-        let answers = [json!({"tools": [], "json_schema": schema}), json!({"json_schema": schema, "tools": tools})];
-        for more in [json!({"tool_choice": "required"})].into_iter().chain(answers) {
+        let answers = [
+            json!({"tools": [], "json_schema": schema}),
+            json!({"json_schema": schema, "tools": tools}),
+        ];
+        for more in [json!({"tool_choice": "required"})]
+            .into_iter()
+            .chain(answers)
+        {
             let params = params(&template, more.clone());
             if !matches!(params.constraint, Constraint::Strict(_)) {
                 continue;
             }
-            let grammar = Recogniser::new(&params.grammar().text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let grammar = Recogniser::new(&params.grammar().text)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             let mut walk = Walk::new(&grammar, 11);
             for _ in 0..WALKS / 2 {
                 let text = walk.text(SIZE).expect("the grammar ends");
@@ -140,15 +170,34 @@ fn what_is_read_as_a_whole_is_allowed() {
         let mut allowed = 0;
         for message in &messages {
             let mut body = body(json!({"add_generation_prompt": false}));
-            body["messages"].as_array_mut().unwrap().push(message.clone());
-            let Ok(whole) = template.prompt(&Request::from_json(&body).unwrap()) else { continue };
-            let Some(output) = whole.strip_prefix(&params.prompt) else { continue };
+            body["messages"]
+                .as_array_mut()
+                .unwrap()
+                .push(message.clone());
+            let Ok(whole) = template.prompt(&Request::from_json(&body).unwrap()) else {
+                continue;
+            };
+            let Some(output) = whole.strip_prefix(&params.prompt) else {
+                continue;
+            };
             let builtin = builtin::find(name).unwrap();
-            let output = output.trim_end().strip_suffix(builtin.eos.trim_end()).unwrap_or(output);
-            if params.parser.parse(output.as_bytes(), false, false).unwrap().1 == Status::Complete {
+            let output = output
+                .trim_end()
+                .strip_suffix(builtin.eos.trim_end())
+                .unwrap_or(output);
+            if params
+                .parser
+                .parse(output.as_bytes(), false, false)
+                .unwrap()
+                .1
+                == Status::Complete
+            {
                 let text = format!("{}{output}", params.generation_prompt);
                 // A token that ends the turn is the sampler's business.
-                let unended = text.strip_suffix("|>").and_then(|text| text.rsplit_once("<|")).map(|(text, _)| text);
+                let unended = text
+                    .strip_suffix("|>")
+                    .and_then(|text| text.rsplit_once("<|"))
+                    .map(|(text, _)| text);
                 assert!(
                     grammar.accepts(&text) || unended.is_some_and(|text| grammar.accepts(text)),
                     "{name}: {text:?}\n{}",
@@ -181,31 +230,60 @@ fn texts_that_look_like_something_else_are_not_allowed_or_are_read() {
         "a\n</function>\n\n</tool_call>\n<b",
         "a</arg_value> </tool_call>\n<b",
     ];
-    let kinds = [json!({"type": "string"}), json!({"anyOf": [{"type": "string"}, {"type": "null"}]})];
+    let kinds = [
+        json!({"type": "string"}),
+        json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+    ];
     let bare = ("bare", ChatTemplate::new(BARE, "<s>", "<|end|>").unwrap());
     let builtin = builtin::names().map(|name| (name, ChatTemplate::builtin(name).unwrap()));
     let (mut misread, mut allowed) = (Vec::new(), 0);
-    for (name, template) in builtin.chain([bare]).filter(|(_, template)| has_format(template)) {
+    for (name, template) in builtin
+        .chain([bare])
+        .filter(|(_, template)| has_format(template))
+    {
         for kind in &kinds {
             let parameters = json!({"type": "object", "properties": {"key": kind, "n": {"type": "integer"}}, "required": ["key", "n"]});
             let tools = json!([{"type": "function", "function": {"name": "get", "parameters": parameters}}]);
-            let params = params(&template, json!({"tools": tools, "tool_choice": "required"}));
-            let grammar = Recogniser::new(&params.grammar().text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let params = params(
+                &template,
+                json!({"tools": tools, "tool_choice": "required"}),
+            );
+            let grammar = Recogniser::new(&params.grammar().text)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             let mut body = body(json!({"tools": tools, "add_generation_prompt": false}));
             let call = json!({"name": "get", "arguments": r#"{"key": "zqzq", "n": 7}"#});
-            body["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": "",
+            body["messages"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"role": "assistant", "content": "",
                 "tool_calls": [{"id": "abcdef123", "type": "function", "function": call}]}));
-            let Ok(whole) = template.prompt(&Request::from_json(&body).unwrap()) else { continue };
-            let Some(output) = whole.strip_prefix(&params.prompt) else { continue };
-            let mut ends = (0..=output.len()).rev().filter(|end| output.is_char_boundary(*end));
+            let Ok(whole) = template.prompt(&Request::from_json(&body).unwrap()) else {
+                continue;
+            };
+            let Some(output) = whole.strip_prefix(&params.prompt) else {
+                continue;
+            };
+            let mut ends = (0..=output.len())
+                .rev()
+                .filter(|end| output.is_char_boundary(*end));
             let of = |text: &str, end: usize| output[..end].replace("zqzq", text);
-            let takes = |text: &str| grammar.accepts(&format!("{}{text}", params.generation_prompt));
+            let takes =
+                |text: &str| grammar.accepts(&format!("{}{text}", params.generation_prompt));
             // Without what ends the turn.
-            let Some(end) = ends.find(|end| takes(&of("plain", *end))) else { continue };
-            for text in texts.map(|text| of(text, end)).into_iter().filter(|text| takes(text)) {
+            let Some(end) = ends.find(|end| takes(&of("plain", *end))) else {
+                continue;
+            };
+            for text in texts
+                .map(|text| of(text, end))
+                .into_iter()
+                .filter(|text| takes(text))
+            {
                 allowed += 1;
                 let (message, status) = params.parser.parse(text.as_bytes(), false, false).unwrap();
-                if status != Status::Complete || message.tool_calls.len() != 1 || !calls_make_sense(&message) {
+                if status != Status::Complete
+                    || message.tool_calls.len() != 1
+                    || !calls_make_sense(&message)
+                {
                     misread.push(format!("{name}: {text:?}: {message:?}"));
                 }
             }
@@ -230,36 +308,74 @@ fn what_a_template_makes_of_null_and_of_names_is_allowed() {
     const SORTED: &str = "{{- args | tojson(sort_keys=true) -}}";
     const TAGS: &str = "{%- for k, v in args.items() if v is not none -%}{{- '<' + k + '>' -}}{{- v if v is string else v | tojson -}}\
         {{- '</' + k + '>' -}}{%- endfor -%}";
-    const WORD: &str =
-        "{%- for k, v in args.items() -%}{{- k + ':' -}}{{- value(v) -}}{{- ',' if not loop.last -}}{%- endfor -%}";
-    let nullable = json!({"n": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "l": {"type": "string"}});
+    const WORD: &str = "{%- for k, v in args.items() -%}{{- k + ':' -}}{{- value(v) -}}{{- ',' if not loop.last -}}{%- endfor -%}";
+    let nullable =
+        json!({"n": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "l": {"type": "string"}});
     let whole = json!({"n": {"type": "integer"}, "l": {"type": "object", "properties": {"z": {"type": "integer"},
         "a": {"type": "integer"}}, "required": ["z", "a"], "additionalProperties": false}});
     let cases = [
-        ("sorted", call_written(SORTED), &whole, json!({"n": 7, "l": {"z": 1, "a": 2}}), None),
-        ("left out of tags", call_written(TAGS), &nullable, json!({"n": null, "l": "m"}), Some("#/properties/n")),
-        ("a word", call_written(WORD), &nullable, json!({"n": null, "l": "m"}), None),
+        (
+            "sorted",
+            call_written(SORTED),
+            &whole,
+            json!({"n": 7, "l": {"z": 1, "a": 2}}),
+            None,
+        ),
+        (
+            "left out of tags",
+            call_written(TAGS),
+            &nullable,
+            json!({"n": null, "l": "m"}),
+            Some("#/properties/n"),
+        ),
+        (
+            "a word",
+            call_written(WORD),
+            &nullable,
+            json!({"n": null, "l": "m"}),
+            None,
+        ),
     ];
     for (name, template, properties, arguments, widened) in cases {
-        let parameters =
-            json!({"type": "object", "properties": properties, "required": ["n", "l"], "additionalProperties": false});
-        let tools = json!([{"type": "function", "function": {"name": "get", "parameters": parameters}}]);
-        let params = params(&template, json!({"tools": tools, "tool_choice": "required", "enable_thinking": false}));
+        let parameters = json!({"type": "object", "properties": properties, "required": ["n", "l"], "additionalProperties": false});
+        let tools =
+            json!([{"type": "function", "function": {"name": "get", "parameters": parameters}}]);
+        let params = params(
+            &template,
+            json!({"tools": tools, "tool_choice": "required", "enable_thinking": false}),
+        );
         let grammar = params.grammar();
-        let told = grammar.report.iter().find(|entry| entry.message.contains("leaves out null"));
-        assert_eq!(told.map(|entry| &*entry.pointer), widened, "{name}: {}", grammar.text);
+        let told = grammar
+            .report
+            .iter()
+            .find(|entry| entry.message.contains("leaves out null"));
+        assert_eq!(
+            told.map(|entry| &*entry.pointer),
+            widened,
+            "{name}: {}",
+            grammar.text
+        );
         let turn = |arguments: &Value| {
-            let mut body = body(json!({"tools": tools, "add_generation_prompt": false, "enable_thinking": false}));
+            let mut body = body(
+                json!({"tools": tools, "add_generation_prompt": false, "enable_thinking": false}),
+            );
             let call = json!({"name": "get", "arguments": arguments.to_string()});
-            body["messages"].as_array_mut().unwrap().push(json!({"role": "assistant", "content": "",
+            body["messages"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"role": "assistant", "content": "",
                 "tool_calls": [{"id": "abcdef123", "type": "function", "function": call}]}));
-            let whole = template.prompt(&Request::from_json(&body).unwrap()).unwrap();
+            let whole = template
+                .prompt(&Request::from_json(&body).unwrap())
+                .unwrap();
             whole.strip_prefix(&params.prompt).unwrap().to_owned()
         };
         let recogniser = Recogniser::new(&grammar.text).unwrap();
         let takes = |turn: &str| {
             let mut ends = (0..=turn.len()).filter(|end| turn.is_char_boundary(*end));
-            ends.any(|end| recogniser.accepts(&format!("{}{}", params.generation_prompt, &turn[..end])))
+            ends.any(|end| {
+                recogniser.accepts(&format!("{}{}", params.generation_prompt, &turn[..end]))
+            })
         };
         let written = turn(&arguments);
         assert!(takes(&written), "{name}: {written:?}: {}", grammar.text);

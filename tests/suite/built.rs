@@ -1,4 +1,5 @@
-//! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a described turn.
+//! Formats that are put together by hand: what they show as a tree, their grammars, and calls in a
+//! described turn.
 
 use chatparse::expr::{Arena, Builder, Notation, Outcome, Region, SchemaRef};
 use chatparse::grammar::{FidelityKind, Recogniser};
@@ -28,9 +29,15 @@ fn turn(text: &str) -> Value {
 #[test]
 fn described_turns_read_calls() {
     let calls = |written: &str, output: &str| -> Vec<String> {
-        let (message, _) =
-            parser(&request("required"), &turn(written)).unwrap().parse(output.as_bytes(), false, true).unwrap();
-        message.tool_calls.iter().map(|call| format!("{} {} {}", call.id, call.name, call.arguments)).collect()
+        let (message, _) = parser(&request("required"), &turn(written))
+            .unwrap()
+            .parse(output.as_bytes(), false, true)
+            .unwrap();
+        message
+            .tool_calls
+            .iter()
+            .map(|call| format!("{} {} {}", call.id, call.name, call.arguments))
+            .collect()
     };
     let json = r#"{"edges": [["prompt", "[c][{", "call"], ["call", ", {", "call"], ["call", "]", "end"]], "calls": [
         [[{"glue": "\"id\": \""}, "id", {"glue": "\", \"fn\": \""}, "name", {"glue": "\", \"in\": "},
@@ -43,14 +50,20 @@ fn described_turns_read_calls() {
         {"pieces": ["name", {"members": {"first": ">(", "next": "(",
             "slots": [[["text", "integer"], {"open": "=", "close": ")"}]]}}], "close": "</>"},
         {"pieces": ["name"], "close": "></>"}]}"#;
-    assert_eq!(calls(tagged, "[<f>(b=x)(a=1)</><f></>]"), [r#" f {"b":"x","a":1}"#, " f {}"]);
+    assert_eq!(
+        calls(tagged, "[<f>(b=x)(a=1)</><f></>]"),
+        [r#" f {"b":"x","a":1}"#, " f {}"]
+    );
     let with_json = r#"{"edges": [["prompt", "[", "call"]],
         "calls": [{"pieces": ["name", {"glue": "]"}, {"arguments": {"quoted": false}}], "close": "[/]"}]}"#;
     assert_eq!(calls(with_json, r#"[f]{"a": 1}[/]"#), [r#" f {"a": 1}"#]);
     let python = r#"{"edges": [["prompt", "[", "call"], ["call", ", ", "call"], ["call", "]", "end"]], "calls": [
         {"pieces": ["name", {"members": {"first": "(", "next": ", ",
             "slots": [[["text", "integer"], {"open": "=", "encoding": "quoted"}]]}}], "close": ")"}]}"#;
-    assert_eq!(calls(python, "[f(a=1), f(b='x')]"), [r#" f {"a":1}"#, r#" f {"b":"x"}"#]);
+    assert_eq!(
+        calls(python, "[f(a=1), f(b='x')]"),
+        [r#" f {"a":1}"#, r#" f {"b":"x"}"#]
+    );
 }
 
 #[test]
@@ -63,7 +76,13 @@ fn what_a_template_was_learnt_to_write_describes_calls() {
     let format = json!({"root": {"calls": {"request": request("required"), "turn": turn}}});
     let parser = Parser::from_text(&json!({"format": format}).to_string()).unwrap();
     let (message, _) = parser.parse(calls.as_bytes(), false, true).unwrap();
-    assert_eq!((&*message.tool_calls[0].name, &*message.tool_calls[0].arguments), ("f", r#"{"a": 1}"#));
+    assert_eq!(
+        (
+            &*message.tool_calls[0].name,
+            &*message.tool_calls[0].arguments
+        ),
+        ("f", r#"{"a": 1}"#)
+    );
 }
 
 #[test]
@@ -72,7 +91,11 @@ fn calls_that_nobody_may_make_are_nothing() {
         {"pieces": ["name", {"glue": "\", \"arguments\": "}, {"arguments": {"quoted": false}}], "close": "}"}]}"#;
     let parser = parser(&request("none"), &turn(written)).unwrap();
     assert!(parser.parse(b"text", false, true).is_ok());
-    assert!(parser.parse(br#"[{"name": "f", "arguments": {}}"#, false, true).is_err());
+    assert!(
+        parser
+            .parse(br#"[{"name": "f", "arguments": {}}"#, false, true)
+            .is_err()
+    );
 }
 
 #[test]
@@ -81,16 +104,29 @@ fn turns_of_another_shape_are_refused() {
         ("7", "expected struct TurnFormat"),
         ("{}", "turn.calls: missing"),
         (r#"{"calls": []}"#, "turn.calls: missing"),
-        (r#"{"calls": [{"pieces": ["nam"]}]}"#, "turn: unknown variant `nam`"),
-        (r#"{"calls": [{"pieces": ["name"]}], "edges": [["front", "", "call"]]}"#, "turn: unknown variant `front`"),
-        (r#"{"calls": [{"pieces": ["name"]}], "edge": []}"#, "turn: unknown field `edge`"),
+        (
+            r#"{"calls": [{"pieces": ["nam"]}]}"#,
+            "turn: unknown variant `nam`",
+        ),
+        (
+            r#"{"calls": [{"pieces": ["name"]}], "edges": [["front", "", "call"]]}"#,
+            "turn: unknown variant `front`",
+        ),
+        (
+            r#"{"calls": [{"pieces": ["name"]}], "edge": []}"#,
+            "turn: unknown field `edge`",
+        ),
     ] {
         let error = parser(&request("auto"), &turn(written)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains(says), "{written}: {error}");
     }
     let calls = vec![r#"{"pieces": ["name"]}"#; 65].join(", ");
-    let error = parser(&request("auto"), &turn(&format!("{{\"calls\": [{calls}]}}"))).unwrap_err();
+    let error = parser(
+        &request("auto"),
+        &turn(&format!("{{\"calls\": [{calls}]}}")),
+    )
+    .unwrap_err();
     assert!(error.message().contains("more than 64 parts"), "{error}");
 }
 
@@ -105,7 +141,12 @@ fn grammars_have_the_names_and_classes_of_llama_cpp() {
     let p = Builder::new();
     let text = p.until("<-");
     let odd = p.one_of(&[('^', '^'), ('a', 'z'), ('é', 'é'), ('😀', '😀'), ('-', '-')]);
-    let root = p.sequence([text, p.literal("<-"), p.repeat(odd, 2, Some(2)), p.repeat(p.any(), 1, Some(1))]);
+    let root = p.sequence([
+        text,
+        p.literal("<-"),
+        p.repeat(odd, 2, Some(2)),
+        p.repeat(p.any(), 1, Some(1)),
+    ]);
     let grammar = text_of(&p.finish(root));
     for line in [
         "root ::= u-fan \"<-\" [\\x5Ea-z\\xE9\\U0001F600-]{2} .\n",
@@ -125,8 +166,15 @@ fn rules_of_texts_and_of_formats_may_have_one_name() {
         let root = p.sequence(if text_first { [text, own] } else { [own, text] });
         let grammar = text_of(&p.finish(root));
         let recogniser = Recogniser::new(&grammar).unwrap();
-        let (right, wrong) = if text_first { ("ab<-x", "ab<-ab") } else { ("xab<-", "abab<-") };
-        assert!(recogniser.accepts(right) && !recogniser.accepts(wrong), "{grammar}");
+        let (right, wrong) = if text_first {
+            ("ab<-x", "ab<-ab")
+        } else {
+            ("xab<-", "abab<-")
+        };
+        assert!(
+            recogniser.accepts(right) && !recogniser.accepts(wrong),
+            "{grammar}"
+        );
     }
 }
 
@@ -139,17 +187,33 @@ fn grammars_have_what_their_author_wrote() {
         p.gbnf(digit, "[1-3] | x"),
         p.gbnf(digit, ""),
         p.rule("x", p.literal("x")),
-        p.schema(p.some(digit), "text", schema("string"), Notation::JsonOrChild),
+        p.schema(
+            p.some(digit),
+            "text",
+            schema("string"),
+            Notation::JsonOrChild,
+        ),
         p.repeat(p.gbnf(digit, "[7] [8]"), 0, None),
         p.start(),
     ];
     let grammar = text_of(&p.finish(p.sequence(parts)));
-    assert!(grammar.contains("root ::= ([1-3] | x) x [0-9]+ ([7] [8])*\n"), "{grammar}");
+    assert!(
+        grammar.contains("root ::= ([1-3] | x) x [0-9]+ ([7] [8])*\n"),
+        "{grammar}"
+    );
 
     // Where it is no GBNF, as a stored format may have it, the expression speaks.
     let p = Builder::new();
-    let grammar = from_arena(&p.finish(p.gbnf(p.literal("y"), "(")), false, GrammarStyle::default());
-    assert!(grammar.text.contains("root ::= \"y\"\n"), "{}", grammar.text);
+    let grammar = from_arena(
+        &p.finish(p.gbnf(p.literal("y"), "(")),
+        false,
+        GrammarStyle::default(),
+    );
+    assert!(
+        grammar.text.contains("root ::= \"y\"\n"),
+        "{}",
+        grammar.text
+    );
     assert_eq!(grammar.report[0].kind, FidelityKind::Refused);
 }
 
@@ -158,7 +222,10 @@ fn lists_in_lists_are_one_list_until_they_are_long() {
     let p = Builder::new();
     let [a, b, c] = ["a", "b", "c"].map(|text| p.literal(text));
     let grammar = text_of(&p.finish(p.choice([p.choice([p.choice([]), a]), p.choice([b, c])])));
-    assert!(grammar.contains("root ::= \"a\" | \"b\" | \"c\"\n"), "{grammar}");
+    assert!(
+        grammar.contains("root ::= \"a\" | \"b\" | \"c\"\n"),
+        "{grammar}"
+    );
 
     // Twice the list on each level: shared, or it would not fit in memory.
     let p = Builder::new();
@@ -176,7 +243,11 @@ fn text_that_ends_with_a_marker_needs_one() {
     let text = p.excluding(p.sequence([p.until("<x>"), p.literal("<x>")]), ["<x>"]);
     let stored = Parser::new(p.finish(text), "").unwrap().to_text();
     assert!(Parser::from_text(&stored).is_ok());
-    let none = stored.replacen("\"excluding\":[2,[[\"<x>\"],[]]]", "\"excluding\":[2,[[],[]]]", 1);
+    let none = stored.replacen(
+        "\"excluding\":[2,[[\"<x>\"],[]]]",
+        "\"excluding\":[2,[[],[]]]",
+        1,
+    );
     assert_ne!(none, stored);
     let error = Parser::from_text(&none).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -191,22 +262,35 @@ fn labels_outlive_the_process_and_are_counted() {
     let again = Parser::from_text(&parser.to_text()).unwrap();
     for parser in [parser, again] {
         let tree = parser.tree(b"ab", 0, false).unwrap();
-        assert_eq!((tree.outcome, tree.nodes[0].region.clone()), (Outcome::Matched, Region::Rule("line".into())));
-        let Region::Tag(tag) = tree.nodes[1].region else { panic!("no tag") };
+        assert_eq!(
+            (tree.outcome, tree.nodes[0].region.clone()),
+            (Outcome::Matched, Region::Rule("line".into()))
+        );
+        let Region::Tag(tag) = tree.nodes[1].region else {
+            panic!("no tag")
+        };
         assert_eq!(parser.label(tag), Some("word"));
         let json = parser.tree_json(b"ab", 0, false).unwrap();
-        assert_eq!(json["nodes"][1], json!({"tag": "word", "begin": 0, "end": 2, "parent": 0, "partial": false}));
+        assert_eq!(
+            json["nodes"][1],
+            json!({"tag": "word", "begin": 0, "end": 2, "parent": 0, "partial": false})
+        );
         assert!(parser.tagged(b"ab", 0, false).message.is_empty());
         assert_eq!(parser.tagged(b"7", 0, false).status, Status::Recovered);
     }
 
     let p = Builder::new();
     let empty = p.empty();
-    let labels = (0..).take_while(|n| p.labelled(&n.to_string(), empty).is_some()).count();
+    let labels = (0..)
+        .take_while(|n| p.labelled(&n.to_string(), empty).is_some())
+        .count();
     assert!((500..5000).contains(&labels), "{labels}");
     assert!(p.labelled("0", empty).is_some());
     let text = Parser::new(p.finish(empty), "").unwrap().to_text();
-    for (from, to) in [("\"0\"", "\"1\""), ("\"labels\":[", "\"labels\":[\"one more\",")] {
+    for (from, to) in [
+        ("\"0\"", "\"1\""),
+        ("\"labels\":[", "\"labels\":[\"one more\","),
+    ] {
         let error = Parser::from_text(&text.replacen(from, to, 1)).unwrap_err();
         assert!(error.message().contains("label"), "{error}");
     }

@@ -1,11 +1,13 @@
-//! Families with dedicated formats: Kimi K2 and K3, Ling 3, Cohere2 MoE, LFM2 and GigaChat 3. What the built-in templates in
-//! their ways render is read back, and what the models write besides is read as it is meant, however it is cut.
+//! Families with dedicated formats: Kimi K2 and K3, Ling 3, Cohere2 MoE, LFM2 and GigaChat 3. What
+//! the built-in templates in their ways render is read back, and what the models write besides is
+//! read as it is meant, however it is cut.
 
 use crate::support::{check_streaming, parse};
 use chatparse::{ChatTemplate, Params, Request, Status, builtin};
 use serde_json::{Value, json};
 
-const CODE: &str = "fn main() {\n    let s = \"<a href='x'>{}</a>\\n\";\n    println!(\"{s}\"); // 100 %\n}\n";
+const CODE: &str =
+    "fn main() {\n    let s = \"<a href='x'>{}</a>\\n\";\n    println!(\"{s}\"); // 100 %\n}\n";
 
 /// A built-in template, and the ids that it gives to a message's calls.
 struct Family {
@@ -18,12 +20,30 @@ fn no_id(_: usize, _: &str) -> String {
 }
 
 const FAMILIES: &[Family] = &[
-    Family { name: "kimi-k2", id: |index, name| format!("functions.{name}:{index}") },
-    Family { name: "kimi-k3", id: no_id },
-    Family { name: "ling-3", id: no_id },
-    Family { name: "cohere2-moe", id: |index, _| index.to_string() },
-    Family { name: "lfm2", id: no_id },
-    Family { name: "gigachat-3", id: no_id },
+    Family {
+        name: "kimi-k2",
+        id: |index, name| format!("functions.{name}:{index}"),
+    },
+    Family {
+        name: "kimi-k3",
+        id: no_id,
+    },
+    Family {
+        name: "ling-3",
+        id: no_id,
+    },
+    Family {
+        name: "cohere2-moe",
+        id: |index, _| index.to_string(),
+    },
+    Family {
+        name: "lfm2",
+        id: no_id,
+    },
+    Family {
+        name: "gigachat-3",
+        id: no_id,
+    },
 ];
 
 /// What a model says.
@@ -37,10 +57,14 @@ struct Said<'a> {
 
 impl Said<'_> {
     fn message(&self) -> Value {
-        let calls = self.calls.iter().enumerate().map(|(index, (name, arguments))| {
-            let function = json!({"name": name, "arguments": arguments.to_string()});
-            json!({"type": "function", "id": index.to_string(), "function": function})
-        });
+        let calls = self
+            .calls
+            .iter()
+            .enumerate()
+            .map(|(index, (name, arguments))| {
+                let function = json!({"name": name, "arguments": arguments.to_string()});
+                json!({"type": "function", "id": index.to_string(), "function": function})
+            });
         let mut message = json!({"role": "assistant", "content": self.content});
         if !self.reasoning.is_empty() {
             message["reasoning_content"] = json!(self.reasoning);
@@ -73,7 +97,11 @@ fn tools() -> Value {
         "any": {},
     });
     json!([
-        tool("get", json!({"city": {"type": "string"}, "days": {"type": "integer"}}), json!(["city"])),
+        tool(
+            "get",
+            json!({"city": {"type": "string"}, "days": {"type": "integer"}}),
+            json!(["city"])
+        ),
         tool("get_now", json!({}), json!([])),
         tool("write", write, json!(["path", "text"])),
     ])
@@ -87,33 +115,55 @@ fn request(more: &Value) -> Value {
         "reasoning_format": "auto",
         "parallel_tool_calls": true,
     });
-    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     body
 }
 
 fn params(name: &str, body: &Value) -> Params {
     let template = ChatTemplate::builtin(name).expect("a built-in template");
-    template.params(&Request::from_json(body).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    template
+        .params(&Request::from_json(body).unwrap())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The output of a model that says so: what the template writes after the prompt, up to the end of the turn.
+/// The output of a model that says so: what the template writes after the prompt, up to the end of
+/// the turn.
 fn rendered(family: &Family, prompt: &str, body: &Value, said: &Said) -> String {
     let mut body = body.clone();
-    body["messages"].as_array_mut().unwrap().push(said.message());
+    body["messages"]
+        .as_array_mut()
+        .unwrap()
+        .push(said.message());
     body["add_generation_prompt"] = json!(false);
     let whole = params(family.name, &body).prompt;
-    let output = whole.strip_prefix(prompt).unwrap_or_else(|| panic!("{whole:?} does not start with {prompt:?}"));
+    let output = whole
+        .strip_prefix(prompt)
+        .unwrap_or_else(|| panic!("{whole:?} does not start with {prompt:?}"));
     let eos = builtin::find(family.name).unwrap().eos;
-    let output = output.strip_suffix(eos).or(output.strip_suffix('\n').and_then(|output| output.strip_suffix(eos)));
-    output.unwrap_or_else(|| panic!("{whole:?} does not end with {eos:?}")).to_owned()
+    let output = output.strip_suffix(eos).or(output
+        .strip_suffix('\n')
+        .and_then(|output| output.strip_suffix(eos)));
+    output
+        .unwrap_or_else(|| panic!("{whole:?} does not end with {eos:?}"))
+        .to_owned()
 }
 
 fn check(what: &str, params: &Params, output: &str, expected: &Value, status: Status) {
     let (message, ended) = parse(&params.parser, output.as_bytes(), false);
     assert_eq!(message, *expected, "{what}: {output:?}");
     assert_eq!(ended, status, "{what}: {output:?}");
-    let wrong = check_streaming(&params.parser, output.as_bytes(), status == Status::Complete);
-    assert!(wrong.is_empty(), "{what}: {output:?}\n  {}", wrong.join("\n  "));
+    let wrong = check_streaming(
+        &params.parser,
+        output.as_bytes(),
+        status == Status::Complete,
+    );
+    assert!(
+        wrong.is_empty(),
+        "{what}: {output:?}\n  {}",
+        wrong.join("\n  ")
+    );
 }
 
 #[test]
@@ -125,14 +175,34 @@ fn what_the_templates_write_comes_back() {
     let odd = json!({"path": "C:\\a \"b\"", "text": "\\\" \\n '\"' \\u0041", "path_to": null, "options": deep});
     let none: &[(&str, Value)] = &[];
     let (one, two) = ([get()], [write("x"), get()]);
-    let said = |what, reasoning, content, calls| Said { what, reasoning, content, calls };
-    let (code, markup) = ([write(CODE)], [write("<p class=\"x\">1 < 2 &amp; </p></arg> Grüße 世界 🌧️")]);
+    let said = |what, reasoning, content, calls| Said {
+        what,
+        reasoning,
+        content,
+        calls,
+    };
+    let (code, markup) = (
+        [write(CODE)],
+        [write("<p class=\"x\">1 < 2 &amp; </p></arg> Grüße 世界 🌧️")],
+    );
     let (odd, now, prefixes) = ([("write", odd)], [now()], [now(), get(), now()]);
-    let (text, more) =
-        ([("get", json!({"city": "90210"}))], [("write", json!({"path": "", "text": " \n", "any": [1]}))]);
+    let (text, more) = (
+        [("get", json!({"city": "90210"}))],
+        [("write", json!({"path": "", "text": " \n", "any": [1]}))],
+    );
     let table = [
-        said("content", "", "Grüße, 世界 🌧️:\n\n  a < b, <th, [x], <|im", none),
-        said("reasoning and content", "if a < b && <b>c</b> then {\"x\": 1}\n", "It rains.", none),
+        said(
+            "content",
+            "",
+            "Grüße, 世界 🌧️:\n\n  a < b, <th, [x], <|im",
+            none,
+        ),
+        said(
+            "reasoning and content",
+            "if a < b && <b>c</b> then {\"x\": 1}\n",
+            "It rains.",
+            none,
+        ),
         said("a call", "", "", &one),
         said("two calls", "", "", &two),
         said("content and a call", "", "Let me look.", &one),
@@ -145,20 +215,35 @@ fn what_the_templates_write_comes_back() {
         said("a number as text", "", "", &text),
         said("empty and blank texts", "", "", &more),
     ];
-    let bodies = [json!({}), json!({"tool_choice": "required"}), json!({"enable_thinking": false})];
-    for (family, more) in FAMILIES.iter().flat_map(|family| bodies.iter().map(move |more| (family, more))) {
+    let bodies = [
+        json!({}),
+        json!({"tool_choice": "required"}),
+        json!({"enable_thinking": false}),
+    ];
+    for (family, more) in FAMILIES
+        .iter()
+        .flat_map(|family| bodies.iter().map(move |more| (family, more)))
+    {
         let body = request(more);
         let params = params(family.name, &body);
         for said in &table {
             let thinks = more["enable_thinking"] != false && family.name != "gigachat-3";
             let parallel = family.name != "gigachat-3";
-            let writes = (said.reasoning.is_empty() || thinks) && (said.calls.len() < 2 || parallel);
+            let writes =
+                (said.reasoning.is_empty() || thinks) && (said.calls.len() < 2 || parallel);
             // Where a call is required, Cohere2 has no room for text.
-            let asked = !said.calls.is_empty() && (family.name != "cohere2-moe" || said.content.is_empty());
+            let asked =
+                !said.calls.is_empty() && (family.name != "cohere2-moe" || said.content.is_empty());
             if writes && (asked || more["tool_choice"] != "required") {
                 let output = rendered(family, &params.prompt, &body, said);
                 let what = format!("{}, {more}: {}", family.name, said.what);
-                check(&what, &params, &output, &said.parsed(family), Status::Complete);
+                check(
+                    &what,
+                    &params,
+                    &output,
+                    &said.parsed(family),
+                    Status::Complete,
+                );
             }
         }
     }
@@ -171,8 +256,11 @@ fn what_models_write_besides() {
     let argument = |attributes: &str, value: &str| {
         format!("<|open|>argument key={attributes}<|sep|>{value}<|close|>argument<|sep|>")
     };
-    let k3_types =
-        [argument("\"any\" type=\"string\"", "5"), argument("\"path_to\"", "null"), argument("\"path\"", "5")];
+    let k3_types = [
+        argument("\"any\" type=\"string\"", "5"),
+        argument("\"path_to\"", "null"),
+        argument("\"path\"", "5"),
+    ];
     let k3_end = "<|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>";
     let call = |name: &str, arguments: Value, id: &str| json!([{"name": name, "arguments": arguments, "id": id}]);
     let now = |id: &str| call("get_now", json!({}), id);
@@ -287,7 +375,13 @@ fn what_models_write_besides() {
     for (name, what, output, reasoning, content, calls) in table {
         let expected = json!({"reasoning": reasoning, "content": content, "calls": calls});
         let params = params(name, &request(&json!({"calls_in_reasoning": "llama.cpp"})));
-        check(&format!("{name}: {what}"), &params, &output, &expected, Status::Complete);
+        check(
+            &format!("{name}: {what}"),
+            &params,
+            &output,
+            &expected,
+            Status::Complete,
+        );
     }
 }
 
@@ -299,11 +393,22 @@ fn text_behind_calls_is_content() {
         let body = request(&json!({}));
         let params = params(family.name, &body);
         let calls = [("get", json!({"city": "Oslo"}))];
-        let said = Said { what: "", reasoning: "", content: "Look: ", calls: &calls };
+        let said = Said {
+            what: "",
+            reasoning: "",
+            content: "Look: ",
+            calls: &calls,
+        };
         let output = rendered(family, &params.prompt, &body, &said);
         let mut expected = said.parsed(family);
         expected["content"] = json!("Look: Done.");
-        check(family.name, &params, &format!("{output}Done."), &expected, Status::Recovered);
+        check(
+            family.name,
+            &params,
+            &format!("{output}Done."),
+            &expected,
+            Status::Recovered,
+        );
     }
 }
 
@@ -312,7 +417,10 @@ fn structured_responses_are_content() {
     let schema = json!({"type": "object", "properties": {"x": {"type": "integer"}}});
     for (name, output) in [
         ("ling-3", "Hm.</think>\n{\"x\": 1}<|role_end|>"),
-        ("cohere2-moe", "Hm.<|END_THINKING|><|START_TEXT|>{\"x\": 1}<|END_TEXT|>"),
+        (
+            "cohere2-moe",
+            "Hm.<|END_THINKING|><|START_TEXT|>{\"x\": 1}<|END_TEXT|>",
+        ),
         ("lfm2", "<think>Hm.</think>{\"x\": 1}"),
     ] {
         let params = params(name, &request(&json!({"json_schema": schema, "tools": []})));
@@ -338,10 +446,24 @@ fn messages_are_continued() {
         };
         let said = |reasoning: &str, content: &str| json!({"reasoning": reasoning, "content": content, "calls": []});
         let params = continued(json!({"role": "assistant", "content": "Once upon"}));
-        check(family.name, &params, " a time.", &said("", "Once upon a time."), Status::Complete);
+        check(
+            family.name,
+            &params,
+            " a time.",
+            &said("", "Once upon a time."),
+            Status::Complete,
+        );
         if family.name != "gigachat-3" {
-            let params = continued(json!({"role": "assistant", "content": "", "reasoning_content": "First"}));
-            check(family.name, &params, &format!(", this.{end}So."), &said("First, this.", "So."), Status::Complete);
+            let params = continued(
+                json!({"role": "assistant", "content": "", "reasoning_content": "First"}),
+            );
+            check(
+                family.name,
+                &params,
+                &format!(", this.{end}So."),
+                &said("First, this.", "So."),
+                Status::Complete,
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What each family knows that no render of its templates shows. Where learning reads all rows of a family, the family can go.
+//! What each family knows that no render of its templates shows. Where learning reads all rows of a
+//! family, the family can go.
 
 use crate::support::{check_streaming, parse};
 use chatparse::internals::format::FAMILIES;
@@ -26,7 +27,8 @@ const NEMOTRON: &str = "{# <SPECIAL_10> <SPECIAL_12> <TOOL_RESPONSE> #}{% for m 
     {% if m.role == 'assistant' %}<think>\n{% endif %}{{ m.content }}\n{% endfor %}\
     {% if add_generation_prompt %}<SPECIAL_11>assistant\n<think>\n{% endif %}";
 
-/// An output that the family reads, and learning does not read like that, if it makes a prompt at all.
+/// An output that the family reads, and learning does not read like that, if it makes a prompt at
+/// all.
 struct Hidden {
     family: &'static str,
     /// A template; the built-in one where it is empty.
@@ -42,7 +44,12 @@ struct Hidden {
     calls: Value,
 }
 
-fn row(family: &'static str, output: &'static str, said: [&'static str; 2], calls: Value) -> Hidden {
+fn row(
+    family: &'static str,
+    output: &'static str,
+    said: [&'static str; 2],
+    calls: Value,
+) -> Hidden {
     Hidden {
         family,
         source: "",
@@ -55,10 +62,13 @@ fn row(family: &'static str, output: &'static str, said: [&'static str; 2], call
     }
 }
 
-/// A family of which only hosts are told otherwise. `marks`: in a comment of a template without calls; the built-in one where
-/// there are none.
+/// A family of which only hosts are told otherwise. `marks`: in a comment of a template without
+/// calls; the built-in one where there are none.
 fn told(family: &'static str, marks: &'static str) -> Hidden {
-    Hidden { marks, ..row(family, "", ["", ""], json!([])) }
+    Hidden {
+        marks,
+        ..row(family, "", ["", ""], json!([]))
+    }
 }
 
 fn call(arguments: Value) -> Value {
@@ -75,7 +85,12 @@ fn hidden() -> Vec<Hidden> {
             ["Why", ""],
             call(json!({"any": 1})),
         ),
-        row("muse-glimmer", "<|message|>To whom?<|eot|>", ["", "To whom?"], json!([])),
+        row(
+            "muse-glimmer",
+            "<|message|>To whom?<|eot|>",
+            ["", "To whom?"],
+            json!([]),
+        ),
         told("functionary-v3.2", ""),
         row(
             "kimi-k2",
@@ -90,7 +105,12 @@ fn hidden() -> Vec<Hidden> {
             ["Hm.", ""],
             call(json!({"any": 1})),
         ),
-        row("ling-3", "Now.<tool_call>find</tool_call>\nDone.<|role_end|>", ["Now.", "\nDone."], call(json!({}))),
+        row(
+            "ling-3",
+            "Now.<tool_call>find</tool_call>\nDone.<|role_end|>",
+            ["Now.", "\nDone."],
+            call(json!({})),
+        ),
         row(
             "cohere2-moe",
             "Hm.<|START_ACTION|>[{\"tool_call_id\": 3, \"tool_name\": \"find\", \"parameters\": {}}]<|END_ACTION|>",
@@ -114,7 +134,12 @@ fn hidden() -> Vec<Hidden> {
             ["I see.", ""],
             call(json!({})),
         ),
-        row("gemma-4", "I see.<|tool_call>call:find(any=1)<tool_call|>", ["", "I see."], call(json!({"any": 1}))),
+        row(
+            "gemma-4",
+            "I see.<|tool_call>call:find(any=1)<tool_call|>",
+            ["", "I see."],
+            call(json!({"any": 1})),
+        ),
         told("minicpm5", ""),
         row(
             "qwen3-coder",
@@ -122,7 +147,10 @@ fn hidden() -> Vec<Hidden> {
             ["I see.", ""],
             call(json!({})),
         ),
-        Hidden { source: TRANSLATE, ..row("translate-gemma", "Na und?", ["", "Na und?"], json!([])) },
+        Hidden {
+            source: TRANSLATE,
+            ..row("translate-gemma", "Na und?", ["", "Na und?"], json!([]))
+        },
         Hidden {
             source: LAGUNA,
             more: json!({
@@ -132,8 +160,19 @@ fn hidden() -> Vec<Hidden> {
             }),
             ..told("laguna", "")
         },
-        Hidden { source: NEMOTRON, ..row("nemotron-nano-2", "Hm.</think>So.", ["Hm.", "So."], json!([])) },
-        told("solar-open", "<|begin|>assistant <|think|> <|tool_call:begin|>"),
+        Hidden {
+            source: NEMOTRON,
+            ..row(
+                "nemotron-nano-2",
+                "Hm.</think>So.",
+                ["Hm.", "So."],
+                json!([]),
+            )
+        },
+        told(
+            "solar-open",
+            "<|begin|>assistant <|think|> <|tool_call:begin|>",
+        ),
         told("k2-horizon", "<ifm|tool_calls> <|ifm|im_start|>"),
         told(
             "deepseek-r1-distill",
@@ -151,8 +190,14 @@ fn params(hidden: &Hidden, learn_only: bool) -> Result<Params, Error> {
         "parallel_tool_calls": true,
         "tools": [{"type": "function", "function": {"name": "find", "parameters": parameters}}],
     });
-    body.as_object_mut().unwrap().extend(hidden.more.as_object().unwrap().clone());
-    let commented = format!("{}{{# {} #}}", builtin::find("chatml").unwrap().source, hidden.marks);
+    body.as_object_mut()
+        .unwrap()
+        .extend(hidden.more.as_object().unwrap().clone());
+    let commented = format!(
+        "{}{{# {} #}}",
+        builtin::find("chatml").unwrap().source,
+        hidden.marks
+    );
     let source = match (hidden.source, hidden.marks) {
         ("", "") => builtin::find(hidden.family).unwrap().source,
         ("", _) => &commented,
@@ -169,25 +214,44 @@ fn each_family_reads_what_no_render_shows() {
     let rows = hidden();
     let mut families: Vec<&str> = FAMILIES.iter().map(|family| &*family.name).collect();
     families.dedup();
-    assert!(rows.iter().map(|row| row.family).eq(families), "a row for each family");
+    assert!(
+        rows.iter().map(|row| row.family).eq(families),
+        "a row for each family"
+    );
     let mut wrong = Vec::new();
     for row in &rows {
         if row.output.is_empty() {
             let told = [false, true].map(|learn_only| {
                 let params = params(row, learn_only).unwrap();
-                ((params.prompt, params.preserved_tokens), params.constraint.triggers().to_vec(), params.delimiters)
+                (
+                    (params.prompt, params.preserved_tokens),
+                    params.constraint.triggers().to_vec(),
+                    params.delimiters,
+                )
             });
-            assert_ne!(told[0], told[1], "{}: hosts are told what is learnt", row.family);
+            assert_ne!(
+                told[0], told[1],
+                "{}: hosts are told what is learnt",
+                row.family
+            );
             continue;
         }
         let read = |params: Params| parse(&params.parser, row.output.as_bytes(), false);
-        let message = json!({"reasoning": row.reasoning, "content": row.content, "calls": row.calls});
+        let message =
+            json!({"reasoning": row.reasoning, "content": row.content, "calls": row.calls});
         let expected = (message, Status::Complete);
         let known = read(params(row, false).unwrap());
         if known != expected {
-            wrong.push(format!("{}: expected {expected:?}\n     got {known:?}", row.family));
+            wrong.push(format!(
+                "{}: expected {expected:?}\n     got {known:?}",
+                row.family
+            ));
         }
-        wrong.extend(check_streaming(&params(row, false).unwrap().parser, row.output.as_bytes(), true));
+        wrong.extend(check_streaming(
+            &params(row, false).unwrap().parser,
+            row.output.as_bytes(),
+            true,
+        ));
         if params(row, true).is_ok_and(|params| read(params) == expected) {
             wrong.push(format!("{}: learning reads this, too", row.family));
         }

@@ -1,5 +1,6 @@
-//! Templates rendered as Python's Jinja2 renders them, set up as transformers sets it up: `jinja/cases.jsonl` holds what it
-//! made of each case (`c-tests/jinja.py` writes that file). Where we differ by design, `jinja/exceptions.txt` says why.
+//! Templates rendered as Python's Jinja2 renders them, set up as transformers sets it up:
+//! `jinja/cases.jsonl` holds what it made of each case (`c-tests/jinja.py` writes that file). Where
+//! we differ by design, `jinja/exceptions.txt` says why.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +20,13 @@ fn render(template: &str, variables: &Map<String, Value>) -> Option<String> {
         extra: variables.clone(),
         now: Some(1_787_356_800),
     };
-    Template::new(template, "", "").and_then(|template| template.render(&conversation)).ok()
+    Template::new(template, "", "")
+        .and_then(|template| template.render(&conversation))
+        .ok()
 }
 
-/// Each template that may differ, by the reason: a line that begins with `#`, above the templates as JSON texts.
+/// Each template that may differ, by the reason: a line that begins with `#`, above the templates
+/// as JSON texts.
 fn exceptions() -> BTreeMap<String, &'static str> {
     let mut reason = "";
     let mut named = BTreeMap::new();
@@ -30,7 +34,10 @@ fn exceptions() -> BTreeMap<String, &'static str> {
         match line.strip_prefix("# ") {
             Some(text) => reason = text,
             None => {
-                named.insert(serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")), reason);
+                named.insert(
+                    serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")),
+                    reason,
+                );
             }
         }
     }
@@ -52,15 +59,27 @@ fn templates_render_as_in_python() {
             (true, false) => same += 1,
             (true, true) => wrong.push(format!("{template:?} is no exception any more")),
             (false, true) => {}
-            (false, false) => wrong.push(format!("{template:?}\n  Jinja2 {expected:?}\n  we     {shown:?}")),
+            (false, false) => wrong.push(format!(
+                "{template:?}\n  Jinja2 {expected:?}\n  we     {shown:?}"
+            )),
         }
     }
-    wrong.extend(exceptions.keys().map(|template| format!("{template:?} is an exception and no case")));
+    wrong.extend(
+        exceptions
+            .keys()
+            .map(|template| format!("{template:?} is an exception and no case")),
+    );
     println!("{same} of {count} templates render the same");
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
-/// A long text in a namespace goes on in place where a template appends to it. In parentheses the sum is an ordinary one.
+/// A long text in a namespace goes on in place where a template appends to it. In parentheses the
+/// sum is an ordinary one.
 #[test]
 fn what_grows_in_place_is_what_the_sum_is() {
     let cases = [
@@ -85,9 +104,12 @@ fn what_grows_in_place_is_what_the_sum_is() {
     ];
     let begun = "{% set ns = namespace(x='ä' * 5000, n=1) %}";
     for case in cases {
-        let sums =
-            case.replace("= ns.x +", "= (ns.x) +").replace("= ns.x ~", "= (ns.x) ~").replace("= ns.y +", "= (ns.y) +");
-        let [grown, sums] = [case, &sums].map(|case| render(&format!("{begun}{case}"), &Map::new()));
+        let sums = case
+            .replace("= ns.x +", "= (ns.x) +")
+            .replace("= ns.x ~", "= (ns.x) ~")
+            .replace("= ns.y +", "= (ns.y) +");
+        let [grown, sums] =
+            [case, &sums].map(|case| render(&format!("{begun}{case}"), &Map::new()));
         assert_eq!(grown, sums, "{case}");
     }
 }

@@ -22,10 +22,16 @@ fn options_are_read_from_json() {
     expected.eos = "</s>".into();
     expected.learn_only = true;
     assert_eq!(options, expected);
-    assert_eq!(TemplateOptions::from_text("{}").unwrap(), TemplateOptions::default());
-    for (wrong, part) in
-        [(r#"{"learn": true}"#, "`learn`"), (r#"{"bos": 1}"#, "string"), ("x", "options"), ("[]", "options")]
-    {
+    assert_eq!(
+        TemplateOptions::from_text("{}").unwrap(),
+        TemplateOptions::default()
+    );
+    for (wrong, part) in [
+        (r#"{"learn": true}"#, "`learn`"),
+        (r#"{"bos": 1}"#, "string"),
+        ("x", "options"),
+        ("[]", "options"),
+    ] {
         let error = TemplateOptions::from_text(wrong).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains(part), "{error}");

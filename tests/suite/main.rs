@@ -1,4 +1,5 @@
-//! What the library does, subject by subject. Programs of their own test what costs more or needs a process to itself.
+//! What the library does, subject by subject. Programs of their own test what costs more or needs a
+//! process to itself.
 
 #[path = "../support/mod.rs"]
 mod support;

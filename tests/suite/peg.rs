@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use chatparse::internals::peg::{Arena, Builder, Capture, Expr, ExprId, Machine, Program, State, TagId, compile};
+use chatparse::internals::peg::{
+    Arena, Builder, Capture, Expr, ExprId, Machine, Program, State, TagId, compile,
+};
 use proptest::prelude::*;
 
 /// An expression as a tree, to be generated; built into an arena.
@@ -31,8 +33,16 @@ enum Tree {
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
-    let marker = prop::sample::select(vec!["a", "ab", "<b>", "</b>", "é", "èa", "€", "aab"]).prop_map(str::to_owned);
-    let range = prop::sample::select(vec![('a', 'b'), ('b', '<'), (' ', 'b'), ('à', 'é'), ('a', 'é'), ('€', '😀')]);
+    let marker = prop::sample::select(vec!["a", "ab", "<b>", "</b>", "é", "èa", "€", "aab"])
+        .prop_map(str::to_owned);
+    let range = prop::sample::select(vec![
+        ('a', 'b'),
+        ('b', '<'),
+        (' ', 'b'),
+        ('à', 'é'),
+        ('a', 'é'),
+        ('€', '😀'),
+    ]);
     let leaf = prop_oneof![
         4 => marker.clone().prop_map(Tree::Literal),
         1 => prop::sample::select(vec![Tree::Empty, Tree::Start, Tree::End]),
@@ -74,7 +84,9 @@ fn build(p: &Builder, tree: &Tree, name: &str) -> ExprId {
         Tree::Literal(text) => p.literal(text.as_str()),
         Tree::Sequence(all) => p.sequence(build_all(p, all, name)),
         Tree::Choice(all) => p.choice(build_all(p, all, name)),
-        Tree::Unordered(required, optional) => p.unordered(build_all(p, required, name), build_all(p, optional, name)),
+        Tree::Unordered(required, optional) => {
+            p.unordered(build_all(p, required, name), build_all(p, optional, name))
+        }
         Tree::Repeat(t, min, max) => p.repeat(build(p, t, name), *min, *max),
         Tree::And(t) => p.and(build(p, t, name)),
         Tree::Not(t) => p.not(build(p, t, name)),
@@ -128,15 +140,27 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 /// What a PEG means, said once more as a recursive function over text that is whole.
-fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Capture>) -> Option<usize> {
+fn naive(
+    arena: &Arena,
+    id: ExprId,
+    text: &[u8],
+    at: usize,
+    log: &mut Vec<Capture>,
+) -> Option<usize> {
     let character = |at: usize| std::str::from_utf8(&text[at..]).unwrap().chars().next();
     match arena.get(id) {
         Expr::Empty => Some(at),
         Expr::Start => (at == 0).then_some(at),
         Expr::End => (at == text.len()).then_some(at),
-        Expr::Literal(literal) => text[at..].starts_with(literal.as_bytes()).then_some(at + literal.len()),
-        Expr::Sequence(all) => all.iter().try_fold(at, |at, &child| naive(arena, child, text, at, log)),
-        Expr::Choice(all) => all.iter().find_map(|&child| attempt(arena, child, text, at, log)),
+        Expr::Literal(literal) => text[at..]
+            .starts_with(literal.as_bytes())
+            .then_some(at + literal.len()),
+        Expr::Sequence(all) => all
+            .iter()
+            .try_fold(at, |at, &child| naive(arena, child, text, at, log)),
+        Expr::Choice(all) => all
+            .iter()
+            .find_map(|&child| attempt(arena, child, text, at, log)),
         Expr::Repeat(child, min, max) => {
             let (mut at, mut count) = (at, 0);
             while max.is_none_or(|max| count < max) && at < text.len() {
@@ -164,8 +188,15 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
             found.is_none().then_some(at)
         }
         Expr::Any => character(at).map(|c| at + c.len_utf8()),
-        Expr::Char(set) => character(at).filter(|&c| set.contains(c)).map(|c| at + c.len_utf8()),
-        Expr::Space => Some(at + text[at..].iter().take_while(|b| matches!(b, b' ' | 9..=13)).count()),
+        Expr::Char(set) => character(at)
+            .filter(|&c| set.contains(c))
+            .map(|c| at + c.len_utf8()),
+        Expr::Space => Some(
+            at + text[at..]
+                .iter()
+                .take_while(|b| matches!(b, b' ' | 9..=13))
+                .count(),
+        ),
         node @ (Expr::StringBody(delimiter) | Expr::StringLine(delimiter)) => {
             let mut at = at;
             loop {
@@ -191,13 +222,22 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
         }
         Expr::Marker(_) | Expr::UntilMarker(_) => unreachable!("only formats have markers"),
         Expr::Until(markers) => {
-            let found = (at..text.len()).find(|&i| markers.iter().any(|m| text[i..].starts_with(m.as_bytes())));
+            let found = (at..text.len())
+                .find(|&i| markers.iter().any(|m| text[i..].starts_with(m.as_bytes())));
             Some(found.unwrap_or(text.len()))
         }
         Expr::Tag(tag, child) => {
-            log.push(Capture { tag: *tag, pos: at, opens: true });
+            log.push(Capture {
+                tag: *tag,
+                pos: at,
+                opens: true,
+            });
             let end = naive(arena, *child, text, at, log)?;
-            log.push(Capture { tag: *tag, pos: end, opens: false });
+            log.push(Capture {
+                tag: *tag,
+                pos: end,
+                opens: false,
+            });
             Some(end)
         }
         Expr::Atomic(child)
@@ -213,7 +253,13 @@ fn naive(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Captur
     }
 }
 
-fn attempt(arena: &Arena, id: ExprId, text: &[u8], at: usize, log: &mut Vec<Capture>) -> Option<usize> {
+fn attempt(
+    arena: &Arena,
+    id: ExprId,
+    text: &[u8],
+    at: usize,
+    log: &mut Vec<Capture>,
+) -> Option<usize> {
     let mark = log.len();
     let found = naive(arena, id, text, at, log);
     if found.is_none() {
@@ -242,7 +288,11 @@ fn shown(machine: &Machine) -> Shown {
 }
 
 fn cut<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
-    let mut at: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).chain([0, text.len()]).collect();
+    let mut at: Vec<usize> = cuts
+        .iter()
+        .map(|cut| cut % (text.len() + 1))
+        .chain([0, text.len()])
+        .collect();
     at.sort_unstable();
     at.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()
 }
@@ -368,18 +418,31 @@ proptest! {
 fn an_arena_that_cannot_run_is_refused() {
     let p = Builder::new();
     let dangling = p.finish(p.reference("nowhere"));
-    assert!(compile(&dangling).unwrap_err().message().contains("nowhere"));
+    assert!(
+        compile(&dangling)
+            .unwrap_err()
+            .message()
+            .contains("nowhere")
+    );
 
     let p = Builder::new();
     let itself = p.rule("a", p.sequence([p.space(), p.reference("a")]));
-    assert!(compile(&p.finish(itself)).unwrap_err().message().contains("left recursion"));
+    assert!(
+        compile(&p.finish(itself))
+            .unwrap_err()
+            .message()
+            .contains("left recursion")
+    );
 
     let p = Builder::new();
     let mut deep = p.literal("x");
     for _ in 0..100_000 {
         deep = p.atomic(deep);
     }
-    assert_eq!(compile(&p.finish(deep)).unwrap_err().kind(), chatparse::ErrorKind::Limit);
+    assert_eq!(
+        compile(&p.finish(deep)).unwrap_err().kind(),
+        chatparse::ErrorKind::Limit
+    );
 }
 
 #[test]

@@ -30,30 +30,52 @@ fn built_in_templates_are_whole() {
         let proof = template.proof();
         // Reasoning begins with the turn: what was not thought before looks like a thought.
         let excepted = name == "tag-json";
-        let failures: Vec<_> =
-            proof.failures.iter().filter(|failure| !excepted || failure.thinking == Thinking::On).collect();
+        let failures: Vec<_> = proof
+            .failures
+            .iter()
+            .filter(|failure| !excepted || failure.thinking == Thinking::On)
+            .collect();
         assert!(failures.is_empty(), "{name}: {failures:#?}");
         assert_eq!(proof.is_whole(), !excepted, "{name}");
         assert_eq!(proof.read_back + proof.failures.len(), proof.cases);
         // Engines stop behind a call of GPT-OSS, so its grammar has no further ones.
         let is_right = proof.grammar_right == proof.grammar_cases || template.reader() == "gpt-oss";
-        assert!(is_right && (proof.grammar_cases > 10) == (proof.with_calls > 10), "{name}: {proof:?}");
+        assert!(
+            is_right && (proof.grammar_cases > 10) == (proof.with_calls > 10),
+            "{name}: {proof:?}"
+        );
         assert_eq!(proof.reader, template.reader());
         // Its source looks like GPT-OSS's, which cannot read its calls.
         let known = template.reader() != "turn" || name == "harmony-xml";
-        assert_eq!(known, family_of(template.source()).is_some(), "{name}: {}", proof.reader);
+        assert_eq!(
+            known,
+            family_of(template.source()).is_some(),
+            "{name}: {}",
+            proof.reader
+        );
     }
 }
 
 #[test]
 fn who_reads_all_has_nobody_else_asked() {
     let template = template(&calls(JSON));
-    let tried: Vec<_> = template.choice().tried.iter().map(|tried| (tried.reader, tried.cases > 0)).collect();
+    let tried: Vec<_> = template
+        .choice()
+        .tried
+        .iter()
+        .map(|tried| (tried.reader, tried.cases > 0))
+        .collect();
     assert_eq!(tried, []);
     assert_eq!(template.reader(), "turn");
     let proof = template.proof();
-    assert!(proof.is_whole() && proof.cases > 60 && proof.with_calls > 50, "{proof:?}");
-    assert_eq!((proof.recovered, proof.alike, proof.no_turn, proof.refused), (0, 0, 0, 0));
+    assert!(
+        proof.is_whole() && proof.cases > 60 && proof.with_calls > 50,
+        "{proof:?}"
+    );
+    assert_eq!(
+        (proof.recovered, proof.alike, proof.no_turn, proof.refused),
+        (0, 0, 0, 0)
+    );
 }
 
 #[test]
@@ -63,21 +85,45 @@ fn a_family_that_cannot_read_loses() {
         let mut options = TemplateOptions::default();
         change(&mut options);
         let template = ChatTemplate::with_options(&source, &options).unwrap();
-        let tried = template.choice().tried.iter().map(|tried| tried.reader).collect::<Vec<_>>();
+        let tried = template
+            .choice()
+            .tried
+            .iter()
+            .map(|tried| tried.reader)
+            .collect::<Vec<_>>();
         (template.reader(), tried.len())
     };
-    assert_eq!(taken(QWEN, |_| ()), ("turn", 0), "it does not write what the row is about");
+    assert_eq!(
+        taken(QWEN, |_| ()),
+        ("turn", 0),
+        "it does not write what the row is about"
+    );
     assert_eq!(taken(GPT_OSS, |_| ()), ("turn", 2));
-    assert_eq!(taken(GPT_OSS, |options| options.prove = false), ("gpt-oss", 0));
-    assert_eq!(taken(GPT_OSS, |options| options.learn_only = true), ("turn", 0));
-    // A family that reads has nobody else read, and one that only adds to what was learnt need not read.
+    assert_eq!(
+        taken(GPT_OSS, |options| options.prove = false),
+        ("gpt-oss", 0)
+    );
+    assert_eq!(
+        taken(GPT_OSS, |options| options.learn_only = true),
+        ("turn", 0)
+    );
+    // A family that reads has nobody else read, and one that only adds to what was learnt need not
+    // read.
     let tried = |name: &str| {
         let template = ChatTemplate::builtin(name).unwrap();
         assert_eq!(template.reader(), name);
-        template.choice().tried.iter().map(|tried| (tried.cases, tried.read_back)).collect::<Vec<_>>()
+        template
+            .choice()
+            .tried
+            .iter()
+            .map(|tried| (tried.cases, tried.read_back))
+            .collect::<Vec<_>>()
     };
     let all = tried("gemma-4");
-    assert!(all[0].0 > 0 && all[0].0 == all[0].1 && all[1] == (0, 0), "{all:?}");
+    assert!(
+        all[0].0 > 0 && all[0].0 == all[0].1 && all[1] == (0, 0),
+        "{all:?}"
+    );
     assert_eq!(tried("qwen3-coder"), []);
 }
 
@@ -91,8 +137,16 @@ fn the_reader_makes_params_and_prompts() {
     let triggers = |prove: bool| {
         let mut options = TemplateOptions::default();
         options.prove = prove;
-        let params = ChatTemplate::with_options(&source, &options).unwrap().params(&request).unwrap();
-        params.constraint.triggers().iter().map(|trigger| trigger.value.clone()).collect::<Vec<_>>()
+        let params = ChatTemplate::with_options(&source, &options)
+            .unwrap()
+            .params(&request)
+            .unwrap();
+        params
+            .constraint
+            .triggers()
+            .iter()
+            .map(|trigger| trigger.value.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(triggers(true), ["<call>"]);
     assert_ne!(triggers(false), ["<call>"]);
@@ -100,25 +154,48 @@ fn the_reader_makes_params_and_prompts() {
 
 #[test]
 fn what_does_not_come_back_is_told() {
-    let template = template(&calls("c.function.arguments | tojson | replace('\\\\\"', '\"')"));
+    let template = template(&calls(
+        "c.function.arguments | tojson | replace('\\\\\"', '\"')",
+    ));
     let proof = template.proof();
     assert!(!proof.is_whole() && proof.read_back > 40, "{proof:?}");
-    let failure = proof.failures.iter().find(|failure| failure.probe == "a text with special characters").unwrap();
-    assert!(failure.turn.starts_with("<call>") && failure.expected.contains("{curly}"), "{failure:?}");
-    assert!(failure.why.contains("call") && failure.got != failure.expected, "{failure:?}");
+    let failure = proof
+        .failures
+        .iter()
+        .find(|failure| failure.probe == "a text with special characters")
+        .unwrap();
+    assert!(
+        failure.turn.starts_with("<call>") && failure.expected.contains("{curly}"),
+        "{failure:?}"
+    );
+    assert!(
+        failure.why.contains("call") && failure.got != failure.expected,
+        "{failure:?}"
+    );
     let json = proof.to_json();
-    assert_eq!(json["failures"].as_array().unwrap().len(), proof.failures.len());
+    assert_eq!(
+        json["failures"].as_array().unwrap().len(),
+        proof.failures.len()
+    );
     assert_eq!(json["read_back"], proof.read_back);
 }
 
-/// Calls between these texts, with this in front of each argument, and with the name in front of all or behind them.
+/// Calls between these texts, with this in front of each argument, and with the name in front of
+/// all or behind them.
 fn one_by_one(section: [&str; 2], call: [&str; 2], argument: &str, name_first: bool) -> String {
     let name = "{{- c.function.name -}}";
     let value = "(v if v is string else v | tojson)";
-    let argument = argument.replace('K', "' ~ k ~ '").replace('V', &format!("' ~ {value} ~ '"));
-    let arguments =
-        format!("{{%- for k, v in c.function.arguments | items -%}}{{{{- '{argument}' -}}}}{{%- endfor -%}}");
-    let inside = if name_first { [name, &arguments] } else { [&*arguments, name] };
+    let argument = argument
+        .replace('K', "' ~ k ~ '")
+        .replace('V', &format!("' ~ {value} ~ '"));
+    let arguments = format!(
+        "{{%- for k, v in c.function.arguments | items -%}}{{{{- '{argument}' -}}}}{{%- endfor -%}}"
+    );
+    let inside = if name_first {
+        [name, &arguments]
+    } else {
+        [&*arguments, name]
+    };
     let [open, close, first, last] =
         [section[0], section[1], call[0], call[1]].map(|text| format!("{{{{- '{text}' -}}}}"));
     let [inner, outer] = inside;
@@ -140,7 +217,10 @@ fn takes(template: &ChatTemplate, texts: &[&str]) -> Vec<bool> {
     let params = template.params(&request).unwrap();
     let of = |text: &&str| {
         let mut matcher = params.matcher().unwrap();
-        matcher.feed(text.as_bytes()).is_ok_and(|taken| taken == text.len()) && matcher.may_end()
+        matcher
+            .feed(text.as_bytes())
+            .is_ok_and(|taken| taken == text.len())
+            && matcher.may_end()
     };
     texts.iter().map(of).collect()
 }
@@ -157,20 +237,42 @@ fn a_grammar_takes_what_is_read_and_no_part_of_it() {
             "",
         ),
         // Text in lines, where the name closes the call.
-        (one_by_one(none, ["<c>", "</c>"], "K: V\\n", false), "<c>city: a < b\n => weather</c>", "<c> => weather</c>"),
+        (
+            one_by_one(none, ["<c>", "</c>"], "K: V\\n", false),
+            "<c>city: a < b\n => weather</c>",
+            "<c> => weather</c>",
+        ),
         // The name is the last of the output.
-        (one_by_one(none, none, tags, false), "<city>Oslo</city> => weather", " => weather"),
-        (one_by_one(["«", "»"], none, tags, false), "«<city>Oslo</city> => weather»", "« => weather»"),
+        (
+            one_by_one(none, none, tags, false),
+            "<city>Oslo</city> => weather",
+            " => weather",
+        ),
+        (
+            one_by_one(["«", "»"], none, tags, false),
+            "«<city>Oslo</city> => weather»",
+            "« => weather»",
+        ),
     ];
     for (said, whole, lacking) in rows {
         let template = template(&said);
         let proof = template.proof();
-        assert!(proof.is_whole() && proof.grammar_cases > 30, "{said}: {proof:#?}");
-        assert_eq!((proof.grammar_right, &*proof.grammar_fault), (proof.grammar_cases, ""), "{said}");
+        assert!(
+            proof.is_whole() && proof.grammar_cases > 30,
+            "{said}: {proof:#?}"
+        );
+        assert_eq!(
+            (proof.grammar_right, &*proof.grammar_fault),
+            (proof.grammar_cases, ""),
+            "{said}"
+        );
         assert_eq!(takes(&template, &[whole, lacking]), [true, false], "{said}");
         let parts: Vec<&str> = whole.char_indices().map(|(at, _)| &whole[..at]).collect();
         let closed = parts.iter().filter(|part| !part.ends_with("</city>"));
-        assert!(!takes(&template, &closed.copied().collect::<Vec<_>>()).contains(&true), "{said}");
+        assert!(
+            !takes(&template, &closed.copied().collect::<Vec<_>>()).contains(&true),
+            "{said}"
+        );
     }
 }
 
@@ -181,8 +283,16 @@ fn calls_without_arguments_have_no_grammar() {
     let body = r#"{"messages": [{"role": "user", "content": "Hi"}], "tool_choice": "required",
                    "tools": [{"type": "function", "function": {"name": "note"}}]}"#;
     let params = template.params(&Request::from_text(body).unwrap()).unwrap();
-    let report: Vec<&str> = params.grammar().report.iter().map(|difference| &*difference.message).collect();
-    assert!(params.grammar().text.is_empty() && report[0].contains("none with arguments"), "{report:?}");
+    let report: Vec<&str> = params
+        .grammar()
+        .report
+        .iter()
+        .map(|difference| &*difference.message)
+        .collect();
+    assert!(
+        params.grammar().text.is_empty() && report[0].contains("none with arguments"),
+        "{report:?}"
+    );
     assert!(template.proof().grammar_cases == 0);
 }
 
@@ -194,8 +304,17 @@ fn what_the_grammar_refuses_is_told() {
                 {%- if not loop.last -%}{{- ', ' -}}{%- endif -%}{%- endfor -%}{{- ')]' -}}{%- endfor -%}";
     let template = template(said);
     let proof = template.proof();
-    assert!(proof.grammar_right < proof.grammar_cases && proof.grammar_right > 0, "{proof:#?}");
-    assert!(proof.grammar_fault.starts_with("refuses [note(text=\"\"double\""), "{}", proof.grammar_fault);
+    assert!(
+        proof.grammar_right < proof.grammar_cases && proof.grammar_right > 0,
+        "{proof:#?}"
+    );
+    assert!(
+        proof
+            .grammar_fault
+            .starts_with("refuses [note(text=\"\"double\""),
+        "{}",
+        proof.grammar_fault
+    );
     assert_eq!(proof.to_json()["grammar_right"], proof.grammar_right);
 }
 
@@ -205,15 +324,26 @@ fn what_is_written_alike_is_no_failure() {
                    {%- if v is not none -%}{%- set written.all = dict(written.all, **{k: v}) -%}{%- endif -%}{%- endfor -%}";
     let said = calls("written.all | tojson").replace("or [] -%}", &format!("or [] -%}}{written}"));
     let proof = template(&said).proof().clone();
-    assert!(proof.is_whole() && proof.alike > 0 && proof.read_back + proof.alike > proof.cases, "{proof:#?}");
+    assert!(
+        proof.is_whole() && proof.alike > 0 && proof.read_back + proof.alike > proof.cases,
+        "{proof:#?}"
+    );
     // What was a call is no call any more: nobody means that.
-    let unread = "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- ' ~called~' -}}{%- endfor -%}";
+    let unread =
+        "{{- m.content -}}{%- for c in m.tool_calls or [] -%}{{- ' ~called~' -}}{%- endfor -%}";
     let mut options = TemplateOptions::default();
     options.prove = false;
     let layout = ChatTemplate::with_options(&source(unread, "<|assistant|>"), &options).unwrap();
     let proof = layout.proof();
-    let lost = proof.failures.iter().filter(|failure| failure.expected.contains("{\"name\":"));
-    assert_eq!((lost.count(), proof.alike), (proof.with_calls, 0), "{proof:?}");
+    let lost = proof
+        .failures
+        .iter()
+        .filter(|failure| failure.expected.contains("{\"name\":"));
+    assert_eq!(
+        (lost.count(), proof.alike),
+        (proof.with_calls, 0),
+        "{proof:?}"
+    );
 }
 
 #[test]
@@ -221,7 +351,10 @@ fn where_a_turn_begins_elsewhere_it_is_read_behind_what_is_common() {
     let source = source(&calls(JSON), "<|assistant|><think>\\n");
     let template = ChatTemplate::new(&source, "", "").unwrap();
     let proof = template.proof();
-    assert!(proof.cases > 20 && proof.cases + proof.no_turn > 60, "{proof:?}");
+    assert!(
+        proof.cases > 20 && proof.cases + proof.no_turn > 60,
+        "{proof:?}"
+    );
     assert_eq!(proof.no_turn, 2 * proof.cases);
 }
 
@@ -230,10 +363,19 @@ fn what_cannot_be_rendered_counts_neither_way() {
     let refusing = "{%- if 'Cake' in (m.tool_calls | string) -%}{{- raise_exception('no cake') -}}{%- endif -%}";
     let template = template(&(refusing.to_owned() + &calls(JSON)));
     let proof = template.proof();
-    assert!(proof.is_whole() && proof.refused > 0 && proof.refusal.contains("no cake"), "{proof:?}");
+    assert!(
+        proof.is_whole() && proof.refused > 0 && proof.refusal.contains("no cake"),
+        "{proof:?}"
+    );
     assert!(!proof.refuses_all());
-    let proof = ChatTemplate::new("{{ raise_exception('never') }}", "", "").unwrap().proof().clone();
-    assert!(proof.refuses_all() && !proof.is_whole() && proof.refusal.contains("never"), "{proof:?}");
+    let proof = ChatTemplate::new("{{ raise_exception('never') }}", "", "")
+        .unwrap()
+        .proof()
+        .clone();
+    assert!(
+        proof.refuses_all() && !proof.is_whole() && proof.refusal.contains("never"),
+        "{proof:?}"
+    );
 }
 
 #[test]
@@ -241,5 +383,8 @@ fn calls_that_are_left_out_are_not_asked_for() {
     // The name is in the source, but the loop shows nothing.
     let template = template("{{- m.content -}}{%- for c in m.tool_calls or [] -%}{%- endfor -%}");
     let proof = template.proof();
-    assert!(proof.is_whole() && proof.omitted > 40 && proof.with_calls == 0, "{proof:?}");
+    assert!(
+        proof.is_whole() && proof.omitted > 40 && proof.with_calls == 0,
+        "{proof:?}"
+    );
 }

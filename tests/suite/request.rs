@@ -17,19 +17,35 @@ const PLAIN: &str = "{% for m in messages %}{{ m.role }}:{% if m.content is stri
     {{ c.function.arguments }}{% endfor %};{% endfor %}{{ tools|tojson if tools }}";
 
 fn prepared(source: &str, body: Value) -> Result<Prepared, Error> {
-    prepare(&Template::new(source, "", "").unwrap(), &Request::from_json(&body).unwrap(), true)
+    prepare(
+        &Template::new(source, "", "").unwrap(),
+        &Request::from_json(&body).unwrap(),
+        true,
+    )
 }
 
 fn messages(source: &str, messages: Value) -> Value {
-    Value::clone(&prepared(source, json!({"messages": messages})).unwrap().conversation.messages)
+    Value::clone(
+        &prepared(source, json!({"messages": messages}))
+            .unwrap()
+            .conversation
+            .messages,
+    )
 }
 
 #[test]
 fn the_guide_has_each_option() {
     let guide = include_str!("../../docs/requests.md");
-    let section = guide.split("\n## ").find(|section| section.starts_with("Options of the host")).unwrap();
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
-    let named: BTreeSet<&str> = rows.flat_map(|(names, _)| names.split(['`', ',', ' '])).collect();
+    let section = guide
+        .split("\n## ")
+        .find(|section| section.starts_with("Options of the host"))
+        .unwrap();
+    let rows = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
+    let named: BTreeSet<&str> = rows
+        .flat_map(|(names, _)| names.split(['`', ',', ' ']))
+        .collect();
     let options: BTreeSet<&str> = OPTIONS.iter().copied().collect();
     assert_eq!(&named - &BTreeSet::from([""]), options);
 }
@@ -37,21 +53,29 @@ fn the_guide_has_each_option() {
 #[test]
 fn content_before_a_call_that_is_not_required_is_named() {
     let template = ChatTemplate::builtin("json-call").unwrap();
-    let tool = json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
+    let tool =
+        json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
     let notes = |choice: &str, style: &str| {
         let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [&tool], "prose": true,
             "tool_choice": choice, "grammar_style": style});
-        template.params(&Request::from_json(&body).unwrap()).unwrap().notes
+        template
+            .params(&Request::from_json(&body).unwrap())
+            .unwrap()
+            .notes
     };
     assert_eq!(notes("required", "faithful"), [""; 0]);
     for (choice, style) in [("auto", "faithful"), ("required", "llama.cpp")] {
-        assert_eq!(notes(choice, style), ["prose: the grammar allows content before calls anyway"]);
+        assert_eq!(
+            notes(choice, style),
+            ["prose: the grammar allows content before calls anyway"]
+        );
     }
 }
 
 #[test]
 fn a_block_around_a_schemas_answer_is_asked_for() {
-    let schema = json!({"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]});
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]});
     let block = "```json\n{\"a\": null}\n```";
     for (name, style, prose, allowed) in [
         ("json-call", "faithful", false, false),
@@ -61,24 +85,42 @@ fn a_block_around_a_schemas_answer_is_asked_for() {
     ] {
         let body = json!({"messages": [{"role": "user", "content": "Hi"}], "json_schema": &schema, "prose": prose,
             "grammar_style": style, "enable_thinking": false});
-        let params = ChatTemplate::builtin(name).unwrap().params(&Request::from_json(&body).unwrap()).unwrap();
+        let params = ChatTemplate::builtin(name)
+            .unwrap()
+            .params(&Request::from_json(&body).unwrap())
+            .unwrap();
         let recogniser = Recogniser::new(&params.grammar().text).unwrap();
-        let allows = |answer: &str| recogniser.accepts(&format!("{}{answer}", params.generation_prompt));
-        assert_eq!((allows(block), allows("{\"a\": null}")), (allowed, true), "{name}, {style}, {prose}");
+        let allows =
+            |answer: &str| recogniser.accepts(&format!("{}{answer}", params.generation_prompt));
+        assert_eq!(
+            (allows(block), allows("{\"a\": null}")),
+            (allowed, true),
+            "{name}, {style}, {prose}"
+        );
         // The parser reads it anyway.
         let ended = params.parser.read(block.as_bytes(), false, false).unwrap();
-        assert_eq!((ended.status, &*ended.message.content), (Status::Complete, "{\"a\": null}"), "{name}, {style}");
+        assert_eq!(
+            (ended.status, &*ended.message.content),
+            (Status::Complete, "{\"a\": null}"),
+            "{name}, {style}"
+        );
     }
 }
 
 #[test]
 fn what_json_lacks_is_named() {
     for (word, value) in [("NaN", "NaN"), ("Infinity", "Infinity")] {
-        let error = Request::from_text(&format!(r#"{{"messages": [], "now": {value}}}"#)).unwrap_err();
-        let said = format!("the request is not JSON: JSON has no {word}: expected value at line 1 column 25");
+        let error =
+            Request::from_text(&format!(r#"{{"messages": [], "now": {value}}}"#)).unwrap_err();
+        let said = format!(
+            "the request is not JSON: JSON has no {word}: expected value at line 1 column 25"
+        );
         assert_eq!(error.message(), said);
     }
-    assert_eq!(Request::from_text("").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(
+        Request::from_text("").unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
 }
 
 #[test]
@@ -92,25 +134,38 @@ fn the_way_that_tools_are_revealed_can_be_set() {
 #[test]
 fn an_empty_template_is_refused() {
     let error = chatparse::ChatTemplate::new("", "", "").unwrap_err();
-    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, "the template is empty"));
+    assert_eq!(
+        (error.kind(), error.message()),
+        (ErrorKind::InvalidArgument, "the template is empty")
+    );
 }
 
 #[test]
 fn a_bare_request_has_defaults() {
-    let request = Request::from_json(&json!({"messages": [], "unknown": 1, "grammar": null})).unwrap();
+    let request =
+        Request::from_json(&json!({"messages": [], "unknown": 1, "grammar": null})).unwrap();
     assert_eq!(request.output.tool_choice, ToolChoice::Auto);
     assert_eq!(request.output.reasoning_format, ReasoningFormat::Auto);
     assert_eq!(request.continuation, Continuation::None);
     assert_eq!(request.malformed_arguments, MalformedArguments::Keep);
-    assert!(request.output.parallel_tool_calls && request.output.enable_thinking && request.add_generation_prompt);
-    assert!(!request.force_pure_content && request.output.json_schema.is_null() && request.grammar.is_empty());
-    assert!(request.tools.is_empty() && request.template_kwargs.is_empty() && request.now.is_none());
+    assert!(
+        request.output.parallel_tool_calls
+            && request.output.enable_thinking
+            && request.add_generation_prompt
+    );
+    assert!(
+        !request.force_pure_content
+            && request.output.json_schema.is_null()
+            && request.grammar.is_empty()
+    );
+    assert!(
+        request.tools.is_empty() && request.template_kwargs.is_empty() && request.now.is_none()
+    );
 }
 
 #[test]
 fn a_text_says_what_its_json_says() {
-    let call =
-        r#"{"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}"#;
+    let call = r#"{"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}"#;
     let messages = [
         r#"{"role": "user", "content": "Hi"}"#,
         r#"{"content": "Hi", "name": "n", "tool_call_id": "1", "reasoning_content": "r", "role": "tool"}"#,
@@ -126,7 +181,9 @@ fn a_text_says_what_its_json_says() {
         "7",
         "null",
     ];
-    let lists = messages.iter().map(|message| format!(r#""messages": [{message}, {call}]"#));
+    let lists = messages
+        .iter()
+        .map(|message| format!(r#""messages": [{message}, {call}]"#));
     let others = [
         r#""messages": null"#,
         r#""messages": 1"#,
@@ -134,21 +191,34 @@ fn a_text_says_what_its_json_says() {
         r#""messages": [{"role": "user", "content": "Hi"}"#,
     ];
     for fields in lists.chain(others.map(str::to_owned)) {
-        for body in
-            [format!("{{{fields}}}"), format!("{{{fields}, \"plain\": true, \"now\": 7}}"), format!("[{fields}]")]
-        {
+        for body in [
+            format!("{{{fields}}}"),
+            format!("{{{fields}, \"plain\": true, \"now\": 7}}"),
+            format!("[{fields}]"),
+        ] {
             let json = serde_json::from_str(&body);
             let expected = json.map(|json| Request::from_json(&json));
             match expected {
                 Ok(expected) => assert_eq!(Request::from_text(&body), expected, "{body}"),
-                Err(error) => assert!(Request::from_text(&body).unwrap_err().message().ends_with(&error.to_string())),
+                Err(error) => assert!(
+                    Request::from_text(&body)
+                        .unwrap_err()
+                        .message()
+                        .ends_with(&error.to_string())
+                ),
             }
         }
     }
     // A body as a value has each name once.
-    for twice in [r#"{"messages": [1], "messages": []}"#, r#"{"messages": [], "messages": null}"#] {
+    for twice in [
+        r#"{"messages": [1], "messages": []}"#,
+        r#"{"messages": [], "messages": null}"#,
+    ] {
         let error = Request::from_text(twice).unwrap_err();
-        assert_eq!(error.message(), "messages: occurs in the request more than once");
+        assert_eq!(
+            error.message(),
+            "messages: occurs in the request more than once"
+        );
     }
 }
 
@@ -170,12 +240,21 @@ fn every_option_is_read() {
     assert_eq!(request.messages[1].tool_calls[0].arguments, r#"{"a":1.0}"#);
     assert_eq!(request.messages[2].tool_call_id, "1");
     assert_eq!(*request.tools[0].parameters, json!({}));
-    assert_eq!(request.tools[1].to_json()["function"]["parameters"].to_string(), r#"{"z":1,"a":2}"#);
+    assert_eq!(
+        request.tools[1].to_json()["function"]["parameters"].to_string(),
+        r#"{"z":1,"a":2}"#
+    );
     assert_eq!(request.output.tool_choice, ToolChoice::Required);
-    assert_eq!(request.output.reasoning_format, ReasoningFormat::DeepSeekLegacy);
+    assert_eq!(
+        request.output.reasoning_format,
+        ReasoningFormat::DeepSeekLegacy
+    );
     assert_eq!(request.malformed_arguments, MalformedArguments::Error);
     assert_eq!(request.continuation, Continuation::Reasoning);
-    assert_eq!((request.output.json_schema.0, request.now), (json!(12), Some(7)));
+    assert_eq!(
+        (request.output.json_schema.0, request.now),
+        (json!(12), Some(7))
+    );
     assert!(request.output.parallel_tool_calls && request.force_pure_content);
     assert!(!request.output.enable_thinking && !request.add_generation_prompt);
 }
@@ -183,27 +262,67 @@ fn every_option_is_read() {
 #[test]
 fn errors_name_the_field() {
     let user = json!({"role": "user", "content": "x"});
-    let with_call = |call: Value| json!({"messages": [user, {"role": "assistant", "tool_calls": [call]}]});
+    let with_call =
+        |call: Value| json!({"messages": [user, {"role": "assistant", "tool_calls": [call]}]});
     for (body, path) in [
         (json!(1), "the request: must be an object"),
         (json!({}), "messages: missing"),
-        (json!({"messages": "x"}), "messages: must be an array, not a string"),
-        (json!({"messages": [user, 1]}), "messages[1]: must be an object"),
-        (json!({"messages": [{"content": "x"}]}), "messages[0].role: missing"),
-        (json!({"messages": [{"role": 1, "content": "x"}]}), "messages[0].role: must be a string"),
-        (json!({"messages": [{"role": "user"}]}), "messages[0]: needs content or tool_calls"),
-        (json!({"messages": [{"role": "user", "content": 1}]}), "messages[0].content: must be a string or an array"),
-        (json!({"messages": [{"role": "user", "content": [{}]}]}), "messages[0].content[0].type: missing"),
-        (json!({"messages": [{"role": "user", "content": [{"type": "smell"}]}]}), "messages[0].content[0].type"),
+        (
+            json!({"messages": "x"}),
+            "messages: must be an array, not a string",
+        ),
+        (
+            json!({"messages": [user, 1]}),
+            "messages[1]: must be an object",
+        ),
+        (
+            json!({"messages": [{"content": "x"}]}),
+            "messages[0].role: missing",
+        ),
+        (
+            json!({"messages": [{"role": 1, "content": "x"}]}),
+            "messages[0].role: must be a string",
+        ),
+        (
+            json!({"messages": [{"role": "user"}]}),
+            "messages[0]: needs content or tool_calls",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": 1}]}),
+            "messages[0].content: must be a string or an array",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": [{}]}]}),
+            "messages[0].content[0].type: missing",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": [{"type": "smell"}]}]}),
+            "messages[0].content[0].type",
+        ),
         (
             json!({"messages": [{"role": "user", "content": [{"type": "text"}]}]}),
             "messages[0].content[0].text: missing",
         ),
-        (json!({"messages": [{"role": "tool", "content": "", "name": 1}]}), "messages[0].name: must be a string"),
-        (with_call(json!({})), "messages[1].tool_calls[0].type: missing"),
-        (with_call(json!({"type": "x"})), "messages[1].tool_calls[0].type: only \"function\""),
-        (with_call(json!({"type": "custom"})), "messages[1].tool_calls[0].custom: missing"),
-        (with_call(json!({"type": "function"})), "messages[1].tool_calls[0].function: missing"),
+        (
+            json!({"messages": [{"role": "tool", "content": "", "name": 1}]}),
+            "messages[0].name: must be a string",
+        ),
+        (
+            with_call(json!({})),
+            "messages[1].tool_calls[0].type: missing",
+        ),
+        (
+            with_call(json!({"type": "x"})),
+            "messages[1].tool_calls[0].type: only \"function\"",
+        ),
+        (
+            with_call(json!({"type": "custom"})),
+            "messages[1].tool_calls[0].custom: missing",
+        ),
+        (
+            with_call(json!({"type": "function"})),
+            "messages[1].tool_calls[0].function: missing",
+        ),
         (
             with_call(json!({"type": "function", "function": {}})),
             "messages[1].tool_calls[0].function.arguments: missing",
@@ -212,9 +331,18 @@ fn errors_name_the_field() {
             with_call(json!({"type": "function", "function": {"arguments": ""}})),
             "messages[1].tool_calls[0].function.name: missing",
         ),
-        (json!({"messages": [], "tools": {}}), "tools: must be an array"),
-        (json!({"messages": [], "tools": [{"type": "function"}]}), "tools[0].function: missing"),
-        (json!({"messages": [], "tools": [{"type": "function", "function": {}}]}), "tools[0].function.name: missing"),
+        (
+            json!({"messages": [], "tools": {}}),
+            "tools: must be an array",
+        ),
+        (
+            json!({"messages": [], "tools": [{"type": "function"}]}),
+            "tools[0].function: missing",
+        ),
+        (
+            json!({"messages": [], "tools": [{"type": "function", "function": {}}]}),
+            "tools[0].function.name: missing",
+        ),
         (
             json!({"messages": [], "tools": [{"type": "function", "function": {"name": " "}}]}),
             "tools[0].function.name: must not be empty",
@@ -223,32 +351,57 @@ fn errors_name_the_field() {
             json!({"messages": [], "tool_choice": "weather"}),
             r#"tool_choice: must be auto, required, none or {"type":"function","function":{"name":"weather"}}, not "weather""#,
         ),
-        (json!({"messages": [], "tool_choice": {}}), "tool_choice.type: missing"),
-        (json!({"messages": [], "reasoning_format": "x"}), "reasoning_format: must be one of"),
+        (
+            json!({"messages": [], "tool_choice": {}}),
+            "tool_choice.type: missing",
+        ),
+        (
+            json!({"messages": [], "reasoning_format": "x"}),
+            "reasoning_format: must be one of",
+        ),
         (
             json!({"messages": [], "malformed_arguments": "drop"}),
             "malformed_arguments: must be one of keep, empty, error",
         ),
-        (json!({"messages": [], "enable_thinking": "yes"}), "enable_thinking: must be true or false"),
-        (json!({"messages": [], "now": 1.5}), "now: must be a whole number"),
-        (json!({"messages": [], "chat_template_kwargs": []}), "chat_template_kwargs: must be an object"),
+        (
+            json!({"messages": [], "enable_thinking": "yes"}),
+            "enable_thinking: must be true or false",
+        ),
+        (
+            json!({"messages": [], "now": 1.5}),
+            "now: must be a whole number",
+        ),
+        (
+            json!({"messages": [], "chat_template_kwargs": []}),
+            "chat_template_kwargs: must be an object",
+        ),
     ] {
         let error = Request::from_json(&body).expect_err(path);
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        assert!(error.message().starts_with(path), "{error} should begin with {path}");
+        assert!(
+            error.message().starts_with(path),
+            "{error} should begin with {path}"
+        );
     }
 }
 
 #[test]
 fn names_of_tools_differ_and_ids_may_repeat() {
     let named = |name: &str| json!({"type": "function", "function": {"name": name}});
-    let tools =
-        |tools: Value| Request::from_json(&json!({"messages": [], "tools": tools})).map(|read| read.tools.len());
+    let tools = |tools: Value| {
+        Request::from_json(&json!({"messages": [], "tools": tools})).map(|read| read.tools.len())
+    };
     let custom = json!({"type": "custom", "custom": {"name": "f"}});
     let twice = "there is another tool \"f\"";
     for (given, message) in [
-        (json!([named("f"), named("g"), named("f")]), format!("tools[2].function.name: {twice}")),
-        (json!([named("f"), custom]), format!("tools[1].custom.name: {twice}")),
+        (
+            json!([named("f"), named("g"), named("f")]),
+            format!("tools[2].function.name: {twice}"),
+        ),
+        (
+            json!([named("f"), custom]),
+            format!("tools[1].custom.name: {twice}"),
+        ),
         (
             json!([named(&"f".repeat(1025))]),
             "tools[0].function.name: must have at most 1024 bytes, not 1025".to_owned(),
@@ -256,24 +409,39 @@ fn names_of_tools_differ_and_ids_may_repeat() {
     ] {
         assert_eq!(tools(given).unwrap_err().message(), message);
     }
-    assert_eq!(tools(json!([named(&"f".repeat(1024)), named("F"), named("f")])).unwrap(), 3);
+    assert_eq!(
+        tools(json!([named(&"f".repeat(1024)), named("F"), named("f")])).unwrap(),
+        3
+    );
 
     let turn = |id: &str, result: &str| {
-        let call = json!({"type": "function", "id": id, "function": {"name": "f", "arguments": "{}"}});
+        let call =
+            json!({"type": "function", "id": id, "function": {"name": "f", "arguments": "{}"}});
         json!([{"role": "assistant", "tool_calls": [call, call]}, {"role": "tool", "content": "1", "tool_call_id": result}])
     };
     let long = "i".repeat((64 << 10) + 1);
     for (messages, place) in [
         (turn("a", "b"), None),
         (turn(&long[1..], &long[1..]), None),
-        (turn(&long, ""), Some("messages[0].tool_calls[0].id: must have at most 65536 bytes, not 65537")),
-        (turn("", &long), Some("messages[1].tool_call_id: must have at most 65536 bytes, not 65537")),
+        (
+            turn(&long, ""),
+            Some("messages[0].tool_calls[0].id: must have at most 65536 bytes, not 65537"),
+        ),
+        (
+            turn("", &long),
+            Some("messages[1].tool_call_id: must have at most 65536 bytes, not 65537"),
+        ),
     ] {
         let body = json!({"messages": messages});
-        let read = [Request::from_json(&body), Request::from_text(&body.to_string())];
+        let read = [
+            Request::from_json(&body),
+            Request::from_text(&body.to_string()),
+        ];
         for read in read {
             assert_eq!(
-                read.as_ref().err().map(|error| (error.kind(), error.message())),
+                read.as_ref()
+                    .err()
+                    .map(|error| (error.kind(), error.message())),
                 place.map(|place| (ErrorKind::Limit, place))
             );
         }
@@ -284,12 +452,21 @@ fn names_of_tools_differ_and_ids_may_repeat() {
 fn messages_survive_the_wire() {
     let json = json!({"role": "assistant", "content": "c", "reasoning_content": "r", "name": "n", "tool_call_id": "i",
                       "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}, "id": "1"}]});
-    assert_eq!(Message::from_json(&json).unwrap().to_json().to_string(), json.to_string());
+    assert_eq!(
+        Message::from_json(&json).unwrap().to_json().to_string(),
+        json.to_string()
+    );
     let absent = Message::from_json(&json!({"role": "assistant", "content": null})).unwrap();
-    assert_eq!(absent.to_json(), json!({"role": "assistant", "content": ""}));
+    assert_eq!(
+        absent.to_json(),
+        json!({"role": "assistant", "content": ""})
+    );
     let media = json!({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"},
                        {"type": "media_marker", "text": "<m>"}, {"type": "text", "text": "c"}]});
-    assert_eq!(Message::from_json(&media).unwrap().to_json()["content"], "a\nb<m>c");
+    assert_eq!(
+        Message::from_json(&media).unwrap().to_json()["content"],
+        "a\nb<m>c"
+    );
 }
 
 #[test]
@@ -302,8 +479,12 @@ fn messages_of_texts_are_what_their_json_says() {
     ] {
         let prepared = prepared(source, json!({"messages": [message]})).unwrap();
         assert_eq!(*prepared.conversation.messages, json!([message]));
-        let rendered = Template::new(source, "", "").unwrap().render(&prepared.conversation).unwrap();
-        let shown: Value = serde_json::from_str(&rendered[message["content"].as_str().unwrap().len()..]).unwrap();
+        let rendered = Template::new(source, "", "")
+            .unwrap()
+            .render(&prepared.conversation)
+            .unwrap();
+        let shown: Value =
+            serde_json::from_str(&rendered[message["content"].as_str().unwrap().len()..]).unwrap();
         assert_eq!(shown.to_string(), message.to_string());
     }
 }
@@ -314,8 +495,12 @@ fn content_takes_the_only_form_that_the_template_takes() {
     let text = json!([{"role": "user", "content": "a"}]);
     let strings = "{% for m in messages %}{{ m.content + ';' }}{% endfor %}";
     assert_eq!(messages(strings, parts.clone())[0]["content"], "a\nb");
-    let typed = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}";
-    assert_eq!(messages(typed, text.clone())[0]["content"], json!([{"type": "text", "text": "a"}]));
+    let typed =
+        "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}";
+    assert_eq!(
+        messages(typed, text.clone())[0]["content"],
+        json!([{"type": "text", "text": "a"}])
+    );
     // What shows the first part only shows one text whole.
     let first = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% elif m.content %}\
         {{ m.content[0].text }}{% endif %}{% endfor %}";
@@ -329,24 +514,37 @@ fn reasoning_goes_where_the_template_looks() {
     let said_with = |content: &str| json!([{"role": "assistant", "content": content, "reasoning_content": "r"}]);
     let message = |source: &str, content: &str| messages(source, said_with(content))[0].clone();
     for field in ["m.thinking", "m.reasoning", "m['reasoning']"] {
-        let source = format!("{{% for m in messages %}}{{{{ {field} }}}}{{{{ m.content }}}}{{% endfor %}}");
-        let name = if field.contains("thinking") { "thinking" } else { "reasoning" };
+        let source =
+            format!("{{% for m in messages %}}{{{{ {field} }}}}{{{{ m.content }}}}{{% endfor %}}");
+        let name = if field.contains("thinking") {
+            "thinking"
+        } else {
+            "reasoning"
+        };
         assert_eq!(message(&source, "c")[name], "r");
     }
     let parts = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}\
         {% if p.type == 'thinking' %}{{ p.thinking }}{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}";
     let thought = json!({"type": "thinking", "thinking": "r"});
-    assert_eq!(message(parts, "c")["content"], json!([thought, {"type": "text", "text": "c"}]));
+    assert_eq!(
+        message(parts, "c")["content"],
+        json!([thought, {"type": "text", "text": "c"}])
+    );
     assert_eq!(message(parts, "")["content"], json!([thought]));
     // So does reasoning between other parts, which has one place elsewhere.
     let said = json!([
         {"type": "thinking", "thinking": "r"}, {"type": "text", "text": "c"},
         {"type": "thinking", "thinking": "s"}, {"type": "text", "text": "d"},
     ]);
-    let mixed = |source: &str| messages(source, json!([{"role": "assistant", "content": said}]))[0].clone();
+    let mixed =
+        |source: &str| messages(source, json!([{"role": "assistant", "content": said}]))[0].clone();
     assert_eq!(mixed(parts)["content"], said);
-    let apart = mixed("{% for m in messages %}{{ m.reasoning_content }}{{ m.content }}{% endfor %}");
-    assert_eq!(apart, json!({"role": "assistant", "content": "c\nd", "reasoning_content": "r\ns"}));
+    let apart =
+        mixed("{% for m in messages %}{{ m.reasoning_content }}{{ m.content }}{% endfor %}");
+    assert_eq!(
+        apart,
+        json!({"role": "assistant", "content": "c\nd", "reasoning_content": "r\ns"})
+    );
     // A template that would lose the content gets no part.
     let first = "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{{ m.content[0].text }}\
         {% endif %}{% endfor %}{# 'thinking' #}";
@@ -355,7 +553,8 @@ fn reasoning_goes_where_the_template_looks() {
     let whole = "{% if thinking %}!{% endif %}{% for m in messages %}{{ m.content }}{% endfor %}";
     assert_eq!(message(whole, "c"), said_with("c")[0]);
     // Who looks in the usual place is given nothing else.
-    let usual = "{% for m in messages %}{{ m.reasoning_content or m.thinking }}{{ m.content }}{% endfor %}";
+    let usual =
+        "{% for m in messages %}{{ m.reasoning_content or m.thinking }}{{ m.content }}{% endfor %}";
     assert_eq!(message(usual, "c"), said_with("c")[0]);
 }
 
@@ -384,8 +583,14 @@ fn what_a_template_demands_is_given() {
         assert_eq!(caps.demanded_reasoning.as_deref(), Some(field));
         assert!(caps.tools && caps.tool_calls && caps.parallel_tool_calls && caps.object_arguments);
         let prepared = prepared(&source, body.clone()).unwrap();
-        assert_eq!(template.render(&prepared.conversation).unwrap(), "u;<t></t>fa=1;r;<t></t>a;<t>why</t>b;");
-        assert_eq!(prepared.conversation.messages[0], body["messages"][0], "nothing is demanded of others");
+        assert_eq!(
+            template.render(&prepared.conversation).unwrap(),
+            "u;<t></t>fa=1;r;<t></t>a;<t>why</t>b;"
+        );
+        assert_eq!(
+            prepared.conversation.messages[0], body["messages"][0],
+            "nothing is demanded of others"
+        );
     }
     // A message may be rejected for another reason, or lack nothing.
     for source in [
@@ -394,18 +599,27 @@ fn what_a_template_demands_is_given() {
         &STRICT.replace("FIELD", "thought"),
         PLAIN,
     ] {
-        assert_eq!(Template::new(source, "", "").unwrap().caps().demanded_reasoning, None, "{source}");
+        assert_eq!(
+            Template::new(source, "", "")
+                .unwrap()
+                .caps()
+                .demanded_reasoning,
+            None,
+            "{source}"
+        );
     }
 }
 
 #[test]
 fn roles_that_the_template_lacks_are_replaced() {
-    let developer = json!([{"role": "developer", "content": "d"}, {"role": "user", "content": "u"}]);
+    let developer =
+        json!([{"role": "developer", "content": "d"}, {"role": "user", "content": "u"}]);
     assert_eq!(messages(PLAIN, developer.clone())[0]["role"], "system");
     let channels = format!("{PLAIN}{{# <|channel|> #}}");
     assert_eq!(messages(&channels, developer)[0]["role"], "developer");
 
-    let no_system = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+    let no_system =
+        "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
     let system = json!({"role": "system", "content": "s"});
     let merged = messages(no_system, json!([system, {"role": "user", "content": "u"}]));
     assert_eq!(merged, json!([{"role": "user", "content": "s\nu"}]));
@@ -435,7 +649,9 @@ fn with_arguments(arguments: &str) -> Value {
 fn shown(source: &str, policy: &str, arguments: &str) -> Result<Value, Error> {
     let body = json!({"messages": with_arguments(arguments), "malformed_arguments": policy});
     let prepared = prepared(source, body)?;
-    Template::new(source, "", "").unwrap().render(&prepared.conversation)?;
+    Template::new(source, "", "")
+        .unwrap()
+        .render(&prepared.conversation)?;
     Ok(prepared.conversation.messages[1]["tool_calls"][1]["function"]["arguments"].clone())
 }
 
@@ -443,8 +659,14 @@ fn shown(source: &str, policy: &str, arguments: &str) -> Result<Value, Error> {
 fn arguments_become_objects_where_the_template_needs_them() {
     for policy in ["keep", "empty", "error"] {
         assert_eq!(shown(PLAIN, policy, "{\"a\": 1}").unwrap(), "{\"a\": 1}");
-        assert_eq!(shown(OBJECTS, policy, "{\"a\": 1}").unwrap(), json!({"a": 1}));
-        assert_eq!(shown(ANYTHING, policy, "{\"a\": 1}").unwrap(), json!({"a": 1}));
+        assert_eq!(
+            shown(OBJECTS, policy, "{\"a\": 1}").unwrap(),
+            json!({"a": 1})
+        );
+        assert_eq!(
+            shown(ANYTHING, policy, "{\"a\": 1}").unwrap(),
+            json!({"a": 1})
+        );
     }
 }
 
@@ -459,10 +681,18 @@ fn what_is_null_is_empty() {
     let prompt = "user:u;assistant:f{};tool:;[{\"type\": \"function\", \"function\": {\"name\": \"f\", \
         \"description\": \"\", \"parameters\": {}}}]";
     let template = ChatTemplate::new(PLAIN, "", "").unwrap();
-    assert_eq!(template.prompt(&Request::from_json(&body).unwrap()).unwrap(), prompt);
+    assert_eq!(
+        template
+            .prompt(&Request::from_json(&body).unwrap())
+            .unwrap(),
+        prompt
+    );
     // The same through tools that the template knows by their text.
     for _ in 0..2 {
-        assert_eq!(template.request(&body.to_string(), "{}").unwrap(), Request::from_json(&body).unwrap());
+        assert_eq!(
+            template.request(&body.to_string(), "{}").unwrap(),
+            Request::from_json(&body).unwrap()
+        );
     }
 }
 
@@ -482,11 +712,17 @@ fn a_text_that_is_shown_by_its_letters_is_a_list() {
         let template = Template::new(&source, "", "").unwrap();
         let prompt = |content: &Value, compat: &str| {
             let request = Request::from_json(&body(content, compat)).unwrap();
-            template.render(&prepare(&template, &request, true).unwrap().conversation).unwrap()
+            template
+                .render(&prepare(&template, &request, true).unwrap().conversation)
+                .unwrap()
         };
         assert_eq!(prompt(&json!("ZQ"), "off"), "ua0: \"ZQ\";", "{item}");
         assert_eq!(prompt(&parts, "off"), prompt(&json!("ZQ"), "off"), "{item}");
-        assert_eq!(prompt(&json!("ZQ"), "llama.cpp").matches(';').count(), 2, "{item}");
+        assert_eq!(
+            prompt(&json!("ZQ"), "llama.cpp").matches(';').count(),
+            2,
+            "{item}"
+        );
         let stored = Template::stored(&source, "", "", &template.findings()).unwrap();
         assert_eq!(stored.findings(), template.findings());
     }
@@ -508,7 +744,10 @@ fn malformed_arguments_spoil_no_conversation() {
         assert_eq!(shown(OBJECTS, "keep", none).unwrap(), json!({}));
         let body = json!({"messages": with_arguments(none), "compat": "llama.cpp"});
         let theirs = prepared(PLAIN, body).unwrap();
-        assert_eq!(theirs.conversation.messages[1]["tool_calls"][1]["function"]["arguments"], none);
+        assert_eq!(
+            theirs.conversation.messages[1]["tool_calls"][1]["function"]["arguments"],
+            none
+        );
     }
     assert_eq!(shown(PLAIN, "error", "null").unwrap(), "{}");
     // JSON, but no object.
@@ -519,7 +758,11 @@ fn malformed_arguments_spoil_no_conversation() {
         assert_eq!(shown(ANYTHING, "empty", broken).unwrap(), json!({}));
         assert_eq!(shown(OBJECTS, "empty", broken).unwrap(), json!({}));
     }
-    for (broken, says) in [("{", "not JSON: EOF"), ("", "not JSON: EOF"), ("[1]", "not a JSON object")] {
+    for (broken, says) in [
+        ("{", "not JSON: EOF"),
+        ("", "not JSON: EOF"),
+        ("[1]", "not a JSON object"),
+    ] {
         for source in [PLAIN, ANYTHING, OBJECTS] {
             let error = shown(source, "error", broken).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -539,10 +782,17 @@ fn malformed_arguments_in_every_builtin_template() {
             template.prompt(&Request::from_json(&body).unwrap())
         };
         for broken in ["{", "{\"a\": 1} and", "", "[1]"] {
-            assert!(prompt("{}", "keep").is_err() || prompt(broken, "keep").is_ok(), "{name}: {broken}");
+            assert!(
+                prompt("{}", "keep").is_err() || prompt(broken, "keep").is_ok(),
+                "{name}: {broken}"
+            );
         }
         assert_eq!(prompt("{", "empty"), prompt("{}", "keep"), "{name}");
-        assert_eq!(prompt("{", "error").unwrap_err().kind(), ErrorKind::InvalidArgument, "{name}");
+        assert_eq!(
+            prompt("{", "error").unwrap_err().kind(),
+            ErrorKind::InvalidArgument,
+            "{name}"
+        );
     }
 }
 
@@ -551,13 +801,25 @@ fn malformed_arguments_in_every_builtin_template() {
 fn compat_says_what_others_mean() {
     let read = |more: Value| {
         let mut body = json!({"messages": [], "compat": "llama.cpp"});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         let request = Request::from_json(&body).unwrap();
-        (request.output.reasoning_format, request.output.parallel_tool_calls, request.output.grammar_style)
+        (
+            request.output.reasoning_format,
+            request.output.parallel_tool_calls,
+            request.output.grammar_style,
+        )
     };
-    assert_eq!(read(json!({})), (ReasoningFormat::None, false, GrammarStyle::LlamaCpp));
+    assert_eq!(
+        read(json!({})),
+        (ReasoningFormat::None, false, GrammarStyle::LlamaCpp)
+    );
     let said = json!({"reasoning_format": "auto", "parallel_tool_calls": true, "grammar_style": "faithful"});
-    assert_eq!(read(said), (ReasoningFormat::Auto, true, GrammarStyle::Faithful));
+    assert_eq!(
+        read(said),
+        (ReasoningFormat::Auto, true, GrammarStyle::Faithful)
+    );
     assert!(Request::from_json(&json!({"messages": [], "compat": "vllm"})).is_err());
 }
 
@@ -580,7 +842,11 @@ fn continuation_takes_the_last_message_out() {
     }
     let all = prepared(PLAIN, body(json!(false), said)).unwrap();
     assert!(all.continued.is_none() && all.conversation.add_generation_prompt);
-    let empty = prepared(PLAIN, body(json!(true), json!({"role": "assistant", "content": ""}))).unwrap();
+    let empty = prepared(
+        PLAIN,
+        body(json!(true), json!({"role": "assistant", "content": ""})),
+    )
+    .unwrap();
     assert!(empty.continued.is_none());
     assert_eq!(empty.conversation.messages.as_array().unwrap().len(), 1);
 }
@@ -591,14 +857,21 @@ fn a_grammar_does_not_go_with_tools() {
         let tools = json!([{"type": "function", "function": {"name": "f"}}]);
         json!({"messages": [], "grammar": "root ::= \"a\"", "tools": tools, "tool_choice": choice})
     };
-    assert_eq!(prepared(PLAIN, body("auto")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(
+        prepared(PLAIN, body("auto")).unwrap_err().kind(),
+        ErrorKind::InvalidArgument
+    );
     assert!(prepared(PLAIN, body("none")).is_ok());
 }
 
 #[test]
 fn stepfun_gets_no_white_space_at_ends() {
-    let source = format!("{PLAIN}{{# You have access to the following functions in JSONSchema format #}}");
-    assert_eq!(messages(&source, json!([{"role": "user", "content": " \n a \t"}]))[0]["content"], "a");
+    let source =
+        format!("{PLAIN}{{# You have access to the following functions in JSONSchema format #}}");
+    assert_eq!(
+        messages(&source, json!([{"role": "user", "content": " \n a \t"}]))[0]["content"],
+        "a"
+    );
 }
 
 #[test]
@@ -606,18 +879,33 @@ fn trial_renders_find_what_a_template_accepts() {
     let caps = |source: &str| Template::new(source, "", "").unwrap().caps().clone();
     let plain = caps(PLAIN);
     assert!(
-        plain.string_content && plain.typed_content && plain.tools && plain.tool_calls && plain.parallel_tool_calls
+        plain.string_content
+            && plain.typed_content
+            && plain.tools
+            && plain.tool_calls
+            && plain.parallel_tool_calls
     );
-    assert!(plain.system_role && !plain.preserve_reasoning && !plain.reasoning_effort && !plain.object_arguments);
+    assert!(
+        plain.system_role
+            && !plain.preserve_reasoning
+            && !plain.reasoning_effort
+            && !plain.object_arguments
+    );
     let bare = caps("{% for m in messages %}{{ m.content }}{% endfor %}");
     assert!(bare.string_content && !bare.typed_content && !bare.tools && !bare.tool_calls);
     let first_call = caps("{% for m in messages %}{{ m.tool_calls[0].function.name }}{% endfor %}");
     assert!(first_call.tool_calls && !first_call.parallel_tool_calls);
-    let thoughts = caps("{{ reasoning_effort }}{% for m in messages %}{{ m.reasoning_content }}{% endfor %}");
+    let thoughts =
+        caps("{{ reasoning_effort }}{% for m in messages %}{{ m.reasoning_content }}{% endfor %}");
     assert!(thoughts.preserve_reasoning && thoughts.reasoning_effort && !thoughts.system_role);
-    assert!(thoughts.reasoning_effort_levels == ["minimal", "low", "medium", "high", "xhigh", "max"]);
+    assert!(
+        thoughts.reasoning_effort_levels == ["minimal", "low", "medium", "high", "xhigh", "max"]
+    );
     let levels = "{{ 'much' if reasoning_effort in ['high', 'max'] else 'little' if reasoning_effort == 'low' }}";
-    assert!(caps(levels).reasoning_effort_levels == ["low", "max"] && plain.reasoning_effort_levels.is_empty());
+    assert!(
+        caps(levels).reasoning_effort_levels == ["low", "max"]
+            && plain.reasoning_effort_levels.is_empty()
+    );
     // Asked again with an empty reasoning.
     let strict = format!(
         "{{% for m in messages %}}{{% if m.role == 'assistant' and m.reasoning_content is not defined %}}\
@@ -625,16 +913,25 @@ fn trial_renders_find_what_a_template_accepts() {
     );
     assert!(caps(&strict).parallel_tool_calls);
     let raising = caps("{{ raise_exception('no') }}");
-    assert!(!raising.string_content && !raising.tools && !raising.tool_calls && !raising.system_role);
+    assert!(
+        !raising.string_content && !raising.tools && !raising.tool_calls && !raising.system_role
+    );
     assert!(caps("{% for m in messages %}{{ m|tojson }}{% endfor %}").object_arguments);
 }
 
 #[test]
 fn a_slip_of_the_pen_is_named_at_any_transposition() {
     let read = |name: &str| Request::from_json(&json!({"messages": [], name: null}));
-    let unknown = Request::from_json_with(&json!({"messages": []}), &json!({"odd": 1})).unwrap_err();
+    let unknown =
+        Request::from_json_with(&json!({"messages": []}), &json!({"odd": 1})).unwrap_err();
     let (_, options) = unknown.message().split_once("there are ").unwrap();
-    let theirs = ["messages", "tools", "tool_choice", "response_format", "reasoning_effort"];
+    let theirs = [
+        "messages",
+        "tools",
+        "tool_choice",
+        "response_format",
+        "reasoning_effort",
+    ];
     let fields: Vec<&str> = options.split(", ").chain(theirs).collect();
     assert!(fields.len() > 20);
     for field in fields {
@@ -646,40 +943,68 @@ fn a_slip_of_the_pen_is_named_at_any_transposition() {
                 continue;
             }
             let error = read(&slip).unwrap_err();
-            assert!(error.message().starts_with(&slip) && error.message().contains("did you mean"), "{error}");
+            assert!(
+                error.message().starts_with(&slip) && error.message().contains("did you mean"),
+                "{error}"
+            );
         }
     }
-    for other in ["temperature", "user", "seed", "metadata", "n_predict", "cache_prompt", "stop"] {
+    for other in [
+        "temperature",
+        "user",
+        "seed",
+        "metadata",
+        "n_predict",
+        "cache_prompt",
+        "stop",
+    ] {
         read(other).unwrap();
     }
     let slip = json!({"messages": [{"role": "user", "contetn": "Hi", "content": "Ho"}]});
     let error = Request::from_json(&slip).unwrap_err();
-    assert_eq!(error.message(), "messages[0].contetn: there is no such field; did you mean content?");
+    assert_eq!(
+        error.message(),
+        "messages[0].contetn: there is no such field; did you mean content?"
+    );
 }
 
 #[test]
 fn a_field_that_changes_what_the_model_sees_is_not_ignored() {
     let refused = |more: Value, place: &str| {
         let mut body = json!({"messages": []});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         let error = Request::from_json(&body).unwrap_err();
-        assert!(error.message().starts_with(&format!("{place}: ")), "{error}");
+        assert!(
+            error.message().starts_with(&format!("{place}: ")),
+            "{error}"
+        );
     };
     refused(json!({"functions": [{}]}), "functions");
     refused(json!({"documents": [{}]}), "documents");
     refused(json!({"chat_template": "x"}), "chat_template");
     let tool = |more: Value| {
         let mut function = json!({"name": "f"});
-        function.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        function
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         json!({"tools": [{"type": "function", "function": function}]})
     };
-    refused(tool(json!({"examples": ["x"]})), "tools[0].function.examples");
+    refused(
+        tool(json!({"examples": ["x"]})),
+        "tools[0].function.examples",
+    );
     let ignored = tool(json!({"cache_control": {"type": "ephemeral"}}));
     let mut body = json!({"messages": []});
     body["tools"] = ignored["tools"].clone();
     Request::from_json(&body).unwrap();
     assert!(
-        !Request::from_json(&json!({"messages": [], "thinking": {"type": "disabled"}})).unwrap().output.enable_thinking
+        !Request::from_json(&json!({"messages": [], "thinking": {"type": "disabled"}}))
+            .unwrap()
+            .output
+            .enable_thinking
     );
 }
 
@@ -702,16 +1027,22 @@ fn such_a_field_is_the_messages_and_not_the_templates() {
     let source = "{% for m in messages %}{{ m.content }} {{ m.mood.is }}{% endfor %}";
     let template = chatparse::ChatTemplate::new(source, "", "").unwrap();
     let segments = template.segments(&request).unwrap();
-    let json: Vec<Value> = segments.segments.iter().map(|segment| segment.to_json()).collect();
+    let json: Vec<Value> = segments
+        .segments
+        .iter()
+        .map(|segment| segment.to_json())
+        .collect();
     let of_mood = |segment: &&Value| segment["path"] == "/mood/is";
     assert_eq!(json.iter().filter(of_mood).count(), 1, "{json:?}");
 }
 
 /// A function of this name, with more fields.
 fn function(name: &str, more: Value) -> Value {
-    let mut function =
-        json!({"name": name, "description": "Does it.", "parameters": {"type": "object", "properties": {}}});
-    function.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let mut function = json!({"name": name, "description": "Does it.", "parameters": {"type": "object", "properties": {}}});
+    function
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     json!({"type": "function", "function": function})
 }
 
@@ -728,43 +1059,77 @@ fn revealing(name: &str) -> Value {
 #[test]
 fn a_deferred_tool_is_there_once_a_message_reveals_it() {
     let template = chatparse::ChatTemplate::builtin("json-call").unwrap();
-    let tools = json!([function("search", json!({})), function("mail", json!({"defer_loading": true}))]);
+    let tools = json!([
+        function("search", json!({})),
+        function("mail", json!({"defer_loading": true}))
+    ]);
     let params = |messages: &Value, more: Value| {
         let mut body = json!({"messages": messages, "tools": tools});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         template.params(&Request::from_json(&body).unwrap())
     };
     let output = "<tool_call>\n{\"name\": \"mail\", \"arguments\": {}}\n</tool_call>";
-    let known =
-        |params: &chatparse::Params| params.parser.read(output.as_bytes(), false, false).unwrap().calls()[0].known;
+    let known = |params: &chatparse::Params| {
+        params
+            .parser
+            .read(output.as_bytes(), false, false)
+            .unwrap()
+            .calls()[0]
+            .known
+    };
     let first = json!([{"role": "user", "content": "Hi"}]);
     let before = params(&first, json!({})).unwrap();
-    assert!(!before.prompt.contains("mail") && !known(&before) && !before.grammar().text.contains("mail"));
+    assert!(
+        !before.prompt.contains("mail")
+            && !known(&before)
+            && !before.grammar().text.contains("mail")
+    );
 
     let after = params(&revealing("mail"), json!({})).unwrap();
     let list = before.prompt.find("Hi").unwrap();
-    assert_eq!(after.prompt[..list], before.prompt[..list], "what was sent stays");
-    assert!(after.prompt[list..].contains("\"name\":\"mail\""), "{}", after.prompt);
+    assert_eq!(
+        after.prompt[..list],
+        before.prompt[..list],
+        "what was sent stays"
+    );
+    assert!(
+        after.prompt[list..].contains("\"name\":\"mail\""),
+        "{}",
+        after.prompt
+    );
     assert!(known(&after) && after.grammar().text.contains("mail"));
 
     let listed = params(&revealing("mail"), json!({"revealed_tools": "listed"})).unwrap();
     assert!(listed.prompt[..listed.prompt.find("Hi").unwrap()].contains("mail") && known(&listed));
 
     let error = params(&revealing("post"), json!({})).unwrap_err();
-    assert_eq!(error.message(), "messages[2].content[0]: there is no tool \"post\"");
+    assert_eq!(
+        error.message(),
+        "messages[2].content[0]: there is no tool \"post\""
+    );
     let choice = json!({"tool_choice": {"type": "function", "function": {"name": "mail"}}});
     let error = params(&first, choice.clone()).unwrap_err();
-    assert_eq!(error.message(), "tool_choice: the tool \"mail\" is deferred, and no message reveals it");
+    assert_eq!(
+        error.message(),
+        "tool_choice: the tool \"mail\" is deferred, and no message reveals it"
+    );
     params(&revealing("mail"), choice).unwrap();
 }
 
 #[test]
 fn revealing_a_tool_keeps_what_was_sent_unless_it_is_listed() {
     let template = chatparse::ChatTemplate::builtin("json-call").unwrap();
-    let tools = json!([function("search", json!({})), function("mail", json!({"defer_loading": true}))]);
+    let tools = json!([
+        function("search", json!({})),
+        function("mail", json!({"defer_loading": true}))
+    ]);
     for (way, stays) in [("inline", true), ("listed", false)] {
         let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": tools, "revealed_tools": way});
-        let session = template.session(Request::from_json(&body).unwrap()).unwrap();
+        let session = template
+            .session(Request::from_json(&body).unwrap())
+            .unwrap();
         let output = "<tool_call>\n{\"name\": \"search\", \"arguments\": {}}\n</tool_call>";
         let result = revealing("mail")[2].clone();
         let next = session.next(output.as_bytes(), &json!([result])).unwrap();
@@ -780,9 +1145,16 @@ fn a_template_that_knows_deferred_tools_gets_them() {
         {{ m.content }}{% else %}{% for p in m.content %}{% if p.type == 'tool_reference' %}[{{ p.name }}]{% else %}{{ p.text }}{% endif %}{% endfor %}\
         {% endif %}{% endfor %}";
     let template = chatparse::ChatTemplate::new(source, "", "").unwrap();
-    let tools = json!([function("search", json!({})), function("mail", json!({"defer_loading": true}))]);
-    let request = Request::from_json(&json!({"messages": revealing("mail"), "tools": tools})).unwrap();
-    assert_eq!(template.prompt(&request).unwrap(), "search:;mail:True;Hi[mail]");
+    let tools = json!([
+        function("search", json!({})),
+        function("mail", json!({"defer_loading": true}))
+    ]);
+    let request =
+        Request::from_json(&json!({"messages": revealing("mail"), "tools": tools})).unwrap();
+    assert_eq!(
+        template.prompt(&request).unwrap(),
+        "search:;mail:True;Hi[mail]"
+    );
 }
 
 #[test]
@@ -797,21 +1169,29 @@ fn names_of_namespaces_are_joined_as_the_template_joins_them() {
         ],
     });
     let request = Request::from_json(&body).unwrap();
-    let usual = chatparse::ChatTemplate::builtin("json-call").unwrap().prompt(&request).unwrap();
+    let usual = chatparse::ChatTemplate::builtin("json-call")
+        .unwrap()
+        .prompt(&request)
+        .unwrap();
     for name in ["crm.look", "shop.look", "\"look\"", "Customers.\\nDoes it."] {
         assert!(usual.contains(name), "{name}: {usual}");
     }
     let source = "{% for t in tools %}{{ t.function.name }};{% endfor %}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}\
         {% if c.namespace %}{{ c.namespace + '::' }}{% endif %}{{ c.function.name }}{% endfor %}{% endfor %}";
-    let own = chatparse::ChatTemplate::new(source, "", "").unwrap().prompt(&request).unwrap();
+    let own = chatparse::ChatTemplate::new(source, "", "")
+        .unwrap()
+        .prompt(&request)
+        .unwrap();
     assert_eq!(own, "crm::look;shop::look;look;Hicrm::look4");
-    let twice =
-        json!({"messages": [], "tools": [function("a.b", json!({})), function("b", json!({"namespace": "a"}))]});
+    let twice = json!({"messages": [], "tools": [function("a.b", json!({})), function("b", json!({"namespace": "a"}))]});
     let error = chatparse::ChatTemplate::builtin("json-call")
         .unwrap()
         .prompt(&Request::from_json(&twice).unwrap())
         .unwrap_err();
-    assert_eq!(error.message(), "tools: with its namespace, there is another tool \"a.b\"");
+    assert_eq!(
+        error.message(),
+        "tools: with its namespace, there is another tool \"a.b\""
+    );
 }
 
 /// The pattern of a custom tool with this Lark grammar.
@@ -819,7 +1199,12 @@ fn pattern(grammar: &str) -> Result<String, Error> {
     let format = json!({"type": "grammar", "grammar": {"syntax": "lark", "definition": grammar}});
     let body = json!({"messages": [], "tools": [{"type": "custom", "custom": {"name": "f", "format": format}}]});
     let request = Request::from_json(&body)?;
-    Ok(request.tools[0].parameters["properties"]["input"]["pattern"].as_str().unwrap().to_owned())
+    Ok(
+        request.tools[0].parameters["properties"]["input"]["pattern"]
+            .as_str()
+            .unwrap()
+            .to_owned(),
+    )
 }
 
 #[test]
@@ -830,15 +1215,27 @@ fn a_lark_grammar_of_a_custom_tool_is_that_of_its_text() {
     let left = "start: start \"+\" N | N\nN: /[0-9]{1,3}/\n";
     let blanks = "start: \"select\" NAME \";\"\nNAME: /[a-z]+/\n%ignore \" \"\n";
     for (grammar, fit, others) in [
-        (sums, &["1 + 2", "1 * 2 + 30", "7"][..], &["1+2", "1 * 2 * 3 * 4", ""][..]),
+        (
+            sums,
+            &["1 + 2", "1 * 2 + 30", "7"][..],
+            &["1+2", "1 * 2 * 3 * 4", ""][..],
+        ),
         (list, &["a,b,IT!", "it", "c"], &["d", "a,", "iT?"]),
         (left, &["1+22+333", "4"], &["4444", "+1"]),
-        (blanks, &["select  a ;", "selecta;", " select a;"], &["select A;", "select a"]),
+        (
+            blanks,
+            &["select  a ;", "selecta;", " select a;"],
+            &["select A;", "select a"],
+        ),
         ("start: /a.c/ \"(\" \"\\n\"", &["abc(\n"], &["a\nc(\n"]),
     ] {
         let schema = json!({"type": "string", "pattern": pattern(grammar).unwrap()});
         let grammar_of = chatparse::grammar::from_json_schema(&schema).unwrap();
-        assert!(grammar_of.report.is_empty(), "{grammar}: {:?}", grammar_of.report);
+        assert!(
+            grammar_of.report.is_empty(),
+            "{grammar}: {:?}",
+            grammar_of.report
+        );
         let recogniser = Recogniser::new(&grammar_of.text).unwrap();
         let accepts = |text: &str| recogniser.accepts(&json!(text).to_string());
         for text in fit {
@@ -852,26 +1249,45 @@ fn a_lark_grammar_of_a_custom_tool_is_that_of_its_text() {
 
 #[test]
 fn what_no_expression_can_say_names_the_rule() {
-    let deep = |rules: usize| (0..rules).map(|n| format!("r{n}: r{m} r{m}\n", m = n + 1)).collect::<String>();
+    let deep = |rules: usize| {
+        (0..rules)
+            .map(|n| format!("r{n}: r{m} r{m}\n", m = n + 1))
+            .collect::<String>()
+    };
     let chain = format!("start: r0\n{}r40: \"a\"\n", deep(40));
     for (grammar, expected) in [
-        ("start: expr\nexpr: \"(\" expr \")\" | \"a\"", "the rule expr: it nests in itself"),
-        ("start: a\na: b\nb: a \"x\" | \"y\"", "the rule a: it nests in itself"),
+        (
+            "start: expr\nexpr: \"(\" expr \")\" | \"a\"",
+            "the rule expr: it nests in itself",
+        ),
+        (
+            "start: a\na: b\nb: a \"x\" | \"y\"",
+            "the rule a: it nests in itself",
+        ),
         ("start: other", "the rule start: there is no rule other"),
         ("begin: \"a\"", "the rule start: there is no rule start"),
         ("start: /a(?=b)/", "the rule start: look-arounds"),
         ("start: A\nA: /a/i", "the rule A: flags"),
         ("start.2: \"a\"", "the rule start: priorities"),
         ("start: \"a\"\n%declare B", "the rule %declare: only"),
-        ("start: \"a\"\n%import common.ODD", "the rule %import: common has no ODD"),
+        (
+            "start: \"a\"\n%import common.ODD",
+            "the rule %import: common has no ODD",
+        ),
         ("start: (\"a\"", "the rule start: a group has no"),
         ("start: \"a", "no quote ends"),
         (&chain, "it is too long"),
-        (&format!("start: {}\"a\"", "(".repeat(100_000)), "the rule start: groups are nested more than 64 deep"),
+        (
+            &format!("start: {}\"a\"", "(".repeat(100_000)),
+            "the rule start: groups are nested more than 64 deep",
+        ),
     ] {
         let error = pattern(grammar).unwrap_err();
         let place = "tools[0].custom.format.grammar.definition: ";
-        assert!(error.message().starts_with(place) && error.message().contains(expected), "{grammar:.60}: {error}");
+        assert!(
+            error.message().starts_with(place) && error.message().contains(expected),
+            "{grammar:.60}: {error}"
+        );
     }
 }
 
@@ -879,7 +1295,9 @@ fn what_no_expression_can_say_names_the_rule() {
 fn tools_of_the_wire_are_translated_kept_or_refused() {
     let read = |tool: Value, more: Value| {
         let mut body = json!({"messages": [], "tools": [tool]});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         Request::from_json(&body)
     };
     for (kind, name) in [
@@ -891,12 +1309,21 @@ fn tools_of_the_wire_are_translated_kept_or_refused() {
         ("memory_20250818", "memory"),
     ] {
         let request = read(json!({"type": kind}), json!({})).unwrap();
-        assert_eq!((&*request.tools[0].name, &request.tools[0].parameters["type"]), (name, &json!("object")));
+        assert_eq!(
+            (
+                &*request.tools[0].name,
+                &request.tools[0].parameters["type"]
+            ),
+            (name, &json!("object"))
+        );
     }
     let search = json!({"type": "tool_search", "execution": "client", "parameters": {"type": "object", "properties": {"goal": {}}}});
     let request = read(search, json!({})).unwrap();
     assert_eq!(
-        (&*request.tools[0].name, &request.tools[0].parameters["properties"]),
+        (
+            &*request.tools[0].name,
+            &request.tools[0].parameters["properties"]
+        ),
         ("tool_search", &json!({"goal": {}}))
     );
     for kind in [
@@ -908,13 +1335,26 @@ fn tools_of_the_wire_are_translated_kept_or_refused() {
         "tool_search_tool_regex_20251119",
     ] {
         let error = read(json!({"type": kind}), json!({})).unwrap_err();
-        assert!(error.message().starts_with(&format!("tools[0].type: \"{kind}\" is run by a server")), "{error}");
-        let kept = read(json!({"type": kind, "name": "x"}), json!({"hosted_tools": "keep"})).unwrap();
-        assert_eq!((kept.tools.len(), kept.hosted_tools), (0, vec![json!({"type": kind, "name": "x"})]));
+        assert!(
+            error
+                .message()
+                .starts_with(&format!("tools[0].type: \"{kind}\" is run by a server")),
+            "{error}"
+        );
+        let kept = read(
+            json!({"type": kind, "name": "x"}),
+            json!({"hosted_tools": "keep"}),
+        )
+        .unwrap();
+        assert_eq!(
+            (kept.tools.len(), kept.hosted_tools),
+            (0, vec![json!({"type": kind, "name": "x"})])
+        );
     }
 }
 
-/// The library's dependencies are the host's as well: a feature that changes how serde reads numbers breaks a host's own types.
+/// The library's dependencies are the host's as well: a feature that changes how serde reads
+/// numbers breaks a host's own types.
 #[test]
 fn the_types_of_a_host_are_read_as_ever() {
     #[derive(serde::Deserialize)]
@@ -936,7 +1376,13 @@ fn the_types_of_a_host_are_read_as_ever() {
     enum Tagged {
         A { x: f64 },
     }
-    assert_eq!(serde_json::from_str::<Flat>("{\"temperature\": 0.7}").unwrap().rest.temperature, 0.7);
+    assert_eq!(
+        serde_json::from_str::<Flat>("{\"temperature\": 0.7}")
+            .unwrap()
+            .rest
+            .temperature,
+        0.7
+    );
     let Untagged::Float(number) = serde_json::from_str("1.5").unwrap();
     let Tagged::A { x } = serde_json::from_str("{\"type\": \"A\", \"x\": 1.5}").unwrap();
     assert_eq!((number, x), (1.5, 1.5));
@@ -947,11 +1393,20 @@ fn the_types_of_a_host_are_read_as_ever() {
 fn a_field_stands_once() {
     for (body, name) in [
         (r#"{"messages": [], "messages": []}"#, "messages"),
-        (r#"{"messages": [], "temperature": 1, "temperature": 1}"#, "temperature"),
+        (
+            r#"{"messages": [], "temperature": 1, "temperature": 1}"#,
+            "temperature",
+        ),
         (r#"{"tools": [], "messages": [], "tools": []}"#, "tools"),
     ] {
         let error = Request::from_text(body).unwrap_err();
-        assert_eq!(error.message(), format!("{name}: occurs in the request more than once"));
+        assert_eq!(
+            error.message(),
+            format!("{name}: occurs in the request more than once")
+        );
     }
-    assert!(Request::from_text(r#"{"messages": [{"role": "user", "content": "a"}], "tools": []}"#).is_ok());
+    assert!(
+        Request::from_text(r#"{"messages": [{"role": "user", "content": "a"}], "tools": []}"#)
+            .is_ok()
+    );
 }

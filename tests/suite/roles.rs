@@ -1,9 +1,11 @@
-//! `roles: "fit"`: messages are changed where a template raises on them or leaves out what they say, and only there.
+//! `roles: "fit"`: messages are changed where a template raises on them or leaves out what they
+//! say, and only there.
 
 use chatparse::{ChatTemplate, ErrorKind, Request};
 use serde_json::{Value, json};
 
-/// Roles alternate behind one system message, calls have ids of nine characters, and no turn of the assistant is empty.
+/// Roles alternate behind one system message, calls have ids of nine characters, and no turn of the
+/// assistant is empty.
 const STRICT: &str = "{% set ns = namespace(turns=0) %}{% for m in messages %}\
     {% if m.role == 'system' %}{% if not loop.first %}{{ raise_exception('late') }}{% endif %}\
     {% elif m.role == 'critic' %}{{ raise_exception('critic') }}{% elif m.role != 'tool' and not m.tool_calls %}\
@@ -16,7 +18,9 @@ const STRICT: &str = "{% set ns = namespace(turns=0) %}{% for m in messages %}\
 
 fn request(messages: Value, more: Value) -> Request {
     let mut body = json!({"messages": messages, "roles": "fit", "now": 0});
-    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     Request::from_json(&body).unwrap()
 }
 
@@ -41,9 +45,16 @@ fn fitted(messages: Value) -> (String, Vec<String>) {
 
 #[test]
 fn what_is_rendered_as_sent_stays() {
-    let (prompt, notes) =
-        fitted(json!([said("system", "S"), said("user", "A"), called(&["call00001"]), result("call00001")]));
-    assert_eq!(prompt, "<system>S<user>A<assistant>[call00001 f]<tool>42[call00001]<assistant>");
+    let (prompt, notes) = fitted(json!([
+        said("system", "S"),
+        said("user", "A"),
+        called(&["call00001"]),
+        result("call00001")
+    ]));
+    assert_eq!(
+        prompt,
+        "<system>S<user>A<assistant>[call00001 f]<tool>42[call00001]<assistant>"
+    );
     assert_eq!(notes, Vec::<String>::new());
 }
 
@@ -72,17 +83,31 @@ fn each_change_is_noted_and_no_other_is_made() {
             ],
         ),
         (
-            json!([said("system", "S"), said("assistant", "A"), said("user", "B")]),
+            json!([
+                said("system", "S"),
+                said("assistant", "A"),
+                said("user", "B")
+            ]),
             "<system>S<user><assistant>A<user>B<assistant>",
             &["in front of messages[1] (assistant): an empty turn of the user was put"],
         ),
         (
-            json!([said("user", "A"), called(&["call00001"]), result("call00001"), said("user", "B")]),
+            json!([
+                said("user", "A"),
+                called(&["call00001"]),
+                result("call00001"),
+                said("user", "B")
+            ]),
             "<user>A<assistant>[call00001 f]<tool>42[call00001]<assistant> <user>B<assistant>",
             &["in front of messages[3] (user): a blank turn of the assistant was put"],
         ),
         (
-            json!([said("user", "A"), called(&["toolu_01", "toolu_01", "x"]), result("x"), result("toolu_01")]),
+            json!([
+                said("user", "A"),
+                called(&["toolu_01", "toolu_01", "x"]),
+                result("x"),
+                result("toolu_01")
+            ]),
             "<user>A<assistant>[call00000 f][call00000 f][call00001 f]<tool>42[call00001]<tool>42[call00000]<assistant>",
             &[
                 "messages[1].tool_calls[0].id: \"toolu_01\" is \"call00000\" in the prompt",
@@ -90,7 +115,12 @@ fn each_change_is_noted_and_no_other_is_made() {
             ],
         ),
         (
-            json!([said("user", "A"), called(&["", ""]), json!({"role": "tool", "content": "1"}), said("tool", "2")]),
+            json!([
+                said("user", "A"),
+                called(&["", ""]),
+                json!({"role": "tool", "content": "1"}),
+                said("tool", "2")
+            ]),
             "<user>A<assistant>[call00000 f][call00001 f]<tool>1[call00000]<tool>2[call00001]<assistant>",
             &[
                 "messages[1].tool_calls[0].id: \"\" is \"call00000\" in the prompt",
@@ -98,7 +128,13 @@ fn each_change_is_noted_and_no_other_is_made() {
             ],
         ),
         (
-            json!([said("user", "A"), called(&["call00001"]), result("call00001"), called(&["a"]), result("a")]),
+            json!([
+                said("user", "A"),
+                called(&["call00001"]),
+                result("call00001"),
+                called(&["a"]),
+                result("a")
+            ]),
             "<user>A<assistant>[call00001 f]<tool>42[call00001]<assistant>[call00000 f]<tool>42[call00000]<assistant>",
             &["messages[3].tool_calls[0].id: \"a\" is \"call00000\" in the prompt"],
         ),
@@ -110,18 +146,37 @@ fn each_change_is_noted_and_no_other_is_made() {
         ),
     ];
     for (messages, prompt, notes) in rows {
-        assert_eq!(fitted(messages), (prompt.to_owned(), notes.iter().map(|note| (*note).to_owned()).collect()));
+        assert_eq!(
+            fitted(messages),
+            (
+                prompt.to_owned(),
+                notes.iter().map(|note| (*note).to_owned()).collect()
+            )
+        );
     }
 }
 
 #[test]
 fn media_stand_where_they_were_sent() {
     let image = json!({"type": "image_url", "image_url": {"url": "U"}});
-    let sent = request(json!([said("user", "A"), {"role": "user", "content": [image]}]), json!({}));
-    let params = ChatTemplate::new(STRICT, "", "").unwrap().params(&sent).unwrap();
-    let places: Vec<(usize, usize)> = params.media.iter().map(|media| (media.message, media.part)).collect();
+    let sent = request(
+        json!([said("user", "A"), {"role": "user", "content": [image]}]),
+        json!({}),
+    );
+    let params = ChatTemplate::new(STRICT, "", "")
+        .unwrap()
+        .params(&sent)
+        .unwrap();
+    let places: Vec<(usize, usize)> = params
+        .media
+        .iter()
+        .map(|media| (media.message, media.part))
+        .collect();
     assert_eq!(places, [(1, 0)]);
-    assert_eq!(params.to_json()["notes"], json!(["messages[1] (user): joined to messages[0] (user)"]));
+    assert_eq!(
+        params.to_json()["notes"],
+        json!(["messages[1] (user): joined to messages[0] (user)"])
+    );
 }
 
 #[test]
@@ -129,20 +184,36 @@ fn where_nothing_helps_the_error_is_the_templates() {
     let template = ChatTemplate::new(STRICT, "", "").unwrap();
     let odd = json!([said("user", "A"), said("user", "B"), said("critic", "C")]);
     for roles in ["as_sent", "fit"] {
-        let error = template.params(&request(odd.clone(), json!({"roles": roles}))).unwrap_err();
-        assert!(error.kind() == ErrorKind::Template && error.message().contains("roles must alternate"), "{error}");
+        let error = template
+            .params(&request(odd.clone(), json!({"roles": roles})))
+            .unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Template && error.message().contains("roles must alternate"),
+            "{error}"
+        );
     }
     // A text that the template does not show helps nobody where it stands.
     let hides = "{% for m in messages %}{% set text = m.content %}{% if m.role == 'system' and loop.index > 1 %}\
         {{ raise_exception('late') }}{% endif %}{% if m.role != 'system' %}{{ text }}{% endif %}{% endfor %}";
     let late = json!([said("user", "A"), said("system", "Rule")]);
-    let params = ChatTemplate::new(hides, "", "").unwrap().params(&request(late, json!({}))).unwrap();
+    let params = ChatTemplate::new(hides, "", "")
+        .unwrap()
+        .params(&request(late, json!({})))
+        .unwrap();
     assert_eq!(
         (&*params.prompt, &*params.notes),
-        ("ARule", &["messages[1] (system): is the user's in the prompt".to_owned()][..])
+        (
+            "ARule",
+            &["messages[1] (system): is the user's in the prompt".to_owned()][..]
+        )
     );
     let plain = json!({"messages": [], "roles": "fit", "plain": true});
-    assert!(Request::from_json(&plain).unwrap_err().message().starts_with("roles: "));
+    assert!(
+        Request::from_json(&plain)
+            .unwrap_err()
+            .message()
+            .starts_with("roles: ")
+    );
 }
 
 #[test]
@@ -158,7 +229,13 @@ fn renders_are_few() {
         said("system", "D"),
         said("user", "E")
     ]);
-    assert!(template.prompt(&request(all, json!({}))).unwrap_err().message().contains("no"));
+    assert!(
+        template
+            .prompt(&request(all, json!({})))
+            .unwrap_err()
+            .message()
+            .contains("no")
+    );
 }
 
 #[test]
@@ -166,7 +243,9 @@ fn a_session_keeps_what_was_sent() {
     let template = ChatTemplate::new(STRICT, "", "").unwrap();
     let sent = json!([said("user", "A"), called(&["toolu_01"]), result("toolu_01")]);
     let session = template.session(request(sent, json!({}))).unwrap();
-    let next = session.next(b"Yes.", &json!([said("user", "B"), said("user", "C")])).unwrap();
+    let next = session
+        .next(b"Yes.", &json!([said("user", "B"), said("user", "C")]))
+        .unwrap();
     assert_eq!(next.append(), "<user>B\n\nC<assistant>");
     assert!(next.rewrite.is_none());
     let notes = [
@@ -175,13 +254,21 @@ fn a_session_keeps_what_was_sent() {
     ];
     assert_eq!(next.session.params.notes, notes);
     // A continued message stays as it is.
-    let begun = json!([said("user", "A"), said("assistant", "B"), said("assistant", "C")]);
+    let begun = json!([
+        said("user", "A"),
+        said("assistant", "B"),
+        said("assistant", "C")
+    ]);
     let begun = request(begun, json!({"continue_final_message": true}));
     let params = template.params(&begun).unwrap();
-    assert_eq!((&*params.prompt, params.notes.len()), ("<user>A<assistant>B<assistant>C", 0));
+    assert_eq!(
+        (&*params.prompt, params.notes.len()),
+        ("<user>A<assistant>B<assistant>C", 0)
+    );
 }
 
-/// Shows the first instruction, the first call of a turn, no text beside calls, and each result under the name of the last call.
+/// Shows the first instruction, the first call of a turn, no text beside calls, and each result
+/// under the name of the last call.
 const FORGETFUL: &str = "{% set ns = namespace(name='') %}{% for m in messages %}{% if m.role == 'system' %}\
     {% if loop.first %}<system>{{ m.content }}{% endif %}{% elif m.tool_calls %}{% set ns.name = m.tool_calls[0].function.name %}\
     <call>{{ ns.name }} {{ m.tool_calls[0].function.arguments }}{% elif m.role == 'tool' %}<{{ ns.name }}>{{ m.content|tojson }}\
@@ -217,17 +304,30 @@ fn what_a_template_leaves_out_has_another_place() {
             &["messages[1] (assistant): call 1 is a turn of its own in the prompt"],
         ),
         (
-            json!([said("system", "Be brief"), said("developer", "Be kind"), said("user", "Hello")]),
+            json!([
+                said("system", "Be brief"),
+                said("developer", "Be kind"),
+                said("user", "Hello")
+            ]),
             "<system>Be brief\n\nBe kind<user>Hello<assistant>",
             &["messages[1] (developer): joined to messages[0] (system)"],
         ),
         (
-            json!([said("user", "Hello"), said("system", "Be brief"), said("user", "Bye")]),
+            json!([
+                said("user", "Hello"),
+                said("system", "Be brief"),
+                said("user", "Bye")
+            ]),
             "<user>Hello<user>Be brief<user>Bye<assistant>",
             &["messages[1] (system): is the user's in the prompt"],
         ),
         (
-            json!([said("user", "Hello"), two_calls(""), result_of("b"), result_of("a")]),
+            json!([
+                said("user", "Hello"),
+                two_calls(""),
+                result_of("b"),
+                result_of("a")
+            ]),
             "<user>Hello<call>a {\"word\":\"asks a\"}<a>\"\\\"found\\\" a\"<call>b {\"word\":\"asks b\"}<b>\"\\\"found\\\" b\"<assistant>",
             &[
                 "messages[3] (tool): in the order of the calls in the prompt",
@@ -236,7 +336,12 @@ fn what_a_template_leaves_out_has_another_place() {
             ],
         ),
         (
-            json!([said("user", "Hello"), two_calls("I look"), result_of("a"), result_of("b")]),
+            json!([
+                said("user", "Hello"),
+                two_calls("I look"),
+                result_of("a"),
+                result_of("b")
+            ]),
             "<user>Hello<assistant>I look<call>a {\"word\":\"asks a\"}<a>\"\\\"found\\\" a\"<call>b {\"word\":\"asks b\"}<b>\"\\\"found\\\" b\"<assistant>",
             &[
                 "messages[1] (assistant): call 1 is a turn of its own in the prompt",
@@ -253,7 +358,13 @@ fn what_a_template_leaves_out_has_another_place() {
         let params = template.params(&request(messages, json!({}))).unwrap();
         assert_eq!(
             (&*params.prompt, &*params.notes),
-            (prompt, &*notes.iter().map(|note| (*note).to_owned()).collect::<Vec<_>>())
+            (
+                prompt,
+                &*notes
+                    .iter()
+                    .map(|note| (*note).to_owned())
+                    .collect::<Vec<_>>()
+            )
         );
     }
 }
@@ -261,26 +372,54 @@ fn what_a_template_leaves_out_has_another_place() {
 #[test]
 fn as_sent_what_is_left_out_is_noted() {
     let template = ChatTemplate::new(FORGETFUL, "", "").unwrap();
-    let messages =
-        json!([said("user", "Hello"), said("system", "Be brief"), two_calls("I look"), result_of("b"), result_of("a")]);
-    let params = template.params(&request(messages.clone(), json!({"roles": "as_sent"}))).unwrap();
+    let messages = json!([
+        said("user", "Hello"),
+        said("system", "Be brief"),
+        two_calls("I look"),
+        result_of("b"),
+        result_of("a")
+    ]);
+    let params = template
+        .params(&request(messages.clone(), json!({"roles": "as_sent"})))
+        .unwrap();
     let notes = [
         "messages[1].content: not in the prompt",
         "messages[2].content: not in the prompt",
         "messages[2].tool_calls[1].function.arguments: not in the prompt",
     ];
     assert_eq!(params.notes, notes);
-    assert!(params.prompt.ends_with("<a>\"\\\"found\\\" b\"<a>\"\\\"found\\\" a\"<assistant>"), "{}", params.prompt);
-    let plain = template.params(&request(messages, json!({"roles": "as_sent", "plain": true}))).unwrap();
+    assert!(
+        params
+            .prompt
+            .ends_with("<a>\"\\\"found\\\" b\"<a>\"\\\"found\\\" a\"<assistant>"),
+        "{}",
+        params.prompt
+    );
+    let plain = template
+        .params(&request(
+            messages,
+            json!({"roles": "as_sent", "plain": true}),
+        ))
+        .unwrap();
     assert_eq!((plain.prompt, plain.notes), (params.prompt, Vec::new()));
 }
 
 #[test]
 fn what_is_arranged_stays_so_in_the_next_turn() {
     let template = ChatTemplate::new(FORGETFUL, "", "").unwrap();
-    let sent = json!([said("user", "Hello"), two_calls("I look"), result_of("b"), result_of("a")]);
+    let sent = json!([
+        said("user", "Hello"),
+        two_calls("I look"),
+        result_of("b"),
+        result_of("a")
+    ]);
     let session = template.session(request(sent, json!({}))).unwrap();
-    let next = session.next(b"Yes.", &json!([said("system", "Be brief"), said("user", "Bye")])).unwrap();
+    let next = session
+        .next(
+            b"Yes.",
+            &json!([said("system", "Be brief"), said("user", "Bye")]),
+        )
+        .unwrap();
     assert_eq!(next.append(), "<user>Be brief<user>Bye<assistant>");
     assert!(next.rewrite.is_none());
 }
@@ -307,18 +446,33 @@ fn a_level_of_effort_is_one_that_the_template_takes() {
         ("none", "<off>", vec![]),
     ] {
         let params = ask(level, json!({})).unwrap();
-        assert_eq!((params.prompt, params.notes), (format!("<user>A<assistant>{end}"), notes));
+        assert_eq!(
+            (params.prompt, params.notes),
+            (format!("<user>A<assistant>{end}"), notes)
+        );
     }
-    assert!(ask("high", json!({"effort": "as_sent"})).unwrap_err().message().contains("level"));
+    assert!(
+        ask("high", json!({"effort": "as_sent"}))
+            .unwrap_err()
+            .message()
+            .contains("level")
+    );
     // One that it does not know changes nothing.
-    let unknown = LEVELS
-        .replace("raise_exception('level')", "''")
-        .replace("reasoning_effort or ''", "reasoning_effort if reasoning_effort in ['low', 'max']");
+    let unknown = LEVELS.replace("raise_exception('level')", "''").replace(
+        "reasoning_effort or ''",
+        "reasoning_effort if reasoning_effort in ['low', 'max']",
+    );
     let params = ChatTemplate::new(&unknown, "", "")
         .unwrap()
-        .params(&request(json!([said("user", "A")]), json!({"reasoning_effort": "high"})))
+        .params(&request(
+            json!([said("user", "A")]),
+            json!({"reasoning_effort": "high"}),
+        ))
         .unwrap();
-    assert_eq!(params.notes, ["reasoning_effort: the template knows no level \"high\""]);
+    assert_eq!(
+        params.notes,
+        ["reasoning_effort: the template knows no level \"high\""]
+    );
 }
 
 #[test]
@@ -329,12 +483,27 @@ fn a_switch_of_another_name_is_turned_off() {
     for (more, end) in [
         (json!({}), "<think>True"),
         (json!({"reasoning_effort": "none"}), "True"),
-        (json!({"reasoning_effort": "none", "chat_template_kwargs": {"thinking": true}}), "<think>True"),
+        (
+            json!({"reasoning_effort": "none", "chat_template_kwargs": {"thinking": true}}),
+            "<think>True",
+        ),
         (json!({"tools": []}), "<think>True"),
-        (json!({"compat": "llama.cpp", "reasoning_effort": "none"}), "<think>False"),
+        (
+            json!({"compat": "llama.cpp", "reasoning_effort": "none"}),
+            "<think>False",
+        ),
     ] {
-        let params = template.params(&request(json!([said("user", "A")]), more)).unwrap();
+        let params = template
+            .params(&request(json!([said("user", "A")]), more))
+            .unwrap();
         assert_eq!(params.prompt, format!("<user>A<assistant>{end}"));
-        assert!(!params.notes.iter().any(|note| note.starts_with("enable_thinking")), "{:?}", params.notes);
+        assert!(
+            !params
+                .notes
+                .iter()
+                .any(|note| note.starts_with("enable_thinking")),
+            "{:?}",
+            params.notes
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Each rule of the table of what models write beside their templates has a case, which is read otherwise without it.
+//! Each rule of the table of what models write beside their templates has a case, which is read
+//! otherwise without it.
 
 use std::collections::HashSet;
 
@@ -6,7 +7,8 @@ use chatparse::internals::format::{params_without, rules};
 use chatparse::{ChatTemplate, Params, Request};
 use serde_json::{Value, json};
 
-/// A rule, a template of the library or its text (`source`), options of the request, an output, and what is read of it.
+/// A rule, a template of the library or its text (`source`), options of the request, an output, and
+/// what is read of it.
 const CASES: &str = include_str!("rules.jsonl");
 
 fn request(options: &Value) -> Request {
@@ -28,7 +30,9 @@ fn request(options: &Value) -> Request {
             {"type": "function", "function": {"name": "say \"hi\"", "parameters": say}},
         ],
     });
-    body.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    body.as_object_mut()
+        .unwrap()
+        .extend(options.as_object().unwrap().clone());
     Request::from_json(&body).unwrap()
 }
 
@@ -51,11 +55,18 @@ fn each_rule_reads_what_nothing_else_does() {
     for case in CASES.lines() {
         let case: Value = serde_json::from_str(case).unwrap();
         let [name, output] = ["rule", "output"].map(|key| case[key].as_str().unwrap());
-        let rule = rules::all().find(|(_, rule)| *rule == name).unwrap_or_else(|| panic!("no rule {name}")).1;
+        let rule = rules::all()
+            .find(|(_, rule)| *rule == name)
+            .unwrap_or_else(|| panic!("no rule {name}"))
+            .1;
         let template = template_of(&case);
         let request = request(case.get("options").unwrap_or(&json!({})));
         let whole = read(&template.params(&request).unwrap(), output);
-        assert_eq!(json!([whole.0, whole.1]), json!([case["status"], case["message"]]), "{name}: {output}");
+        assert_eq!(
+            json!([whole.0, whole.1]),
+            json!([case["status"], case["message"]]),
+            "{name}: {output}"
+        );
         let without = read(&params_without(&template, &request, rule).unwrap(), output);
         assert_ne!(without, whole, "{name} is not needed for {output}");
         rest.remove(name);

@@ -1,5 +1,5 @@
-//! Every way in, with what is nested or repeated beyond reason, on a stack as small as hosts' threads may have: each ends with
-//! a value or an error.
+//! Every way in, with what is nested or repeated beyond reason, on a stack as small as hosts'
+//! threads may have: each ends with a value or an error.
 
 use chatparse::grammar::{Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::{Builder, Rule, Undeclared, Walk, schema};
@@ -12,24 +12,38 @@ use serde_json::{Value, json};
 fn each<T: Send + Sync>(stack: usize, cases: &[(&str, T)], run: impl Fn(&T) + Sync) {
     for (name, case) in cases {
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(stack).name((*name).to_owned());
-            thread.spawn_scoped(scope, || run(case)).unwrap().join().unwrap_or_else(|_| panic!("{name}"));
+            let thread = std::thread::Builder::new()
+                .stack_size(stack)
+                .name((*name).to_owned());
+            thread
+                .spawn_scoped(scope, || run(case))
+                .unwrap()
+                .join()
+                .unwrap_or_else(|_| panic!("{name}"));
         });
     }
 }
 
 const SMALL: usize = 1 << 20;
 
-/// For what recurses as deep as a template or a format is nested: unoptimized code has frames many times the size.
-const FOR_RECURSION: usize = if cfg!(debug_assertions) { 8 << 20 } else { SMALL };
+/// For what recurses as deep as a template or a format is nested: unoptimized code has frames many
+/// times the size.
+const FOR_RECURSION: usize = if cfg!(debug_assertions) {
+    8 << 20
+} else {
+    SMALL
+};
 
 fn around(open: &str, inner: &str, close: &str, depth: usize) -> String {
     format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
 }
 
 fn request(more: Value) -> Request {
-    let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto"});
-    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let mut body =
+        json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto"});
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     Request::from_json(&body).unwrap()
 }
 
@@ -42,24 +56,51 @@ fn templates() {
     let mut cases = Vec::new();
     for depth in [50, 90, 150, 245, 3_000, 60_000] {
         cases.extend([
-            ("brackets", format!("{{{{ {} }}}}", around("[", "1", "]", depth))),
+            (
+                "brackets",
+                format!("{{{{ {} }}}}", around("[", "1", "]", depth)),
+            ),
             ("open brackets", format!("{{{{ {}", "[".repeat(depth))),
-            ("closing parentheses", format!("{{{{ 1{} }}}}", ")".repeat(depth))),
-            ("maps", format!("{{{{ {} }}}}", around("{'a':", "1", "}", depth))),
-            ("calls", format!("{{{{ {} }}}}", around("f(", "1", ")", depth))),
+            (
+                "closing parentheses",
+                format!("{{{{ 1{} }}}}", ")".repeat(depth)),
+            ),
+            (
+                "maps",
+                format!("{{{{ {} }}}}", around("{'a':", "1", "}", depth)),
+            ),
+            (
+                "calls",
+                format!("{{{{ {} }}}}", around("f(", "1", ")", depth)),
+            ),
             ("not", format!("{{{{ {}1 }}}}", "not ".repeat(depth))),
             ("minus", format!("{{{{ {}1 }}}}", "-".repeat(depth))),
             ("sums", format!("{{{{ 1{} }}}}", "+1".repeat(depth))),
             ("attributes", format!("{{{{ a{} }}}}", ".a".repeat(depth))),
             ("indices", format!("{{{{ a{} }}}}", "[0]".repeat(depth))),
             ("filters", format!("{{{{ a{} }}}}", "|trim".repeat(depth))),
-            ("ternaries", format!("{{{{ 1{} }}}}", " if 1 else 1".repeat(depth))),
+            (
+                "ternaries",
+                format!("{{{{ 1{} }}}}", " if 1 else 1".repeat(depth)),
+            ),
             ("ifs", around("{% if 1 %}", "x", "{% endif %}", depth)),
-            ("elifs", format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 1 %}".repeat(depth))),
-            ("loops", around("{% for a in [1] %}", "x", "{% endfor %}", depth)),
+            (
+                "elifs",
+                format!("{{% if 0 %}}{}{{% endif %}}", "{% elif 1 %}".repeat(depth)),
+            ),
+            (
+                "loops",
+                around("{% for a in [1] %}", "x", "{% endfor %}", depth),
+            ),
             ("sets", around("{% set a %}", "x", "{% endset %}", depth)),
-            ("filter blocks", around("{% filter trim %}", "x", "{% endfilter %}", depth)),
-            ("macros", around("{% macro m() %}", "x", "{% endmacro %}", depth)),
+            (
+                "filter blocks",
+                around("{% filter trim %}", "x", "{% endfilter %}", depth),
+            ),
+            (
+                "macros",
+                around("{% macro m() %}", "x", "{% endmacro %}", depth),
+            ),
             ("open ifs", "{% if 1 %}".repeat(depth)),
         ]);
     }
@@ -83,7 +124,9 @@ fn templates() {
     let request = request(json!({"tools": [tool(&json!({}))], "now": 0}));
     each(FOR_RECURSION, &cases, |source| {
         // Caps, analysis, prompt and parser are made on the way.
-        let Ok(template) = ChatTemplate::new(source, "", "") else { return };
+        let Ok(template) = ChatTemplate::new(source, "", "") else {
+            return;
+        };
         template.caps();
         template.layout();
         drop(template.params(&request));
@@ -91,9 +134,14 @@ fn templates() {
 }
 
 /// What threads of musl have. Unoptimised code has frames many times the size.
-const SMALLEST: usize = if cfg!(debug_assertions) { 1 << 20 } else { 128 << 10 };
+const SMALLEST: usize = if cfg!(debug_assertions) {
+    1 << 20
+} else {
+    128 << 10
+};
 
-/// A template whose macros follow a value as deep as it is, as many templates print schemas and arguments.
+/// A template whose macros follow a value as deep as it is, as many templates print schemas and
+/// arguments.
 const FOLLOWS: &str = "{% macro show(v) %}{% if v is mapping %}{% for k in v %}{{ k }}:{{ show(v[k]) }}{% endfor %}\
     {% elif v is string %}{{ v }}{% else %}{% for i in v %}{{ show(i) }}{% endfor %}{% endif %}{% endmacro %}\
     {% for t in tools or [] %}{{ show(t.function.parameters) }}{% endfor %}{% for m in messages %}<{{ m.role }}>{{ m.content }}\
@@ -117,10 +165,18 @@ fn the_smallest_threads() {
         ),
     ];
     for depth in [30, 60, 110, 140, 3_000] {
-        let schema = around(r#"{"type":"array","items":"#, r#"{"type":"string"}"#, "}", depth);
-        let tools = format!(r#"[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}]"#);
+        let schema = around(
+            r#"{"type":"array","items":"#,
+            r#"{"type":"string"}"#,
+            "}",
+            depth,
+        );
+        let tools =
+            format!(r#"[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}]"#);
         let arguments = Value::from(around("[", "1", "]", depth));
-        let call = format!(r#"{{"id":"1","type":"function","function":{{"name":"f","arguments":{arguments}}}}}"#);
+        let call = format!(
+            r#"{{"id":"1","type":"function","function":{{"name":"f","arguments":{arguments}}}}}"#
+        );
         let calls = format!(r#"[{{"role":"assistant","content":"","tool_calls":[{call}]}}]"#);
         cases.extend([
             ("schema", FOLLOWS.to_owned(), format!(r#"{{"messages":[],"tools":{tools}}}"#)),
@@ -142,10 +198,19 @@ fn the_smallest_threads() {
             cases.push(("blocks", around(open, "x", close, depth), plain.clone()));
         }
     }
-    let cases: Vec<_> = cases.into_iter().map(|(name, source, text)| (name, (source, text))).collect();
+    let cases: Vec<_> = cases
+        .into_iter()
+        .map(|(name, source, text)| (name, (source, text)))
+        .collect();
     each(SMALLEST, &cases, |(source, text)| {
-        let (Ok(template), Ok(request)) = (ChatTemplate::new(source, "", ""), Request::from_text(text)) else { return };
-        let Ok(params) = template.params(&request) else { return };
+        let (Ok(template), Ok(request)) =
+            (ChatTemplate::new(source, "", ""), Request::from_text(text))
+        else {
+            return;
+        };
+        let Ok(params) = template.params(&request) else {
+            return;
+        };
         drop(params.parser.parse(b"<user>[f]{", false, false));
         params.grammar();
     });
@@ -155,11 +220,15 @@ fn the_smallest_threads() {
 #[test]
 fn deep_values_are_rendered_on_the_smallest_threads() {
     let schema = around(r#"{"a":"#, r#""deep""#, "}", 60);
-    let tools = format!(r#"[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}]"#);
+    let tools =
+        format!(r#"[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}]"#);
     let text = format!(r#"{{"messages":[{{"role":"user","content":"Hi"}}],"tools":{tools}}}"#);
     each(SMALLEST, &[("deep", text)], |text| {
         let template = ChatTemplate::new(FOLLOWS, "", "").unwrap();
-        let prompt = template.params(&Request::from_text(text).unwrap()).unwrap().prompt;
+        let prompt = template
+            .params(&Request::from_text(text).unwrap())
+            .unwrap()
+            .prompt;
         assert!(prompt.contains("a:deep<user>Hi"), "{prompt}");
     });
 }
@@ -198,21 +267,37 @@ fn stored_parsers() {
         json!({"chatparse_parser": 1, "prefill": "", "format": format}).to_string()
     };
     let chain = |kind: fn(usize) -> Value, length: usize| {
-        stored([json!("any")].into_iter().chain((0..length).map(kind)).collect())
+        stored(
+            [json!("any")]
+                .into_iter()
+                .chain((0..length).map(kind))
+                .collect(),
+        )
     };
     let mut cases = Vec::new();
     for length in [250, 500, 100_000] {
         cases.extend([
             ("atomic", chain(|below| json!({"atomic": below}), length)),
             ("tags", chain(|below| json!({"tag": [1, below]}), length)),
-            ("repetitions", chain(|below| json!({"repeat": [below, 0, null]}), length)),
-            ("choices", chain(|below| json!({"choice": [below, 0]}), length)),
-            ("orders", chain(|below| json!({"unordered": [[below], [0]]}), length)),
+            (
+                "repetitions",
+                chain(|below| json!({"repeat": [below, 0, null]}), length),
+            ),
+            (
+                "choices",
+                chain(|below| json!({"choice": [below, 0]}), length),
+            ),
+            (
+                "orders",
+                chain(|below| json!({"unordered": [[below], [0]]}), length),
+            ),
             ("look aheads", chain(|below| json!({"and": below}), length)),
         ]);
     }
     each(FOR_RECURSION, &cases, |text| {
-        let Ok(parser) = Parser::from_text(text) else { return };
+        let Ok(parser) = Parser::from_text(text) else {
+            return;
+        };
         drop(parser.parse("x".repeat(100_000).as_bytes(), false, false));
         // These double on each level: text stands for what is left, and the report says so.
         let report = parser.grammar(false).report;
@@ -223,16 +308,29 @@ fn stored_parsers() {
 #[test]
 fn described_parsers() {
     let cases = [20, 60, 110, 1000].map(|depth| {
-        let nested = format!("{}\"end\"{}", "{\"atomic\":".repeat(depth), "}".repeat(depth));
-        ("nodes in nodes", format!("{{\"format\":{{\"root\":{nested}}}}}"))
+        let nested = format!(
+            "{}\"end\"{}",
+            "{\"atomic\":".repeat(depth),
+            "}".repeat(depth)
+        );
+        (
+            "nodes in nodes",
+            format!("{{\"format\":{{\"root\":{nested}}}}}"),
+        )
     });
     each(SMALLEST, &cases, |text| {
-        assert_eq!(Parser::from_text(text).is_ok(), text.len() < 2_000, "{}", text.len());
+        assert_eq!(
+            Parser::from_text(text).is_ok(),
+            text.len() < 2_000,
+            "{}",
+            text.len()
+        );
     });
 }
 
-/// A stored parser of rules, each of which leads to the next: `rule` writes the nodes of one, given the number of its first node
-/// and a reference to the next. The root is all rules in a row, or the first alone.
+/// A stored parser of rules, each of which leads to the next: `rule` writes the nodes of one, given
+/// the number of its first node and a reference to the next. The root is all rules in a row, or the
+/// first alone.
 fn chain_of_rules(length: usize, order: Order, rule: fn(usize) -> Vec<Value>) -> String {
     let mut nodes = Vec::new();
     let mut rules: Vec<usize> = (0..length).collect();
@@ -243,9 +341,15 @@ fn chain_of_rules(length: usize, order: Order, rule: fn(usize) -> Vec<Value>) ->
     }
     let name = |index: usize| format!("r{index}");
     for index in rules {
-        nodes.push(if index + 1 < length { json!({"ref": name(index + 1)}) } else { json!({"literal": "z"}) });
+        nodes.push(if index + 1 < length {
+            json!({"ref": name(index + 1)})
+        } else {
+            json!({"literal": "z"})
+        });
         nodes.extend(rule(nodes.len() - 1));
-        nodes.push(json!({"rule": {"name": name(index), "child": nodes.len() - 1, "trigger": index == 0}}));
+        nodes.push(
+            json!({"rule": {"name": name(index), "child": nodes.len() - 1, "trigger": index == 0}}),
+        );
     }
     let first = nodes.len();
     nodes.push(json!({"ref": name(0)}));
@@ -257,7 +361,8 @@ fn chain_of_rules(length: usize, order: Order, rule: fn(usize) -> Vec<Value>) ->
     nodes.push(json!({"sequence": root}));
     let format = json!({"root": nodes.len() - 1, "nodes": nodes, "schemas": []});
     let tools = json!([{"name": "f", "description": "", "parameters": {}}]);
-    json!({"chatparse_parser": 1, "prefill": "", "format": format, "rules": {"tools": tools}}).to_string()
+    json!({"chatparse_parser": 1, "prefill": "", "format": format, "rules": {"tools": tools}})
+        .to_string()
 }
 
 /// In which order rules that lead to each other are seen.
@@ -278,7 +383,9 @@ fn use_all(parser: &Parser, text: &str) {
     drop(parser.tree(text.as_bytes(), 0, true));
     for lazy in [false, true] {
         let grammar = parser.grammar(lazy);
-        drop(Recogniser::new(&grammar.text).map(|recogniser| Walk::new(&recogniser, 1).text(1_000)));
+        drop(
+            Recogniser::new(&grammar.text).map(|recogniser| Walk::new(&recogniser, 1).text(1_000)),
+        );
     }
     drop(Parser::from_text(&parser.to_text()));
 }
@@ -288,47 +395,91 @@ fn chains_of_stored_rules() {
     let begins_with_the_next: [(&str, Nodes); 5] = [
         ("repeated", |next| vec![json!({"repeat": [next, 0, null]})]),
         ("as it is", |next| vec![json!({"atomic": next})]),
-        ("behind white space", |next| vec!["space".into(), json!({"sequence": [next + 1, next]})]),
+        ("behind white space", |next| {
+            vec!["space".into(), json!({"sequence": [next + 1, next]})]
+        }),
         ("looked ahead for", |next| vec![json!({"and": next})]),
-        ("one of two", |next| vec!["any".into(), json!({"choice": [next, next + 1]})]),
+        ("one of two", |next| {
+            vec!["any".into(), json!({"choice": [next, next + 1]})]
+        }),
     ];
     let consumes: [(&str, Nodes); 5] = [
-        ("a byte first", |next| vec![json!({"literal": "a"}), json!({"sequence": [next + 1, next]})]),
+        ("a byte first", |next| {
+            vec![
+                json!({"literal": "a"}),
+                json!({"sequence": [next + 1, next]}),
+            ]
+        }),
         ("a byte first, then any number", |next| {
             let byte_and_more = json!({"sequence": [next + 1, next + 2]});
-            vec![json!({"literal": "a"}), json!({"repeat": [next, 0, null]}), byte_and_more]
+            vec![
+                json!({"literal": "a"}),
+                json!({"repeat": [next, 0, null]}),
+                byte_and_more,
+            ]
         }),
         ("repeated bytes", |next| {
             let byte_and_next = json!({"sequence": [next + 1, next]});
-            vec![json!({"literal": "a"}), byte_and_next, json!({"repeat": [next + 2, 0, null]})]
+            vec![
+                json!({"literal": "a"}),
+                byte_and_next,
+                json!({"repeat": [next + 2, 0, null]}),
+            ]
         }),
         // A grammar leaves out the byte, so there each begins with the next.
         ("a byte that is tolerated", |next| {
             let byte_and_more = json!({"sequence": [next + 2, next + 3]});
             let more = json!({"repeat": [next, 0, null]});
-            vec![json!({"literal": "a"}), json!({"tolerated": next + 1}), more, byte_and_more]
+            vec![
+                json!({"literal": "a"}),
+                json!({"tolerated": next + 1}),
+                more,
+                byte_and_more,
+            ]
         }),
         ("a byte that is nothing in a grammar", |next| {
             let twice = json!({"sequence": [next + 2, next + 3, next + 3]});
             let more = json!({"repeat": [next, 0, null]});
-            vec![json!({"literal": "a"}), json!({"gbnf": [next + 1, ""]}), more, twice]
+            vec![
+                json!({"literal": "a"}),
+                json!({"gbnf": [next + 1, ""]}),
+                more,
+                twice,
+            ]
         }),
     ];
-    let orders = [Order::Forwards, Order::Backwards, Order::Mixed, Order::Named];
+    let orders = [
+        Order::Forwards,
+        Order::Backwards,
+        Order::Mixed,
+        Order::Named,
+    ];
     let run = |(length, of, is_refused): &(usize, Nodes, Option<bool>)| {
         // A short one is as good where all rules are seen at once.
-        for order in orders.into_iter().filter(|order| *order != Order::Named || *length <= 170) {
+        for order in orders
+            .into_iter()
+            .filter(|order| *order != Order::Named || *length <= 170)
+        {
             let parser = Parser::from_text(&chain_of_rules(*length, order, *of));
-            assert!(is_refused.is_none_or(|refused| refused == parser.is_err()), "{length}, {order:?}");
+            assert!(
+                is_refused.is_none_or(|refused| refused == parser.is_err()),
+                "{length}, {order:?}"
+            );
             drop(parser.map(|parser| use_all(&parser, &"a".repeat(*length))));
         }
     };
     // As long as unoptimized code takes in reasonable time.
     let longest = if cfg!(debug_assertions) { 400 } else { 20_000 };
     for (length, refused) in [(60, Some(false)), (170, None), (longest, Some(true))] {
-        let cases: Vec<_> = begins_with_the_next.iter().map(|(name, of)| (*name, (length, *of, refused))).collect();
+        let cases: Vec<_> = begins_with_the_next
+            .iter()
+            .map(|(name, of)| (*name, (length, *of, refused)))
+            .collect();
         each(FOR_RECURSION, &cases, run);
-        let cases: Vec<_> = consumes.iter().map(|(name, of)| (*name, (length, *of, Some(false)))).collect();
+        let cases: Vec<_> = consumes
+            .iter()
+            .map(|(name, of)| (*name, (length, *of, Some(false))))
+            .collect();
         each(FOR_RECURSION, &cases, run);
     }
 }
@@ -336,12 +487,29 @@ fn chains_of_stored_rules() {
 #[test]
 fn rules_that_refer_twice_to_the_next() {
     let twice: [(&str, Nodes); 3] = [
-        ("in a row", |next| vec![json!({"repeat": [next, 0, 1]}), json!({"sequence": [next + 1, next + 1]})]),
-        ("as alternatives", |next| vec![json!({"choice": [next, next]})]),
-        ("repeated", |next| vec![json!({"sequence": [next, next]}), json!({"repeat": [next + 1, 0, null]})]),
+        ("in a row", |next| {
+            vec![
+                json!({"repeat": [next, 0, 1]}),
+                json!({"sequence": [next + 1, next + 1]}),
+            ]
+        }),
+        ("as alternatives", |next| {
+            vec![json!({"choice": [next, next]})]
+        }),
+        ("repeated", |next| {
+            vec![
+                json!({"sequence": [next, next]}),
+                json!({"repeat": [next + 1, 0, null]}),
+            ]
+        }),
     ];
     each(FOR_RECURSION, &twice, |of| {
-        for order in [Order::Forwards, Order::Backwards, Order::Mixed, Order::Named] {
+        for order in [
+            Order::Forwards,
+            Order::Backwards,
+            Order::Mixed,
+            Order::Named,
+        ] {
             let parser = Parser::from_text(&chain_of_rules(60, order, *of)).unwrap();
             use_all(&parser, "z");
         }
@@ -363,7 +531,9 @@ fn formats_of_the_hosts_own() {
         each(FOR_RECURSION, &wrap, |wrap| {
             let p = peg::Builder::new();
             let root = (0..depth).fold(p.any(), |inner, _| wrap(&p, inner));
-            let Ok(parser) = Parser::new(p.finish(root), "") else { return };
+            let Ok(parser) = Parser::new(p.finish(root), "") else {
+                return;
+            };
             drop(parser.parse("x".repeat(1_000).as_bytes(), false, false));
             parser.grammar(true);
             drop(Parser::from_text(&parser.to_text()));
@@ -376,9 +546,15 @@ fn checks_and_walks() {
     let nest = "root ::= \"(\" root \")\" | \"a\"\n";
     each(
         SMALL,
-        &[("nested", nest), ("right", "root ::= \"a\" root |\n"), ("loop", "root ::= x\nx ::= root\n")],
+        &[
+            ("nested", nest),
+            ("right", "root ::= \"a\" root |\n"),
+            ("loop", "root ::= x\nx ::= root\n"),
+        ],
         |grammar| {
-            let Ok(recogniser) = Recogniser::new(grammar) else { return };
+            let Ok(recogniser) = Recogniser::new(grammar) else {
+                return;
+            };
             for open in ["(", "a"] {
                 drop(recogniser.reach(&open.repeat(4_000)));
             }
@@ -386,7 +562,9 @@ fn checks_and_walks() {
         },
     );
     let template = ChatTemplate::builtin("tag-arguments").unwrap();
-    each(FOR_RECURSION, &[("lint", template)], |template| drop(lint::lint(template).to_json()));
+    each(FOR_RECURSION, &[("lint", template)], |template| {
+        drop(lint::lint(template).to_json())
+    });
 }
 
 #[test]
@@ -412,7 +590,9 @@ fn grammars() {
             drop(builder.build());
         }
     });
-    let chain: String = (0..60_000).map(|i| format!("r{i} ::= r{} | \"b\"\n", i + 1)).collect();
+    let chain: String = (0..60_000)
+        .map(|i| format!("r{i} ::= r{} | \"b\"\n", i + 1))
+        .collect();
     each(SMALL, &[("a chain of rules", chain)], |chain| {
         let recogniser = Recogniser::new(&format!("root ::= r0\n{chain}r60000 ::= \"a\"")).unwrap();
         assert!(recogniser.accepts("a"));
@@ -421,10 +601,14 @@ fn grammars() {
 
 /// Schemas as deep as JSON text gets, or wide, or in circles.
 fn schemas() -> Vec<(&'static str, Value)> {
-    let deep =
-        |open: &str, close: &str| serde_json::from_str(&around(open, "{}", close, limits::JSON_DEPTH / 2 - 4)).unwrap();
+    let deep = |open: &str, close: &str| {
+        serde_json::from_str(&around(open, "{}", close, limits::JSON_DEPTH / 2 - 4)).unwrap()
+    };
     let wide = |property: Value| -> Value {
-        (0..40).map(|i| (format!("p{i}"), property.clone())).collect::<serde_json::Map<_, _>>().into()
+        (0..40)
+            .map(|i| (format!("p{i}"), property.clone()))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
     };
     let branches = vec![json!({"$ref": "#/$defs/n"}); 40];
     vec![
@@ -447,7 +631,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
             "members that are required",
             json!({"properties": wide(json!({})), "required": (0..40).map(|i| format!("p{i}")).collect::<Vec<_>>()}),
         ),
-        ("patterns", json!({"properties": wide(json!({"pattern": "^((a*)*b{0,2000}){0,2000}$"}))})),
+        (
+            "patterns",
+            json!({"properties": wide(json!({"pattern": "^((a*)*b{0,2000}){0,2000}$"}))}),
+        ),
     ]
 }
 
@@ -469,8 +656,9 @@ fn schemas_as_tools() {
     for name in builtin::names().step_by(if cfg!(debug_assertions) { 4 } else { 1 }) {
         let template = ChatTemplate::builtin(name).unwrap();
         each(FOR_RECURSION, &schemas(), |schema| {
-            let Ok(params) = template.params(&request(json!({"tools": [tool(schema)], "tool_choice": "required"})))
-            else {
+            let Ok(params) = template.params(&request(
+                json!({"tools": [tool(schema)], "tool_choice": "required"}),
+            )) else {
                 return;
             };
             params.grammar();

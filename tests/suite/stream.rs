@@ -1,5 +1,5 @@
-//! Streaming, on every built-in template and on outputs that are right, nearly right and wrong: the result is a function of
-//! the bytes, deltas only append, and nothing makes it panic.
+//! Streaming, on every built-in template and on outputs that are right, nearly right and wrong: the
+//! result is a function of the bytes, deltas only append, and nothing makes it panic.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use chatparse::message::PartKind;
 use chatparse::message::{DiagnosticKind, IncompleteCalls};
 use chatparse::stream::{Budget, Ended};
-use chatparse::{ChatTemplate, DeltaKind, Message, Params, Parser, Request, Status, Stream, ToolCall, builtin};
+use chatparse::{
+    ChatTemplate, DeltaKind, Message, Params, Parser, Request, Status, Stream, ToolCall, builtin,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -22,8 +24,8 @@ const REQUEST: &str = r#"{
     ]
 }"#;
 
-/// Params of each built-in template, and right outputs: each message of [`messages`] as the template renders it, less the
-/// prompt.
+/// Params of each built-in template, and right outputs: each message of [`messages`] as the
+/// template renders it, less the prompt.
 fn known(name: &str) -> &'static (Params, Vec<String>) {
     static KNOWN: OnceLock<HashMap<&'static str, (Params, Vec<String>)>> = OnceLock::new();
     let all = KNOWN.get_or_init(|| builtin::names().map(|name| (name, learn(name))).collect());
@@ -39,7 +41,12 @@ fn learn(name: &str) -> (Params, Vec<String>) {
         request.add_generation_prompt = false;
         request.messages.push(message);
         let whole = template.prompt(&request).ok()?;
-        Some(whole.strip_prefix(&params.prompt).unwrap_or(&whole).to_owned())
+        Some(
+            whole
+                .strip_prefix(&params.prompt)
+                .unwrap_or(&whole)
+                .to_owned(),
+        )
     };
     let outputs: Vec<String> = messages().into_iter().filter_map(render).collect();
     assert!(outputs.len() >= 3, "{name} renders most messages");
@@ -71,7 +78,14 @@ fn messages() -> Vec<Message> {
     vec![
         message("Grüße, <b>you</b>! 😀", "", vec![]),
         message("Done.", "Let me see: 1 < 2.", vec![]),
-        message("", "Why", vec![call("get", r#"{"key": "a \"b\" </x>\n", "n": -12}"#), call("get_all", "{}")]),
+        message(
+            "",
+            "Why",
+            vec![
+                call("get", r#"{"key": "a \"b\" </x>\n", "n": -12}"#),
+                call("get_all", "{}"),
+            ],
+        ),
         message("First.", "", vec![call("get_all", "{}")]),
     ]
 }
@@ -92,24 +106,38 @@ impl Sum {
         for delta in deltas {
             // An id may have the name in it.
             if delta.kind != DeltaKind::ToolId {
-                assert!(seen <= delta.span.start, "{delta:?} goes back behind {seen}");
+                assert!(
+                    seen <= delta.span.start,
+                    "{delta:?} goes back behind {seen}"
+                );
                 seen = delta.span.end;
             }
-            assert_eq!(delta.text.is_empty(), delta.kind == DeltaKind::ToolEnd, "{delta:?}");
-            assert!(delta.span.start <= delta.span.end && delta.span.end <= fed, "{delta:?} after {fed} bytes");
+            assert_eq!(
+                delta.text.is_empty(),
+                delta.kind == DeltaKind::ToolEnd,
+                "{delta:?}"
+            );
+            assert!(
+                delta.span.start <= delta.span.end && delta.span.end <= fed,
+                "{delta:?} after {fed} bytes"
+            );
             match delta.kind {
                 DeltaKind::Content => self.content.push_str(delta.text),
                 DeltaKind::Reasoning => self.reasoning.push_str(delta.text),
                 DeltaKind::ToolName => {
                     assert_eq!(delta.call, self.calls.len(), "calls begin in order");
-                    self.calls.push([delta.text.into(), String::new(), String::new()]);
+                    self.calls
+                        .push([delta.text.into(), String::new(), String::new()]);
                 }
                 DeltaKind::ToolId => {
                     assert!(self.calls[delta.call][1].is_empty(), "an id comes once");
                     self.calls[delta.call][1].push_str(delta.text);
                 }
                 DeltaKind::ToolArguments => {
-                    assert!(!self.ended.contains(&delta.call), "arguments after the end of their call");
+                    assert!(
+                        !self.ended.contains(&delta.call),
+                        "arguments after the end of their call"
+                    );
                     self.calls[delta.call][2].push_str(delta.text);
                 }
                 DeltaKind::ToolEnd => assert!(self.ended.insert(delta.call), "a call ends once"),
@@ -121,7 +149,10 @@ impl Sum {
     /// Takes back what a rollback withdraws.
     fn withdraw<'a>(&mut self, deltas: impl Iterator<Item = chatparse::Delta<'a>>) {
         let cut = |from: &mut String, text: &str| {
-            assert!(!text.is_empty() && from.ends_with(text), "{from:?} does not end with {text:?}");
+            assert!(
+                !text.is_empty() && from.ends_with(text),
+                "{from:?} does not end with {text:?}"
+            );
             from.truncate(from.len() - text.len());
         };
         for delta in deltas {
@@ -134,8 +165,12 @@ impl Sum {
                     self.ended.remove(&delta.call);
                 }
                 DeltaKind::ToolIdWithdrawn => cut(&mut self.calls[delta.call][1], delta.text),
-                DeltaKind::ToolArgumentsWithdrawn => cut(&mut self.calls[delta.call][2], delta.text),
-                DeltaKind::ToolEndWithdrawn => assert!(self.ended.remove(&delta.call), "only what ended"),
+                DeltaKind::ToolArgumentsWithdrawn => {
+                    cut(&mut self.calls[delta.call][2], delta.text)
+                }
+                DeltaKind::ToolEndWithdrawn => {
+                    assert!(self.ended.remove(&delta.call), "only what ended")
+                }
                 added => panic!("{added:?} in a rollback"),
             }
         }
@@ -147,7 +182,11 @@ impl Sum {
             ended: ended.clone(),
             content: message.content.clone(),
             reasoning: message.reasoning_content.clone(),
-            calls: message.tool_calls.iter().map(|c| [c.name.clone(), c.id.clone(), c.arguments.clone()]).collect(),
+            calls: message
+                .tool_calls
+                .iter()
+                .map(|c| [c.name.clone(), c.id.clone(), c.arguments.clone()])
+                .collect(),
         }
     }
 }
@@ -159,26 +198,45 @@ fn run(params: &Params, pieces: &[&[u8]], cut_off: bool) -> (Vec<(usize, Sum)>, 
     for piece in pieces {
         fed += piece.len();
         sum.add(stream.feed(piece), fed);
-        assert_eq!(Sum::of(&stream.message(), &sum.ended), sum, "deltas make up the message");
+        assert_eq!(
+            Sum::of(&stream.message(), &sum.ended),
+            sum,
+            "deltas make up the message"
+        );
         shown.push((fed, sum.clone()));
     }
     let ended = stream.finish(cut_off);
     sum.add(stream.deltas(), fed);
-    assert_eq!(Sum::of(&ended.message, &sum.ended), sum, "deltas make up the final message");
+    assert_eq!(
+        Sum::of(&ended.message, &sum.ended),
+        sum,
+        "deltas make up the final message"
+    );
     if ended.status == Status::Complete {
-        assert_eq!(sum.ended.len(), sum.calls.len(), "a whole output has whole calls: {sum:?}");
+        assert_eq!(
+            sum.ended.len(),
+            sum.calls.len(),
+            "a whole output has whole calls: {sum:?}"
+        );
     }
     check_sources(&ended, &pieces.concat());
     (shown, sum, ended)
 }
 
-/// The parts of a message and the spans of its fields are all of it, and what they say of the output is so.
+/// The parts of a message and the spans of its fields are all of it, and what they say of the
+/// output is so.
 fn check_sources(ended: &Ended, output: &[u8]) {
     let message = &ended.message;
-    let mut texts = [(DeltaKind::Reasoning, &message.reasoning_content, 0), (DeltaKind::Content, &message.content, 0)];
+    let mut texts = [
+        (DeltaKind::Reasoning, &message.reasoning_content, 0),
+        (DeltaKind::Content, &message.content, 0),
+    ];
     let mut calls = 0;
     for part in ended.parts() {
-        assert!(part.span.start < part.span.end && part.span.end <= output.len(), "{part:?}");
+        assert!(
+            part.span.start < part.span.end && part.span.end <= output.len(),
+            "{part:?}"
+        );
         let (_, _, reached) = match part.kind {
             PartKind::Reasoning => &mut texts[0],
             PartKind::Content => &mut texts[1],
@@ -188,14 +246,20 @@ fn check_sources(ended: &Ended, output: &[u8]) {
                 continue;
             }
         };
-        assert!(*reached == part.text.start && *reached < part.text.end, "{part:?} behind {reached}");
+        assert!(
+            *reached == part.text.start && *reached < part.text.end,
+            "{part:?} behind {reached}"
+        );
         *reached = part.text.end;
     }
     assert_eq!(calls, message.tool_calls.len());
     let written = |kind, call| {
         let (mut text, mut end) = (String::new(), 0);
         for span in ended.spans(kind, call) {
-            assert!(end <= span.start && span.start < span.end, "{kind:?}: {span:?} behind {end}");
+            assert!(
+                end <= span.start && span.start < span.end,
+                "{kind:?}: {span:?} behind {end}"
+            );
             text += &String::from_utf8_lossy(&output[span.clone()]);
             end = span.end;
         }
@@ -203,16 +267,31 @@ fn check_sources(ended: &Ended, output: &[u8]) {
     };
     for (kind, text, reached) in texts {
         // Two thoughts are two lines.
-        let lines = |text: &str| if kind == DeltaKind::Reasoning { text.replace('\n', "") } else { text.to_owned() };
+        let lines = |text: &str| {
+            if kind == DeltaKind::Reasoning {
+                text.replace('\n', "")
+            } else {
+                text.to_owned()
+            }
+        };
         let found = (lines(&written(kind, 0)), reached);
-        assert_eq!(found, (lines(text), text.len()), "{:?}", String::from_utf8_lossy(output));
+        assert_eq!(
+            found,
+            (lines(text), text.len()),
+            "{:?}",
+            String::from_utf8_lossy(output)
+        );
     }
     for (index, call) in message.tool_calls.iter().enumerate() {
         assert_eq!(written(DeltaKind::ToolName, index).trim(), call.name);
         assert_eq!(written(DeltaKind::ToolId, index), call.id);
-        // Where no word of the arguments is another way to write one. A name and a value may be empty.
+        // Where no word of the arguments is another way to write one. A name and a value may be
+        // empty.
         let arguments = written(DeltaKind::ToolArguments, index);
-        let wordless = call.arguments.trim_matches(['{', '}', '"', ':', ',']).is_empty();
+        let wordless = call
+            .arguments
+            .trim_matches(['{', '}', '"', ':', ','])
+            .is_empty();
         let is_object = call.arguments.starts_with('{') || !ended.calls()[index].complete;
         assert!(is_object && (wordless || !arguments.is_empty()), "{call:?}");
     }
@@ -222,19 +301,35 @@ fn check(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let params = &known(name).0;
     let bytes: Vec<&[u8]> = output.chunks(1).collect();
     let (steps, sum, ended) = run(params, &bytes, cut_off);
-    let mut at: Vec<usize> = cuts.iter().map(|cut| cut % (output.len() + 1)).chain([0, output.len()]).collect();
+    let mut at: Vec<usize> = cuts
+        .iter()
+        .map(|cut| cut % (output.len() + 1))
+        .chain([0, output.len()])
+        .collect();
     at.sort_unstable();
     at.dedup();
-    let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &output[pair[0]..pair[1]]).collect();
+    let pieces: Vec<&[u8]> = at
+        .windows(2)
+        .map(|pair| &output[pair[0]..pair[1]])
+        .collect();
     let (pieced, pieced_sum, pieced_ended) = run(params, &pieces, cut_off);
     let text = String::from_utf8_lossy(output);
-    assert_eq!((&pieced_sum, pieced_ended), (&sum, ended), "{name}: {text:?} in pieces {at:?}");
+    assert_eq!(
+        (&pieced_sum, pieced_ended),
+        (&sum, ended),
+        "{name}: {text:?} in pieces {at:?}"
+    );
     for (fed, shown) in pieced.iter().filter(|(fed, _)| *fed > 0) {
-        assert_eq!(shown, &steps[fed - 1].1, "{name}: {text:?} after {fed} bytes of pieces {at:?}");
+        assert_eq!(
+            shown,
+            &steps[fed - 1].1,
+            "{name}: {text:?} after {fed} bytes of pieces {at:?}"
+        );
     }
 }
 
-/// Feeds other output behind each checkpoint, takes it back, and goes on: the message is as if it had never been.
+/// Feeds other output behind each checkpoint, takes it back, and goes on: the message is as if it
+/// had never been.
 fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let params = &known(name).0;
     let bytes: Vec<&[u8]> = output.chunks(1).collect();
@@ -242,7 +337,9 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
     let mut stream = Stream::new(&params.parser);
     let (mut sum, mut fed) = (Sum::default(), 0);
     // Where the checkpoint is, up to where output stays, and what comes in between and goes.
-    let rounds = cuts.chunks_exact(3).map(|cut| [cut[0], cut[1], cut[2]].map(|cut| cut % (output.len() + 1)));
+    let rounds = cuts
+        .chunks_exact(3)
+        .map(|cut| [cut[0], cut[1], cut[2]].map(|cut| cut % (output.len() + 1)));
     let feed = |stream: &mut Stream, sum: &mut Sum, pieces: &[u8], fed: &mut usize| {
         for piece in pieces.chunks(1 + cuts.len()) {
             *fed += piece.len();
@@ -269,22 +366,36 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
             fed = stays;
             if stays > 0 && stays > at {
                 let text = String::from_utf8_lossy(output);
-                assert_eq!(sum, steps[stays - 1].1, "{name}: {text:?} back at {stays} from {at}");
+                assert_eq!(
+                    sum,
+                    steps[stays - 1].1,
+                    "{name}: {text:?} back at {stays} from {at}"
+                );
             }
-            assert_eq!(Sum::of(&stream.message(), &sum.ended), sum, "deltas make up the message");
+            assert_eq!(
+                Sum::of(&stream.message(), &sum.ended),
+                sum,
+                "deltas make up the message"
+            );
         }
     }
     feed(&mut stream, &mut sum, &output[fed..], &mut fed);
     let ended = stream.finish(cut_off);
     sum.add(stream.deltas(), fed);
-    assert_eq!((sum, ended), (all, whole), "{name}: {:?}", String::from_utf8_lossy(output));
+    assert_eq!(
+        (sum, ended),
+        (all, whole),
+        "{name}: {:?}",
+        String::from_utf8_lossy(output)
+    );
 }
 
 fn template_name() -> impl Strategy<Value = &'static str> {
     prop::sample::select(builtin::names().collect::<Vec<_>>())
 }
 
-/// Right outputs, changed here and there: bytes dropped, doubled, replaced, fragments of markup put in.
+/// Right outputs, changed here and there: bytes dropped, doubled, replaced, fragments of markup put
+/// in.
 fn nearly_right() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
     let fragments: Vec<&[u8]> = vec![
         b"<",
@@ -303,17 +414,26 @@ fn nearly_right() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
         b"get",
         b"tru",
     ];
-    let change = (0usize..2000, 0usize..12, prop::option::of(prop::sample::select(fragments)));
-    (template_name(), 0usize..4, prop::collection::vec(change, 0..4)).prop_map(|(name, message, changes)| {
-        let outputs = &known(name).1;
-        let mut output = outputs[message % outputs.len()].clone().into_bytes();
-        for (at, drop, insert) in changes {
-            let at = at % (output.len() + 1);
-            let end = (at + drop).min(output.len());
-            output.splice(at..end, insert.unwrap_or_default().iter().copied());
-        }
-        (name, output)
-    })
+    let change = (
+        0usize..2000,
+        0usize..12,
+        prop::option::of(prop::sample::select(fragments)),
+    );
+    (
+        template_name(),
+        0usize..4,
+        prop::collection::vec(change, 0..4),
+    )
+        .prop_map(|(name, message, changes)| {
+            let outputs = &known(name).1;
+            let mut output = outputs[message % outputs.len()].clone().into_bytes();
+            for (at, drop, insert) in changes {
+                let at = at % (output.len() + 1);
+                let end = (at + drop).min(output.len());
+                output.splice(at..end, insert.unwrap_or_default().iter().copied());
+            }
+            (name, output)
+        })
 }
 
 proptest! {
@@ -355,8 +475,12 @@ fn what_is_warm_builds_nothing_for_an_output() {
     for name in builtin::names().step_by(4) {
         let (params, mut outputs) = learn(name);
         outputs.extend(
-            ["Well.<tool_call>{\"name\": \"get\"", "</think>[get(1)]", "<|im_end|>\n{\"name\": \"get\"}"]
-                .map(str::to_owned),
+            [
+                "Well.<tool_call>{\"name\": \"get\"",
+                "</think>[get(1)]",
+                "<|im_end|>\n{\"name\": \"get\"}",
+            ]
+            .map(str::to_owned),
         );
         let read_all = || {
             for output in &outputs {
@@ -379,15 +503,33 @@ fn a_rollback_needs_a_checkpoint_and_a_byte_behind_it() {
     let params = &known("chatml").0;
     let mut stream = Stream::new(&params.parser);
     let _ = stream.feed(b"one ");
-    assert!(stream.rollback(4).err().unwrap().message().contains("no checkpoint"));
+    assert!(
+        stream
+            .rollback(4)
+            .err()
+            .unwrap()
+            .message()
+            .contains("no checkpoint")
+    );
     stream.checkpoint();
     let _ = stream.feed(b"two");
     for length in [3, 8] {
-        assert!(stream.rollback(length).err().unwrap().message().contains("not between 4"));
+        assert!(
+            stream
+                .rollback(length)
+                .err()
+                .unwrap()
+                .message()
+                .contains("not between 4")
+        );
     }
     assert_eq!(stream.message().content, "one two");
     assert_eq!(stream.finish(false).message.content, "one two");
-    let withdrawn: Vec<_> = stream.rollback(5).unwrap().map(|delta| (delta.kind, delta.text, delta.span)).collect();
+    let withdrawn: Vec<_> = stream
+        .rollback(5)
+        .unwrap()
+        .map(|delta| (delta.kind, delta.text, delta.span))
+        .collect();
     assert_eq!(withdrawn, [(DeltaKind::ContentWithdrawn, "wo", 5..7)]);
     let _ = stream.feed(b"ree");
     assert_eq!(stream.finish(false).message.content, "one tree");
@@ -401,15 +543,27 @@ fn a_rollback_before_the_first_feed_loses_nothing() {
         r#""content": "Hi"}, {"role": "assistant", "content": "Well"}], "continue_final_message": true"#,
     );
     let template = ChatTemplate::builtin("chatml").unwrap();
-    let params = template.params(&Request::from_text(&continued).unwrap()).unwrap();
+    let params = template
+        .params(&Request::from_text(&continued).unwrap())
+        .unwrap();
     let mut stream = Stream::new(&params.parser);
     assert_eq!((stream.deltas().len(), stream.delta(0)), (0, None));
     stream.checkpoint();
     assert_eq!(stream.rollback(0).unwrap().len(), 0);
-    let text: String = stream.feed(b", then").map(|delta| delta.text.to_owned()).collect();
+    let text: String = stream
+        .feed(b", then")
+        .map(|delta| delta.text.to_owned())
+        .collect();
     assert_eq!(text, "Well, then");
-    let withdrawn: Vec<_> = stream.rollback(0).unwrap().map(|delta| (delta.kind, delta.text.to_owned())).collect();
-    assert_eq!(withdrawn, [(DeltaKind::ContentWithdrawn, ", then".to_owned())]);
+    let withdrawn: Vec<_> = stream
+        .rollback(0)
+        .unwrap()
+        .map(|delta| (delta.kind, delta.text.to_owned()))
+        .collect();
+    assert_eq!(
+        withdrawn,
+        [(DeltaKind::ContentWithdrawn, ", then".to_owned())]
+    );
     assert_eq!(stream.message().content, "Well");
 }
 
@@ -445,7 +599,10 @@ fn a_long_piece_of_long_characters_crosses_whole() {
     let (params, _) = known("json-call");
     let text = "日".repeat(100_000);
     let mut stream = Stream::new(&params.parser);
-    let mut content: String = stream.feed(text.as_bytes()).map(|delta| delta.text).collect();
+    let mut content: String = stream
+        .feed(text.as_bytes())
+        .map(|delta| delta.text)
+        .collect();
     stream.finish(false);
     content.extend(stream.deltas().map(|delta| delta.text));
     assert_eq!(content, text);
@@ -461,7 +618,10 @@ fn the_work_does_not_depend_on_the_pieces() {
     ] {
         let work = |size: usize| {
             let mut stream = Stream::new(&params.parser);
-            output.as_bytes().chunks(size).for_each(|piece| stream.feed(piece).for_each(drop));
+            output
+                .as_bytes()
+                .chunks(size)
+                .for_each(|piece| stream.feed(piece).for_each(drop));
             stream.work()
         };
         assert_eq!([work(1), work(3)], [work(output.len()); 2], "{output}");
@@ -491,9 +651,19 @@ fn an_unfinished_character_waits_for_its_rest() {
     for byte in &smile[..3] {
         assert_eq!(stream.feed(&[*byte]).len(), 0);
     }
-    assert_eq!(stream.feed(&smile[3..]).map(|delta| delta.text.to_owned()).collect::<String>(), "😀");
+    assert_eq!(
+        stream
+            .feed(&smile[3..])
+            .map(|delta| delta.text.to_owned())
+            .collect::<String>(),
+        "😀"
+    );
     let _ = stream.feed(b"\xE6\x80");
-    assert_eq!(stream.finish(false).message.content, "😀\u{FFFD}", "what never became a character");
+    assert_eq!(
+        stream.finish(false).message.content,
+        "😀\u{FFFD}",
+        "what never became a character"
+    );
 }
 
 /// A backslash shows with the character behind it, and comes from its own byte.
@@ -518,13 +688,18 @@ fn half_an_empty_tag_is_one_call() {
     }
 }
 
-/// What is in no delta yet: at each byte, what is shown and what is pending have all text of the output, in order.
+/// What is in no delta yet: at each byte, what is shown and what is pending have all text of the
+/// output, in order.
 #[test]
 fn pending_bytes_are_the_end_of_the_output() {
     let output = "<think>\nWhy?\n</think>\n\nSo <b>it</b> is <tool_x> \u{e9} <tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
     let tool = serde_json::json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}});
-    let request = Request::from_json(&serde_json::json!({"messages": [], "tools": [tool]})).unwrap();
-    let params = ChatTemplate::builtin("json-call").unwrap().parser_for("<|im_start|>assistant\n", &request).unwrap();
+    let request =
+        Request::from_json(&serde_json::json!({"messages": [], "tools": [tool]})).unwrap();
+    let params = ChatTemplate::builtin("json-call")
+        .unwrap()
+        .parser_for("<|im_start|>assistant\n", &request)
+        .unwrap();
     let mut stream = Stream::new(&params.parser);
     assert!(stream.pending().is_empty());
     for at in 0..output.len() {
@@ -534,21 +709,37 @@ fn pending_bytes_are_the_end_of_the_output() {
             .map(|delta| delta.span.end)
             .max();
         let pending = stream.pending();
-        assert!(output.as_bytes()[..=at].ends_with(pending), "at {at}: {pending:?}");
+        assert!(
+            output.as_bytes()[..=at].ends_with(pending),
+            "at {at}: {pending:?}"
+        );
         let shown = at + 1 - pending.len();
-        assert!(end.is_none_or(|end| end <= shown), "at {at}: a delta ends at {end:?}, and {pending:?} is pending");
+        assert!(
+            end.is_none_or(|end| end <= shown),
+            "at {at}: a delta ends at {end:?}, and {pending:?} is pending"
+        );
     }
     let mut stream = Stream::new(&params.parser);
     stream.feed(b"</think>\n\nNo. <tool_").for_each(drop);
-    assert!(stream.pending().ends_with(b"<tool_") && stream.pending().len() <= 7, "{:?}", stream.pending());
+    assert!(
+        stream.pending().ends_with(b"<tool_") && stream.pending().len() <= 7,
+        "{:?}",
+        stream.pending()
+    );
 }
 
 #[test]
 fn the_end_of_a_turn_waits_until_text_follows() {
     let params = |template: &str, more: serde_json::Value| {
-        let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto"});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        ChatTemplate::builtin(template).unwrap().params(&Request::from_json(&body).unwrap()).unwrap()
+        let mut body =
+            json!({"messages": [{"role": "user", "content": "Hi"}], "reasoning_format": "auto"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        ChatTemplate::builtin(template)
+            .unwrap()
+            .params(&Request::from_json(&body).unwrap())
+            .unwrap()
     };
     let content = |parser: &Parser, output: &str, cut_off: bool| {
         let ended = parser.read(output.as_bytes(), cut_off, false).unwrap();
@@ -557,33 +748,61 @@ fn the_end_of_a_turn_waits_until_text_follows() {
     let chatml = params("chatml", json!({}));
     assert_eq!(chatml.end_of_turn(), "<|im_end|>");
     let mut stream = Stream::new(&chatml.parser);
-    let mut shown = |piece: &str| stream.feed(piece.as_bytes()).map(|delta| delta.text.to_owned()).collect::<String>();
+    let mut shown = |piece: &str| {
+        stream
+            .feed(piece.as_bytes())
+            .map(|delta| delta.text.to_owned())
+            .collect::<String>()
+    };
     assert_eq!(
         ["Yes.<|im", "_end|>", " or", " <|im_end|", "."].map(&mut shown),
         ["Yes.", "", "<|im_end|> or", " ", "<|im_end|."]
     );
-    // The white space that the template writes after it is its own, what stands before it is the model's.
-    for (end, left) in
-        [("<|im_end|>", ""), ("<|im_end|>\n", ""), ("\n<|im_end|>", "\n"), ("<|im_end|>\n\n", "<|im_end|>\n\n")]
-    {
-        assert_eq!(content(&chatml.parser, &format!("Yes.{end}"), false), (format!("Yes.{left}"), Status::Complete));
+    // The white space that the template writes after it is its own, what stands before it is the
+    // model's.
+    for (end, left) in [
+        ("<|im_end|>", ""),
+        ("<|im_end|>\n", ""),
+        ("\n<|im_end|>", "\n"),
+        ("<|im_end|>\n\n", "<|im_end|>\n\n"),
+    ] {
+        assert_eq!(
+            content(&chatml.parser, &format!("Yes.{end}"), false),
+            (format!("Yes.{left}"), Status::Complete)
+        );
     }
     // Half of it is text, if the model has ended there.
-    assert_eq!(content(&chatml.parser, "Yes.<|im_e", true), ("Yes.".to_owned(), Status::Partial));
-    assert_eq!(content(&chatml.parser, "Yes.<|im_e", false), ("Yes.<|im_e".to_owned(), Status::Complete));
+    assert_eq!(
+        content(&chatml.parser, "Yes.<|im_e", true),
+        ("Yes.".to_owned(), Status::Partial)
+    );
+    assert_eq!(
+        content(&chatml.parser, "Yes.<|im_e", false),
+        ("Yes.<|im_e".to_owned(), Status::Complete)
+    );
     let mut stream = Stream::new(&chatml.parser);
     let _ = stream.feed(b"Yes.<|im_end|>");
     assert_eq!(stream.pending(), b"<|im_end|>");
     let ended = stream.finish(false);
-    assert_eq!((stream.pending(), ended.structure().first()), (&b""[..], Some(&(4..14))));
+    assert_eq!(
+        (stream.pending(), ended.structure().first()),
+        (&b""[..], Some(&(4..14)))
+    );
     let stored = Parser::from_text(&chatml.parser.to_text()).unwrap();
     assert_eq!(content(&stored, "Yes.<|im_end|>", false).0, "Yes.");
     let llama = params("chatml", json!({"compat": "llama.cpp"}));
-    assert_eq!(content(&llama.parser, "Yes.<|im_end|>", false).0, "Yes.<|im_end|>");
+    assert_eq!(
+        content(&llama.parser, "Yes.<|im_end|>", false).0,
+        "Yes.<|im_end|>"
+    );
     // A template may end turns in several ways.
-    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
     let harmony = params("gpt-oss", json!({"json_schema": schema}));
     assert_eq!(harmony.end_of_turn(), "");
     let answer = "<|channel|>final<|message|>{\"a\": 1}<|return|>";
-    assert_eq!(content(&harmony.parser, answer, false), ("{\"a\": 1}".to_owned(), Status::Complete));
+    assert_eq!(
+        content(&harmony.parser, answer, false),
+        ("{\"a\": 1}".to_owned(), Status::Complete)
+    );
 }

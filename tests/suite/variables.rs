@@ -29,24 +29,44 @@ fn calls_are_read_as_the_request_has_them_written() {
         (json!({}), JSON, TAGS),
         (json!({"way": "tags"}), TAGS, JSON),
         (json!({"way": "json"}), JSON, TAGS),
-        (json!({"way": "tags", "today": "Monday", "unknown": "x"}), TAGS, JSON),
+        (
+            json!({"way": "tags", "today": "Monday", "unknown": "x"}),
+            TAGS,
+            JSON,
+        ),
         (json!({"today": "Tuesday"}), JSON, TAGS),
     ] {
         let params = template.params(&request(variables.clone())).unwrap();
-        let ended = params.parser.read(written.as_bytes(), false, false).unwrap();
-        assert_eq!((ended.status, ended.message.tool_calls.len()), (Status::Complete, 1), "{variables}");
-        assert_eq!(ended.message.tool_calls[0].arguments.replace(' ', ""), "{\"x\":\"Oslo\"}");
+        let ended = params
+            .parser
+            .read(written.as_bytes(), false, false)
+            .unwrap();
+        assert_eq!(
+            (ended.status, ended.message.tool_calls.len()),
+            (Status::Complete, 1),
+            "{variables}"
+        );
+        assert_eq!(
+            ended.message.tool_calls[0].arguments.replace(' ', ""),
+            "{\"x\":\"Oslo\"}"
+        );
         let grammar = chatparse::grammar::Recogniser::new(&params.grammar().text).unwrap();
-        let accepts = |output: &str| grammar.accepts(&format!("{}{output}", params.generation_prompt));
-        assert!(accepts(written) && !accepts(other), "{variables}: {}", params.grammar().text);
+        let accepts =
+            |output: &str| grammar.accepts(&format!("{}{output}", params.generation_prompt));
+        assert!(
+            accepts(written) && !accepts(other),
+            "{variables}: {}",
+            params.grammar().text
+        );
     }
 }
 
 #[test]
 fn what_does_not_matter_shares_a_format() {
     let template = ChatTemplate::new(WAYS, "", "").unwrap();
-    let text =
-        |variables: Value| std::sync::Arc::as_ptr(template.params(&request(variables)).unwrap().grammar()) as usize;
+    let text = |variables: Value| {
+        std::sync::Arc::as_ptr(template.params(&request(variables)).unwrap().grammar()) as usize
+    };
     let first = text(json!({}));
     assert_eq!(text(json!({"today": "Monday"})), first);
     assert_eq!(text(json!({"today": "Tuesday"})), first);
@@ -58,13 +78,21 @@ fn hostile_variables_cost_little() {
     let template = ChatTemplate::new(WAYS, "", "").unwrap();
     template.params(&request(json!({"way": "tags"}))).unwrap();
     let started = Instant::now();
-    let many = |prefix: &str| (0..20_000).map(|n| (format!("{prefix}{n}"), json!(n))).collect::<Map<_, _>>();
+    let many = |prefix: &str| {
+        (0..20_000)
+            .map(|n| (format!("{prefix}{n}"), json!(n)))
+            .collect::<Map<_, _>>()
+    };
     template.params(&request(many("v").into())).unwrap();
     for n in 0..300 {
         let long = "x".repeat(100_000);
         let deep = json!({"way": [[n]], "today": n.to_string() + &long, "name": {"a": n}});
         template.params(&request(deep)).unwrap();
-        template.params(&request(json!({"today": format!("day {n}"), "way": "tags"}))).unwrap();
+        template
+            .params(&request(
+                json!({"today": format!("day {n}"), "way": "tags"}),
+            ))
+            .unwrap();
     }
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }

@@ -1,5 +1,9 @@
 //! An allocator that counts.
-#![allow(unsafe_code, dead_code, reason = "an allocator, of which each test looks at some counts")]
+#![allow(
+    unsafe_code,
+    dead_code,
+    reason = "an allocator, of which each test looks at some counts"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -19,14 +19,17 @@ const RANDOM_CUTS: u64 = 8;
 pub fn parse(parser: &Parser, output: &[u8], cut_off: bool) -> (Value, Status) {
     let mut stream = Stream::new(parser);
     let _ = stream.feed(output);
-    let Ended { message, status, .. } = stream.finish(cut_off);
+    let Ended {
+        message, status, ..
+    } = stream.finish(cut_off);
     (shown(&message), status)
 }
 
 /// A message with its arguments as JSON values, or as texts where they are none.
 pub fn shown(message: &Message) -> Value {
     let calls = message.tool_calls.iter().map(|call| {
-        let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
+        let arguments =
+            serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
         json!({"name": call.name, "arguments": arguments, "id": call.id})
     });
     let calls: Vec<Value> = calls.collect();
@@ -49,8 +52,9 @@ fn random_pieces(output: &[u8], seed: u64) -> Vec<&[u8]> {
     pieces
 }
 
-/// Checks that the way an output is cut makes no difference, that deltas only ever append, and that what shows after a
-/// part of the output follows from that part alone. `fits`: no part of the output may count as one that leaves the format.
+/// Checks that the way an output is cut makes no difference, that deltas only ever append, and that
+/// what shows after a part of the output follows from that part alone. `fits`: no part of the
+/// output may count as one that leaves the format.
 pub fn check_streaming(parser: &Parser, output: &[u8], fits: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     let (whole, bytewise) = match (
@@ -61,16 +65,26 @@ pub fn check_streaming(parser: &Parser, output: &[u8], fits: bool) -> Vec<String
         (Err(error), _) => return vec![format!("in one piece: {error}")],
         (_, Err(error)) => return vec![format!("byte by byte: {error}")],
     };
-    let mut compare = |way: String, pieces: Vec<&[u8]>| match feed(Stream::new(parser), pieces.into_iter(), false) {
+    let mut compare = |way: String, pieces: Vec<&[u8]>| match feed(
+        Stream::new(parser),
+        pieces.into_iter(),
+        false,
+    ) {
         Ok((_, ended)) if ended == whole => {}
         Ok((_, ended)) => wrong.push(format!("in one piece {whole:?}\n  {way} {ended:?}")),
         Err(error) => wrong.push(format!("{way}: {error}")),
     };
     for size in PIECES {
-        compare(format!("in pieces of {size}"), output.chunks(size).collect());
+        compare(
+            format!("in pieces of {size}"),
+            output.chunks(size).collect(),
+        );
     }
     for seed in 0..RANDOM_CUTS {
-        compare(format!("cut at random ({seed})"), random_pieces(output, seed));
+        compare(
+            format!("cut at random ({seed})"),
+            random_pieces(output, seed),
+        );
     }
     for size in 1..output.len() {
         let part = &output[..size];
@@ -79,10 +93,16 @@ pub fn check_streaming(parser: &Parser, output: &[u8], fits: bool) -> Vec<String
                 let last = states.last().cloned().unwrap_or_default();
                 if last != bytewise[size - 1] {
                     let text = String::from_utf8_lossy(part);
-                    wrong.push(format!("after {text:?}\n  at once {last:?}\n  bytewise {:?}", bytewise[size - 1]));
+                    wrong.push(format!(
+                        "after {text:?}\n  at once {last:?}\n  bytewise {:?}",
+                        bytewise[size - 1]
+                    ));
                 }
                 if fits && ended.status == Status::Recovered {
-                    wrong.push(format!("cut off after {:?} it is {ended:?}", String::from_utf8_lossy(part)));
+                    wrong.push(format!(
+                        "cut off after {:?} it is {ended:?}",
+                        String::from_utf8_lossy(part)
+                    ));
                 }
             }
             Err(error) => wrong.push(format!("of the first {size} bytes: {error}")),

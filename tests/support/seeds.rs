@@ -5,7 +5,9 @@ use std::ops::Range;
 
 pub fn number(variable: &str, default: u64) -> u64 {
     match env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} must be a whole number, not {text:?}")),
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{variable} must be a whole number, not {text:?}")),
         Err(_) => default,
     }
 }

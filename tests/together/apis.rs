@@ -8,21 +8,37 @@ use super::table::Body;
 /// What all APIs have alike.
 fn same(body: &Body, but: &[&str]) -> Map<String, Value> {
     let fields = body.as_object().unwrap().iter();
-    let same = fields.filter(|(name, _)| OPTIONS.contains(&name.as_str()) && !but.contains(&name.as_str()));
-    same.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let same = fields
+        .filter(|(name, _)| OPTIONS.contains(&name.as_str()) && !but.contains(&name.as_str()));
+    same.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// A content, with its parts changed.
 fn parts(content: &Value, change: impl Fn(&Value) -> Option<Value>) -> Option<Value> {
     match content.as_array() {
         None => Some(content.clone()),
-        Some(parts) => parts.iter().map(change).collect::<Option<Vec<Value>>>().map(Value::from),
+        Some(parts) => parts
+            .iter()
+            .map(change)
+            .collect::<Option<Vec<Value>>>()
+            .map(Value::from),
     }
 }
 
 fn functions(body: &Body, change: impl Fn(&Value) -> Value) -> Option<Value> {
     let tools = body["tools"].as_array()?.iter();
-    Some(tools.map(|tool| if tool["type"] == "function" { change(&tool["function"]) } else { tool.clone() }).collect())
+    Some(
+        tools
+            .map(|tool| {
+                if tool["type"] == "function" {
+                    change(&tool["function"])
+                } else {
+                    tool.clone()
+                }
+            })
+            .collect(),
+    )
 }
 
 pub fn messages(body: &Body) -> Option<Body> {
@@ -30,9 +46,9 @@ pub fn messages(body: &Body) -> Option<Body> {
     let mut said = Vec::new();
     for message in body["messages"].as_array()? {
         let part = |part: &Value| match part["type"].as_str()? {
-            "image_url" => {
-                Some(json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}))
-            }
+            "image_url" => Some(
+                json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}),
+            ),
             "tool_reference" => Some(json!({"type": "tool_reference", "tool_name": part["name"]})),
             _ => Some(part.clone()),
         };
@@ -64,7 +80,9 @@ pub fn messages(body: &Body) -> Option<Body> {
         Value::Null => json!({"type": "auto"}),
         Value::String(choice) if choice == "required" => json!({"type": "any"}),
         Value::String(choice) => json!({"type": choice}),
-        named if named["type"] == "function" => json!({"type": "tool", "name": named["function"]["name"]}),
+        named if named["type"] == "function" => {
+            json!({"type": "tool", "name": named["function"]["name"]})
+        }
         _ => return None,
     };
     if body["parallel_tool_calls"] == false {
@@ -75,7 +93,8 @@ pub fn messages(body: &Body) -> Option<Body> {
     match &body["response_format"] {
         Value::Null => {}
         format if format["type"] == "json_schema" => {
-            output["format"] = json!({"type": "json_schema", "schema": format["json_schema"]["schema"]});
+            output["format"] =
+                json!({"type": "json_schema", "schema": format["json_schema"]["schema"]});
         }
         _ => return None,
     }
@@ -95,8 +114,12 @@ pub fn responses(body: &Body) -> Option<Body> {
     for message in body["messages"].as_array()? {
         let role = message["role"].as_str()?;
         let part = |part: &Value| match part["type"].as_str()? {
-            "image_url" => Some(json!({"type": "input_image", "image_url": part["image_url"]["url"]})),
-            "text" if role == "assistant" => Some(json!({"type": "output_text", "text": part["text"]})),
+            "image_url" => {
+                Some(json!({"type": "input_image", "image_url": part["image_url"]["url"]}))
+            }
+            "text" if role == "assistant" => {
+                Some(json!({"type": "output_text", "text": part["text"]}))
+            }
             "text" => Some(json!({"type": "input_text", "text": part["text"]})),
             _ => None,
         };
@@ -121,11 +144,17 @@ pub fn responses(body: &Body) -> Option<Body> {
     match &body["tool_choice"] {
         Value::Null => {}
         named if named["type"] == "function" => {
-            other.insert("tool_choice".into(), json!({"type": "function", "name": named["function"]["name"]}));
+            other.insert(
+                "tool_choice".into(),
+                json!({"type": "function", "name": named["function"]["name"]}),
+            );
         }
         allowed if allowed["type"] == "allowed_tools" => {
             let tools = json!([{"type": "function", "name": "get_weather"}]);
-            other.insert("tool_choice".into(), json!({"type": "allowed_tools", "mode": "auto", "tools": tools}));
+            other.insert(
+                "tool_choice".into(),
+                json!({"type": "allowed_tools", "mode": "auto", "tools": tools}),
+            );
         }
         choice => drop(other.insert("tool_choice".into(), choice.clone())),
     }
@@ -138,10 +167,16 @@ pub fn responses(body: &Body) -> Option<Body> {
         format => drop(other.insert("text".into(), json!({"format": format}))),
     }
     if !body["reasoning_effort"].is_null() {
-        other.insert("reasoning".into(), json!({"effort": body["reasoning_effort"]}));
+        other.insert(
+            "reasoning".into(),
+            json!({"effort": body["reasoning_effort"]}),
+        );
     }
     if !body["parallel_tool_calls"].is_null() {
-        other.insert("parallel_tool_calls".into(), body["parallel_tool_calls"].clone());
+        other.insert(
+            "parallel_tool_calls".into(),
+            body["parallel_tool_calls"].clone(),
+        );
     }
     if !body["thinking"].is_null() {
         return None;

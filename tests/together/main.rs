@@ -1,6 +1,7 @@
-//! Options of requests together: what holds alone holds in combination. `table` has the options, `cover` puts each pair of their
-//! values into a row, and the laws are here. `CHATPARSE_TEMPLATES`: with how many templates each pair is tried; `CHATPARSE_ROWS`: how
-//! many random rows there are besides.
+//! Options of requests together: what holds alone holds in combination. `table` has the options,
+//! `cover` puts each pair of their values into a row, and the laws are here. `CHATPARSE_TEMPLATES`:
+//! with how many templates each pair is tried; `CHATPARSE_ROWS`: how many random rows there are
+//! besides.
 
 mod apis;
 mod cover;
@@ -38,7 +39,11 @@ impl Tried {
 }
 
 static BUILTIN: LazyLock<Vec<Tried>> = LazyLock::new(|| {
-    let of = |name| Tried { name, template: ChatTemplate::builtin(name).unwrap(), outputs: OnceLock::new() };
+    let of = |name| Tried {
+        name,
+        template: ChatTemplate::builtin(name).unwrap(),
+        outputs: OnceLock::new(),
+    };
     builtin::names().map(of).collect()
 });
 
@@ -46,14 +51,30 @@ static BUILTIN: LazyLock<Vec<Tried>> = LazyLock::new(|| {
 fn each_field_of_a_request_is_in_the_table() {
     let rows = rows();
     let known = |name: &str| {
-        rows.iter().any(|row| row.fields.contains(&name)) || NO_OPTION.iter().any(|(field, _)| *field == name)
+        rows.iter().any(|row| row.fields.contains(&name))
+            || NO_OPTION.iter().any(|(field, _)| *field == name)
     };
-    let read = CHAT.0[0].fields.iter().filter(|(_, kind, _)| *kind == Kind::Read);
+    let read = CHAT.0[0]
+        .fields
+        .iter()
+        .filter(|(_, kind, _)| *kind == Kind::Read);
     let theirs: Vec<&str> = read.map(|(name, ..)| *name).collect();
-    let missing: Vec<&&str> = OPTIONS.iter().chain(&theirs).filter(|name| !known(name)).collect();
-    assert!(missing.is_empty(), "neither in the table of options nor among those that are none: {missing:?}");
-    let fields = rows.iter().flat_map(|row| row.fields).chain(NO_OPTION.iter().map(|(name, _)| name));
-    let gone: Vec<_> = fields.filter(|name| !OPTIONS.contains(name) && !theirs.contains(name)).collect();
+    let missing: Vec<&&str> = OPTIONS
+        .iter()
+        .chain(&theirs)
+        .filter(|name| !known(name))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "neither in the table of options nor among those that are none: {missing:?}"
+    );
+    let fields = rows
+        .iter()
+        .flat_map(|row| row.fields)
+        .chain(NO_OPTION.iter().map(|(name, _)| name));
+    let gone: Vec<_> = fields
+        .filter(|name| !OPTIONS.contains(name) && !theirs.contains(name))
+        .collect();
     assert!(gone.is_empty(), "no fields: {gone:?}");
 }
 
@@ -67,7 +88,9 @@ fn each_field_may_come_with_a_turn() {
             (row.setup)(&mut before);
             let mut after = before.clone();
             (choice.set)(&mut after);
-            let is_new = |(name, value): &(&String, &Value)| *name == "messages" || before[name.as_str()] != **value;
+            let is_new = |(name, value): &(&String, &Value)| {
+                *name == "messages" || before[name.as_str()] != **value
+            };
             let new: Value = after
                 .as_object()
                 .unwrap()
@@ -76,14 +99,21 @@ fn each_field_may_come_with_a_turn() {
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect();
             // What is refused cannot be changed.
-            let Ok(before) = Request::from_json(&before) else { continue };
+            let Ok(before) = Request::from_json(&before) else {
+                continue;
+            };
             let of = format!("{} {}", row.name, choice.name);
             match before.renewed(&new) {
                 Ok(renewed) => assert_eq!(Ok(renewed), Request::from_json(&after), "{of}"),
                 Err(error) => {
-                    let stays =
-                        row.fields.iter().any(|name| error.to_string() == format!("{name}: stays for all turns"));
-                    assert!(stays || Request::from_json(&after).is_err(), "{of}: {error}");
+                    let stays = row
+                        .fields
+                        .iter()
+                        .any(|name| error.to_string() == format!("{name}: stays for all turns"));
+                    assert!(
+                        stays || Request::from_json(&after).is_err(),
+                        "{of}: {error}"
+                    );
                     stay += usize::from(stays);
                 }
             }
@@ -98,14 +128,22 @@ fn body(rows: &[Row], setups: &[usize], set: &[(usize, usize)]) -> Body {
     let mut body = base();
     setups.iter().for_each(|row| (rows[*row].setup)(&mut body));
     // A message that is continued is the last.
-    let (last, first): (Vec<_>, Vec<_>) =
-        set.iter().copied().partition(|(row, _)| rows[*row].name == "continue_final_message");
-    first.into_iter().chain(last).for_each(|(row, value)| (rows[row].choices[value].set)(&mut body));
+    let (last, first): (Vec<_>, Vec<_>) = set
+        .iter()
+        .copied()
+        .partition(|(row, _)| rows[*row].name == "continue_final_message");
+    first
+        .into_iter()
+        .chain(last)
+        .for_each(|(row, value)| (rows[row].choices[value].set)(&mut body));
     if body["plain"] == true || body["for_training"] == true {
         // Templates see them as they are, and most want objects.
         let messages = body["messages"].as_array_mut().unwrap().iter_mut();
-        for arguments in messages.filter_map(|message| message.pointer_mut("/tool_calls/0/function/arguments")) {
-            *arguments = serde_json::from_str(arguments.as_str().unwrap()).unwrap_or_else(|_| json!({}));
+        for arguments in
+            messages.filter_map(|message| message.pointer_mut("/tool_calls/0/function/arguments"))
+        {
+            *arguments =
+                serde_json::from_str(arguments.as_str().unwrap()).unwrap_or_else(|_| json!({}));
         }
     }
     body
@@ -119,7 +157,8 @@ fn trace(tried: &Tried, body: &Body) -> Made {
     let params = params.map_err(|error| (error.kind(), error.message().to_owned()))?;
     let mut all = params.to_json();
     let reads = tried.outputs().all.iter();
-    let reads = reads.map(|output| format!("{:?}", params.parser.read(output.as_bytes(), false, false)));
+    let reads =
+        reads.map(|output| format!("{:?}", params.parser.read(output.as_bytes(), false, false)));
     all["reads"] = reads.collect();
     all["hosted"] = Request::from_json(body).unwrap().hosted_tools.into();
     Ok(all)
@@ -143,20 +182,36 @@ fn effect(
     value: (usize, usize),
     beside: Option<(usize, usize)>,
 ) -> Effect {
-    let setups: Vec<usize> = beside.iter().map(|(row, _)| *row).chain([value.0]).collect();
+    let setups: Vec<usize> = beside
+        .iter()
+        .map(|(row, _)| *row)
+        .chain([value.0])
+        .collect();
     let set: Vec<(usize, usize)> = beside.into_iter().chain([value]).collect();
-    let (without, with) = (body(rows, &setups, &set[..set.len() - 1]), body(rows, &setups, &set));
+    let (without, with) = (
+        body(rows, &setups, &set[..set.len() - 1]),
+        body(rows, &setups, &set),
+    );
     if without == with {
         return Effect::Idle;
     }
-    let before = known.entry(without.to_string()).or_insert_with(|| trace(tried, &without)).clone();
+    let before = known
+        .entry(without.to_string())
+        .or_insert_with(|| trace(tried, &without))
+        .clone();
     match (before, trace(tried, &with)) {
         // What is refused for another reason says nothing of this value.
         (Err(_), _) => Effect::Idle,
         (Ok(_), Err((_, error))) => Effect::Refused(error),
         (Ok(before), Ok(after)) if before != after => Effect::Acts,
         (Ok(_), Ok(after)) => {
-            match idle(&rows[value.0], told(rows, value), beside.map(|beside| told(rows, beside)), &with, &after) {
+            match idle(
+                &rows[value.0],
+                told(rows, value),
+                beside.map(|beside| told(rows, beside)),
+                &with,
+                &after,
+            ) {
                 true => Effect::Idle,
                 false => Effect::Dropped,
             }
@@ -164,15 +219,24 @@ fn effect(
     }
 }
 
-/// Whether a value that changes nothing has nothing to do: each line is a rule that the guide of requests has.
+/// Whether a value that changes nothing has nothing to do: each line is a rule that the guide of
+/// requests has.
 fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Value) -> bool {
     let beside = beside.unwrap_or_default();
     let has = |names: &[&str]| names.iter().any(|name| beside.starts_with(name));
     let is = |names: &[&str]| names.iter().any(|name| value.starts_with(name));
-    let (calls, reasoning, grammar) =
-        (row.about == About::Calls, row.about == About::Reasoning, row.about == About::Grammar);
-    let named =
-        |field: &str| made["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().starts_with(field));
+    let (calls, reasoning, grammar) = (
+        row.about == About::Calls,
+        row.about == About::Reasoning,
+        row.about == About::Grammar,
+    );
+    let named = |field: &str| {
+        made["notes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|note| note.as_str().unwrap().starts_with(field))
+    };
     let continues = !body["continue_final_message"].is_null();
     // A note or the report of the grammar names it.
     is(&["tool_choice"]) && named("tools:")
@@ -180,7 +244,8 @@ fn idle(row: &Row, value: String, beside: Option<String>, body: &Body, made: &Va
         || is(&["response_format", "json_schema"]) && named("response_format:")
         || is(&["json_spacing"]) && named("json_spacing:")
         || is(&["prose"]) && named("prose:")
-        // What no call is allowed for, and what all is content for, has no calls to be read or held to a grammar.
+        // What no call is allowed for, and what all is content for, has no calls to be read or held
+        // to a grammar.
         || (calls || grammar) && body["tool_choice"] == "none"
         || (calls || grammar || reasoning) && body["force_pure_content"] == true
         // A message that goes on is past its beginning; the prompt does not begin a turn.
@@ -213,11 +278,17 @@ fn number(variable: &str, default: usize) -> usize {
 }
 
 fn told(rows: &[Row], (row, value): (usize, usize)) -> String {
-    format!("{}={}", rows[row].name, rows[row].choices[value].name.trim_matches('"'))
+    format!(
+        "{}={}",
+        rows[row].name,
+        rows[row].choices[value].name.trim_matches('"')
+    )
 }
 
 fn values(rows: &[Row]) -> Vec<(usize, usize)> {
-    (0..rows.len()).flat_map(|row| (0..rows[row].choices.len()).map(move |value| (row, value))).collect()
+    (0..rows.len())
+        .flat_map(|row| (0..rows[row].choices.len()).map(move |value| (row, value)))
+        .collect()
 }
 
 #[test]
@@ -225,10 +296,16 @@ fn no_option_alone_is_dropped_in_silence() {
     let rows = rows();
     let mut dropped = BTreeMap::<String, Vec<&str>>::new();
     // What models write in one way has no other reading.
-    for value in values(&rows).into_iter().filter(|(row, _)| rows[*row].about == About::Turn) {
+    for value in values(&rows)
+        .into_iter()
+        .filter(|(row, _)| rows[*row].about == About::Turn)
+    {
         for tried in BUILTIN.iter() {
             if effect(tried, &rows, &mut BTreeMap::new(), value, None) == Effect::Dropped {
-                dropped.entry(told(&rows, value)).or_default().push(tried.name);
+                dropped
+                    .entry(told(&rows, value))
+                    .or_default()
+                    .push(tried.name);
             }
         }
     }
@@ -255,7 +332,10 @@ fn no_option_is_dropped_beside(from: usize) {
         for turn in 0..each {
             let tried = &BUILTIN[(index * 7 + turn * 11) % BUILTIN.len()];
             let known = &mut BTreeMap::new();
-            for second in values(&rows).into_iter().filter(|second| second.0 != first.0) {
+            for second in values(&rows)
+                .into_iter()
+                .filter(|second| second.0 != first.0)
+            {
                 count += 1;
                 let pair = format!("{} beside {}", told(&rows, second), told(&rows, first));
                 match effect(tried, &rows, known, second, Some(first)) {
@@ -278,8 +358,16 @@ fn no_option_is_dropped_beside(from: usize) {
     let known = |error: &str| WORDS.iter().any(|words| error.contains(words));
     let unknown: Vec<_> = refused.iter().filter(|(error, _)| !known(error)).collect();
     assert!(unknown.is_empty(), "refused in other words: {unknown:#?}");
-    let told: Vec<String> = dropped.iter().map(|(pair, names)| format!("{pair}: {}", names.join(", "))).collect();
-    assert!(dropped.is_empty(), "{} of {count} dropped in silence:\n{}", told.len(), told.join("\n"));
+    let told: Vec<String> = dropped
+        .iter()
+        .map(|(pair, names)| format!("{pair}: {}", names.join(", ")))
+        .collect();
+    assert!(
+        dropped.is_empty(),
+        "{} of {count} dropped in silence:\n{}",
+        told.len(),
+        told.join("\n")
+    );
 }
 
 /// The words of all refusals.
@@ -295,18 +383,35 @@ const WORDS: &[&str] = &[
     "is not JSON serializable",
 ];
 
-/// Values that do not go together, each a row of the table and a value, and the words of the refusal.
+/// Values that do not go together, each a row of the table and a value, and the words of the
+/// refusal.
 const REFUSED: &[[&str; 3]] = &[
     ["tools=", "tool_choice=named", "there is no tool"],
     ["tools=", "tool_choice=allowed", "there is no tool"],
     ["grammar=own", "tools=two", "grammar: cannot go with tools"],
-    ["grammar=own", "tools=deferred", "grammar: cannot go with tools"],
+    [
+        "grammar=own",
+        "tools=deferred",
+        "grammar: cannot go with tools",
+    ],
     ["grammar=own", "parts=tool", "grammar: cannot go with tools"],
     ["grammar=own", "tool_choice=named", "there is no tool"],
     ["grammar=own", "tool_choice=allowed", "there is no tool"],
-    ["continue_final_message=reasoning", "plain=true", "does not show the end"],
-    ["continue_final_message=reasoning", "for_training=true", "does not show the end"],
-    ["json_schema=schema", "response_format=json_object", "response_format: json_schema asks for another answer"],
+    [
+        "continue_final_message=reasoning",
+        "plain=true",
+        "does not show the end",
+    ],
+    [
+        "continue_final_message=reasoning",
+        "for_training=true",
+        "does not show the end",
+    ],
+    [
+        "json_schema=schema",
+        "response_format=json_object",
+        "response_format: json_schema asks for another answer",
+    ],
 ];
 
 /// The markers of an output, as if each were a token.
@@ -324,18 +429,31 @@ fn tokens_of(output: &str) -> Vec<&str> {
 
 /// Where tokens stand in a text.
 fn occurrences(text: &str, tokens: &[&str]) -> Vec<std::ops::Range<usize>> {
-    let mut spans: Vec<_> =
-        tokens.iter().flat_map(|token| text.match_indices(token).map(|(at, token)| at..at + token.len())).collect();
+    let mut spans: Vec<_> = tokens
+        .iter()
+        .flat_map(|token| {
+            text.match_indices(token)
+                .map(|(at, token)| at..at + token.len())
+        })
+        .collect();
     spans.sort_unstable_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
     spans.dedup_by(|next, last| next.start < last.end);
     spans
 }
 
-/// Rows that cover all pairs of values, and random ones: for each option 0, or one more than its choice.
+/// Rows that cover all pairs of values, and random ones: for each option 0, or one more than its
+/// choice.
 fn covering(rows: &[Row]) -> Vec<cover::Picked> {
     let counts: Vec<usize> = rows.iter().map(|row| 1 + row.choices.len()).collect();
     let named = |(row, value): (usize, usize)| {
-        (rows[row].name, if value == 0 { "" } else { rows[row].choices[value - 1].name.trim_matches('"') })
+        (
+            rows[row].name,
+            if value == 0 {
+                ""
+            } else {
+                rows[row].choices[value - 1].name.trim_matches('"')
+            },
+        )
     };
     let allowed = |a, b| {
         let (a, b) = (named(a), named(b));
@@ -346,7 +464,11 @@ fn covering(rows: &[Row]) -> Vec<cover::Picked> {
         !REFUSED.iter().any(is)
     };
     let mut all = cover::pairs(&counts, &allowed);
-    all.extend(cover::random(&counts, &allowed, number("CHATPARSE_ROWS", 0)));
+    all.extend(cover::random(
+        &counts,
+        &allowed,
+        number("CHATPARSE_ROWS", 0),
+    ));
     all
 }
 
@@ -354,7 +476,10 @@ fn covering(rows: &[Row]) -> Vec<cover::Picked> {
 fn requests() -> Vec<(Body, String)> {
     let rows = rows();
     let request = |picked: cover::Picked| {
-        let set = picked.into_iter().enumerate().filter(|(_, value)| *value > 0);
+        let set = picked
+            .into_iter()
+            .enumerate()
+            .filter(|(_, value)| *value > 0);
         let set: Vec<(usize, usize)> = set.map(|(row, value)| (row, value - 1)).collect();
         let names: Vec<String> = set.iter().map(|value| told(&rows, *value)).collect();
         (body(&rows, &[], &set), names.join(" "))
@@ -368,17 +493,32 @@ fn together(templates: &[Tried], one_in: usize) {
     let (mut wrong, mut count) = (Vec::new(), 0);
     for (index, (body, names)) in requests.iter().enumerate() {
         let request = Request::from_json(body);
-        for tried in templates.iter().skip((one_in - index % one_in) % one_in).step_by(one_in) {
+        for tried in templates
+            .iter()
+            .skip((one_in - index % one_in) % one_in)
+            .step_by(one_in)
+        {
             count += 1;
             let found = match &request {
-                Ok(request) => laws::broken(&tried.template, tried.outputs(), body, request, index * 7),
+                Ok(request) => {
+                    laws::broken(&tried.template, tried.outputs(), body, request, index * 7)
+                }
                 Err(error) => vec![format!("refused: {error}")],
             };
-            wrong.extend(found.into_iter().map(|found| format!("{} {names}: {found}", tried.name)));
+            wrong.extend(
+                found
+                    .into_iter()
+                    .map(|found| format!("{} {names}: {found}", tried.name)),
+            );
         }
     }
     println!("{} rows, {count} requests", requests.len());
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -389,8 +529,15 @@ fn what_holds_alone_holds_together() {
 #[test]
 fn what_holds_alone_holds_together_in_templates_of_others() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let folders = ["templates", "templates-wild"].map(|folder| std::fs::read_dir(shared.join(folder)));
-    let mut files: Vec<_> = folders.into_iter().flatten().flatten().flatten().map(|file| file.path()).collect();
+    let folders =
+        ["templates", "templates-wild"].map(|folder| std::fs::read_dir(shared.join(folder)));
+    let mut files: Vec<_> = folders
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flatten()
+        .map(|file| file.path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|end| end == "jinja"));
     files.sort();
     if files.is_empty() {
@@ -400,8 +547,16 @@ fn what_holds_alone_holds_together_in_templates_of_others() {
     let load = |file: &PathBuf| {
         let source = std::fs::read_to_string(file).expect("the template is there");
         let template = ChatTemplate::new(&source, "<BOS>", "<EOS>").expect("the template compiles");
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Tried { name: name.leak(), template, outputs: OnceLock::new() }
+        let name = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Tried {
+            name: name.leak(),
+            template,
+            outputs: OnceLock::new(),
+        }
     };
     together(&files.iter().map(load).collect::<Vec<_>>(), 8);
 }
@@ -410,8 +565,10 @@ fn what_holds_alone_holds_together_in_templates_of_others() {
 fn what_is_refused_says_why() {
     let rows = rows();
     for [one, other, words] in REFUSED {
-        let values: Vec<_> =
-            values(&rows).into_iter().filter(|value| [*one, *other].contains(&&*told(&rows, *value))).collect();
+        let values: Vec<_> = values(&rows)
+            .into_iter()
+            .filter(|value| [*one, *other].contains(&&*told(&rows, *value)))
+            .collect();
         let request = Request::from_json(&body(&rows, &[], &values));
         // A template may show it.
         let tried = BUILTIN.iter().filter_map(|tried| match &request {
@@ -419,7 +576,10 @@ fn what_is_refused_says_why() {
             Ok(request) => tried.template.params(request).err(),
         });
         let told: Vec<_> = tried.collect();
-        assert!(told.iter().any(|error| error.message().contains(words)), "{one} {other}: {told:?}");
+        assert!(
+            told.iter().any(|error| error.message().contains(words)),
+            "{one} {other}: {told:?}"
+        );
     }
 }
 
@@ -435,17 +595,29 @@ fn each_api_has_the_same_request() {
             message.as_object_mut().unwrap().remove("name");
         }
         let template = &BUILTIN[index * 7 % BUILTIN.len()].template;
-        let made = |body: &Body| Request::from_json(body).and_then(|request| Ok(template.params(&request)?.to_json()));
-        for (api, other) in [(Api::Messages, apis::messages(&body)), (Api::Responses, apis::responses(&body))] {
+        let made = |body: &Body| {
+            Request::from_json(body).and_then(|request| Ok(template.params(&request)?.to_json()))
+        };
+        for (api, other) in [
+            (Api::Messages, apis::messages(&body)),
+            (Api::Responses, apis::responses(&body)),
+        ] {
             let Some(other) = other else { continue };
             count += 1;
             let chat = api.request(&other);
             let (expected, found) = (made(&body), chat.and_then(|chat| made(&chat)));
             if expected != found {
-                wrong.push(format!("{api:?} {names}: {other}\n  {expected:?}\n  {found:?}"));
+                wrong.push(format!(
+                    "{api:?} {names}: {other}\n  {expected:?}\n  {found:?}"
+                ));
             }
         }
     }
     println!("{count} requests");
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

@@ -1,4 +1,5 @@
-//! The options of a request: a row for each, with what it needs in order to matter and the values that are not its default.
+//! The options of a request: a row for each, with what it needs in order to matter and the values
+//! that are not its default.
 
 use serde_json::{Value, json};
 
@@ -41,9 +42,15 @@ pub struct Row {
 
 /// Fields that are no options of a turn, and why.
 pub const NO_OPTION: &[(&str, &str)] = &[
-    ("append", "says what the next turn does: tests/suite/next.rs"),
+    (
+        "append",
+        "says what the next turn does: tests/suite/next.rs",
+    ),
     ("notes", "is what Params::notes begins with"),
-    ("messages", "all other options go with them; the form of their content is the row `parts`"),
+    (
+        "messages",
+        "all other options go with them; the form of their content is the row `parts`",
+    ),
 ];
 
 pub const ANSWER: &str = r#"{"answer": "rain", "score": 4}"#;
@@ -63,7 +70,10 @@ pub fn base() -> Body {
 fn weather() -> Value {
     // What llama.cpp's rules of a schema and the faithful ones write otherwise.
     let days = json!({"type": "integer", "minimum": 0, "maximum": 99_999, "multipleOf": 1});
-    tool("get_weather", &json!({"qk1town": {"type": "string"}, "qk2days": days}))
+    tool(
+        "get_weather",
+        &json!({"qk1town": {"type": "string"}, "qk2days": days}),
+    )
 }
 
 fn mail() -> Value {
@@ -100,7 +110,10 @@ fn called(body: &mut Body, arguments: &str, result: Value) {
         result,
         json!({"role": "assistant", "content": "Rain."}),
     ];
-    body["messages"].as_array_mut().unwrap().splice(1..1, earlier);
+    body["messages"]
+        .as_array_mut()
+        .unwrap()
+        .splice(1..1, earlier);
 }
 
 fn part(text: &str) -> Value {
@@ -110,12 +123,19 @@ fn part(text: &str) -> Value {
 /// A system message that is not the first: some templates raise on it.
 fn system_last(body: &mut Body) {
     let messages = body["messages"].as_array_mut().unwrap();
-    messages.insert(messages.len() - 1, json!({"role": "system", "content": "Be kind."}));
+    messages.insert(
+        messages.len() - 1,
+        json!({"role": "system", "content": "Be kind."}),
+    );
 }
 
 /// The user's message as parts.
 fn with_image(body: &mut Body) {
-    let last = body["messages"].as_array_mut().unwrap().iter_mut().rfind(|message| message["role"] == "user");
+    let last = body["messages"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .rfind(|message| message["role"] == "user");
     last.unwrap()["content"] = json!([{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]);
 }
 
@@ -125,12 +145,19 @@ fn deferred(body: &mut Body) {
     look["function"]["defer_loading"] = true.into();
     tools(body);
     body["tools"].as_array_mut().unwrap().push(look);
-    called(body, r#"{"qk1town": "Rome"}"#, json!([{"type": "tool_reference", "name": "look_up"}]));
+    called(
+        body,
+        r#"{"qk1town": "Rome"}"#,
+        json!([{"type": "tool_reference", "name": "look_up"}]),
+    );
 }
 
 fn hosted(body: &mut Body) {
     tools(body);
-    body["tools"].as_array_mut().unwrap().push(json!({"type": "web_search"}));
+    body["tools"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"type": "web_search"}));
 }
 
 /// The last message is the assistant's, begun.
@@ -146,32 +173,52 @@ macro_rules! choices {
 
 fn row(name: &'static str, about: About, setup: fn(&mut Body), choices: Vec<Choice>) -> Row {
     let fields: &'static [&'static str] = Box::leak(Box::new([name]));
-    Row { name, fields, about, setup, choices }
+    Row {
+        name,
+        fields,
+        about,
+        setup,
+        choices,
+    }
 }
 
 /// The table.
 pub fn rows() -> Vec<Row> {
     let choice = |name, set| Choice { name, set };
     vec![
-        row("tools", About::Turn, nothing, vec![choice("two", tools), choice("deferred", deferred)]),
+        row(
+            "tools",
+            About::Turn,
+            nothing,
+            vec![choice("two", tools), choice("deferred", deferred)],
+        ),
         row(
             "response_format",
             About::Turn,
             nothing,
             vec![
-                choice("json_schema", |body| {
-                    body["response_format"] =
-                        json!({"type": "json_schema", "json_schema": {"name": "r", "schema": schema()}})
+                choice(
+                    "json_schema",
+                    |body| body["response_format"] = json!({"type": "json_schema", "json_schema": {"name": "r", "schema": schema()}}),
+                ),
+                choice("json_object", |body| {
+                    body["response_format"] = json!({"type": "json_object"})
                 }),
-                choice("json_object", |body| body["response_format"] = json!({"type": "json_object"})),
             ],
         ),
-        row("json_schema", About::Turn, nothing, vec![choice("schema", |body| body["json_schema"] = schema())]),
+        row(
+            "json_schema",
+            About::Turn,
+            nothing,
+            vec![choice("schema", |body| body["json_schema"] = schema())],
+        ),
         row(
             "grammar",
             About::Turn,
             nothing,
-            vec![choice("own", |body| body["grammar"] = "root ::= \"yes\" | \"no\"".into())],
+            vec![choice("own", |body| {
+                body["grammar"] = "root ::= \"yes\" | \"no\"".into()
+            })],
         ),
         row(
             "tool_choice",
@@ -180,9 +227,13 @@ pub fn rows() -> Vec<Row> {
             vec![
                 choice("required", |body| body["tool_choice"] = "required".into()),
                 choice("none", |body| body["tool_choice"] = "none".into()),
-                choice("named", |body| {
-                    body["tool_choice"] = json!({"type": "function", "function": {"name": "get_weather"}})
-                }),
+                choice(
+                    "named",
+                    |body| {
+                        body["tool_choice"] =
+                            json!({"type": "function", "function": {"name": "get_weather"}})
+                    },
+                ),
                 choice("allowed", |body| {
                     body["tool_choice"] = json!({"type": "allowed_tools", "allowed_tools": {"mode": "auto",
                 "tools": [{"type": "function", "function": {"name": "get_weather"}}]}})
@@ -196,17 +247,26 @@ pub fn rows() -> Vec<Row> {
                 About::Turn,
                 nothing,
                 vec![
-                    choice("disabled", |body| body["thinking"] = json!({"type": "disabled"})),
+                    choice("disabled", |body| {
+                        body["thinking"] = json!({"type": "disabled"})
+                    }),
                     choice("false", |body| body["enable_thinking"] = false.into()),
                 ],
             )
         },
-        row("reasoning_effort", About::Turn, nothing, choices!("reasoning_effort": "high")),
+        row(
+            "reasoning_effort",
+            About::Turn,
+            nothing,
+            choices!("reasoning_effort": "high"),
+        ),
         row(
             "chat_template_kwargs",
             About::Turn,
             nothing,
-            vec![choice("qk9more", |body| body["chat_template_kwargs"] = json!({"qk9more": true}))],
+            vec![choice("qk9more", |body| {
+                body["chat_template_kwargs"] = json!({"qk9more": true})
+            })],
         ),
         row(
             "continue_final_message",
@@ -214,45 +274,152 @@ pub fn rows() -> Vec<Row> {
             nothing,
             vec![
                 choice("content", |body| {
-                    let schema = !body["response_format"].is_null() || !body["json_schema"].is_null();
-                    begun(body, json!({"role": "assistant", "content": if schema { BEGUN_ANSWER } else { BEGUN }}));
+                    let schema =
+                        !body["response_format"].is_null() || !body["json_schema"].is_null();
+                    begun(
+                        body,
+                        json!({"role": "assistant", "content": if schema { BEGUN_ANSWER } else { BEGUN }}),
+                    );
                     body["continue_final_message"] = true.into();
                 }),
                 choice("reasoning", |body| {
-                    begun(body, json!({"role": "assistant", "content": "", "reasoning_content": THOUGHT}));
+                    begun(
+                        body,
+                        json!({"role": "assistant", "content": "", "reasoning_content": THOUGHT}),
+                    );
                     body["continue_final_message"] = "reasoning_content".into();
                 }),
             ],
         ),
-        row("add_generation_prompt", About::Turn, nothing, choices!("add_generation_prompt": false)),
-        row("parallel_tool_calls", About::Grammar, required, choices!("parallel_tool_calls": false)),
+        row(
+            "add_generation_prompt",
+            About::Turn,
+            nothing,
+            choices!("add_generation_prompt": false),
+        ),
+        row(
+            "parallel_tool_calls",
+            About::Grammar,
+            required,
+            choices!("parallel_tool_calls": false),
+        ),
         row("prose", About::Grammar, required, choices!("prose": true)),
-        row("json_spacing", About::Grammar, required, choices!("json_spacing": "free", "compact")),
-        row("grammar_style", About::Grammar, required, choices!("grammar_style": "llama.cpp", "llama.cpp-b10587")),
-        row("reasoning_format", About::Reasoning, nothing, choices!("reasoning_format": "none")),
-        row("opening_again", About::Reasoning, nothing, choices!("opening_again": "reasoning")),
-        row("calls_in_reasoning", About::Calls, tools, choices!("calls_in_reasoning": "off", "always", "llama.cpp")),
-        row("dialects", About::Calls, tools, choices!("dialects": "off", "always", "tail")),
-        row("unknown_tools", About::Calls, tools, choices!("unknown_tools": "content")),
-        row("bare_calls", About::Calls, tools, choices!("bare_calls": "off", "anywhere")),
-        row("incomplete_calls", About::Calls, tools, choices!("incomplete_calls": "drop", "content")),
-        row("nearly_json", About::Calls, tools, choices!("nearly_json": "keep")),
-        row("revealed_tools", About::Messages, deferred, choices!("revealed_tools": "listed")),
+        row(
+            "json_spacing",
+            About::Grammar,
+            required,
+            choices!("json_spacing": "free", "compact"),
+        ),
+        row(
+            "grammar_style",
+            About::Grammar,
+            required,
+            choices!("grammar_style": "llama.cpp", "llama.cpp-b10587"),
+        ),
+        row(
+            "reasoning_format",
+            About::Reasoning,
+            nothing,
+            choices!("reasoning_format": "none"),
+        ),
+        row(
+            "opening_again",
+            About::Reasoning,
+            nothing,
+            choices!("opening_again": "reasoning"),
+        ),
+        row(
+            "calls_in_reasoning",
+            About::Calls,
+            tools,
+            choices!("calls_in_reasoning": "off", "always", "llama.cpp"),
+        ),
+        row(
+            "dialects",
+            About::Calls,
+            tools,
+            choices!("dialects": "off", "always", "tail"),
+        ),
+        row(
+            "unknown_tools",
+            About::Calls,
+            tools,
+            choices!("unknown_tools": "content"),
+        ),
+        row(
+            "bare_calls",
+            About::Calls,
+            tools,
+            choices!("bare_calls": "off", "anywhere"),
+        ),
+        row(
+            "incomplete_calls",
+            About::Calls,
+            tools,
+            choices!("incomplete_calls": "drop", "content"),
+        ),
+        row(
+            "nearly_json",
+            About::Calls,
+            tools,
+            choices!("nearly_json": "keep"),
+        ),
+        row(
+            "revealed_tools",
+            About::Messages,
+            deferred,
+            choices!("revealed_tools": "listed"),
+        ),
         row(
             "malformed_arguments",
             About::Messages,
             |body| called(body, "{\"qk1town\": ", json!("Rain.")),
             choices!("malformed_arguments": "empty", "error"),
         ),
-        row("media_marker", About::Messages, with_image, choices!("media_marker": "<pic>")),
-        row("hosted_tools", About::Turn, hosted, choices!("hosted_tools": "keep")),
-        row("roles", About::Messages, system_last, choices!("roles": "as_sent")),
-        row("effort", About::Messages, |body| body["reasoning_effort"] = "none".into(), choices!("effort": "as_sent")),
+        row(
+            "media_marker",
+            About::Messages,
+            with_image,
+            choices!("media_marker": "<pic>"),
+        ),
+        row(
+            "hosted_tools",
+            About::Turn,
+            hosted,
+            choices!("hosted_tools": "keep"),
+        ),
+        row(
+            "roles",
+            About::Messages,
+            system_last,
+            choices!("roles": "as_sent"),
+        ),
+        row(
+            "effort",
+            About::Messages,
+            |body| body["reasoning_effort"] = "none".into(),
+            choices!("effort": "as_sent"),
+        ),
         row("now", About::Messages, nothing, choices!("now": 86_400)),
-        row("compat", About::Messages, nothing, choices!("compat": "llama.cpp")),
+        row(
+            "compat",
+            About::Messages,
+            nothing,
+            choices!("compat": "llama.cpp"),
+        ),
         row("plain", About::Messages, nothing, choices!("plain": true)),
-        row("for_training", About::Turn, nothing, choices!("for_training": true)),
-        row("force_pure_content", About::Turn, nothing, choices!("force_pure_content": true)),
+        row(
+            "for_training",
+            About::Turn,
+            nothing,
+            choices!("for_training": true),
+        ),
+        row(
+            "force_pure_content",
+            About::Turn,
+            nothing,
+            choices!("force_pure_content": true),
+        ),
         Row {
             fields: &[],
             ..row(
@@ -268,14 +435,21 @@ pub fn rows() -> Vec<Row> {
                             .rfind(|message| message["role"] == "user");
                         last.unwrap()["content"] = part("How is the weather?");
                     }),
-                    choice("system", |body| body["messages"][0]["content"] = part("Be short.")),
-                    choice("tool", |body| called(body, r#"{"qk1town": "Rome"}"#, part("Rain."))),
+                    choice("system", |body| {
+                        body["messages"][0]["content"] = part("Be short.")
+                    }),
+                    choice("tool", |body| {
+                        called(body, r#"{"qk1town": "Rome"}"#, part("Rain."))
+                    }),
                     choice("assistant", |body| {
                         let earlier = [
                             json!({"role": "user", "content": "In Rome?"}),
                             json!({"role": "assistant", "content": part("Rain.")}),
                         ];
-                        body["messages"].as_array_mut().unwrap().splice(1..1, earlier);
+                        body["messages"]
+                            .as_array_mut()
+                            .unwrap()
+                            .splice(1..1, earlier);
                     }),
                     choice("image", with_image),
                 ],

@@ -25,7 +25,8 @@ pub struct Case {
     after: &'static str,
     /// The text is written as the inside of a JSON string.
     json: bool,
-    /// The name of the format with those who have a list of formats: Dynamo's, and which parser of the SMG crates.
+    /// The name of the format with those who have a list of formats: Dynamo's, and which parser of
+    /// the SMG crates.
     pub dynamo: Option<&'static str>,
     pub smg: Option<Smg>,
 }
@@ -111,7 +112,8 @@ impl Case {
         format!("{}{}{}", self.before, line.repeat(size / line.len()), self.after)
     }
 
-    /// Whether a message is what [`Case::output`] says. Peers trim what stands around a text in their own ways.
+    /// Whether a message is what [`Case::output`] says. Peers trim what stands around a text in
+    /// their own ways.
     pub fn check(&self, size: usize, parsed: &Parsed) -> Result<(), String> {
         let lines = size / if self.json { Value::from(CODE).to_string().len() - 2 } else { CODE.len() };
         let text = CODE.repeat(lines);

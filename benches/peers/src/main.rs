@@ -1,7 +1,8 @@
-//! chatparse beside its peers, at the same work in the same process: see `benches/RESULTS.md`, which this writes.
+//! chatparse beside its peers, at the same work in the same process: see `benches/RESULTS.md`,
+//! which this writes.
 //!
-//! Arguments: a folder of templates for the part about requests; `--only streaming` or `--only requests` for one part, which is
-//! shown and not written.
+//! Arguments: a folder of templates for the part about requests; `--only streaming` or `--only
+//! requests` for one part, which is shown and not written.
 
 mod cases;
 #[cfg(feature = "llama")]

@@ -1,5 +1,6 @@
-//! Times of several systems at the same work, taken in turn, so that a busy machine slows all alike. What counts is the time that
-//! the processor spends on this thread: who waits for a processor, works on nothing.
+//! Times of several systems at the same work, taken in turn, so that a busy machine slows all
+//! alike. What counts is the time that the processor spends on this thread: who waits for a
+//! processor, works on nothing.
 
 use cpu_time::ThreadTime;
 
@@ -26,7 +27,8 @@ pub fn in_turn(rounds: usize, bodies: &mut [&mut dyn FnMut()]) -> Vec<Times> {
     times
 }
 
-/// How many times longer `other` took than `ours`: the median of the rounds' ratios, and the tenth and ninetieth percentile.
+/// How many times longer `other` took than `ours`: the median of the rounds' ratios, and the tenth
+/// and ninetieth percentile.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
     pub median: f64,

@@ -10,7 +10,8 @@ use crate::measure::{Ratio, Times, in_turn, quantile, short};
 use crate::report::Report;
 
 const ROUNDS: usize = 7;
-/// Requests of ours a round: about as long as one of llama.cpp, so that caches that the other's turn has left cold weigh alike.
+/// Requests of ours a round: about as long as one of llama.cpp, so that caches that the other's
+/// turn has left cold weigh alike.
 const REPEATS: usize = 32;
 
 fn tool(name: String, about: &str, parameters: Value) -> Value {

@@ -115,8 +115,9 @@ fn table(report: &mut Report, case: &Case) {
 
 fn flatness(report: &mut Report) {
     let first: Vec<Vec<Times>> = CASES.iter().map(by_length).collect();
-    // An allocator of glibc that has seen a large block go keeps what is freed after it. Before that it may give each long
-    // output's memory back, and the system's work on fresh pages counts for long outputs and not for short ones.
+    // An allocator of glibc that has seen a large block go keeps what is freed after it. Before
+    // that it may give each long output's memory back, and the system's work on fresh pages counts
+    // for long outputs and not for short ones.
     drop(std::hint::black_box(Vec::<u8>::with_capacity(31 * KB * KB)));
     report.line("### Time of a piece, by the length of the output\n");
     report.line("In memory that the process has used before; the last column: where the allocator gives memory back in between, and the");

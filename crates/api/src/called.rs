@@ -1,4 +1,5 @@
-//! How the tools of a request are called in its API: custom tools by their text, tools of a namespace by their own name.
+//! How the tools of a request are called in its API: custom tools by their text, tools of a
+//! namespace by their own name.
 
 use std::collections::HashMap;
 
@@ -40,8 +41,14 @@ pub(super) struct Special {
 impl Special {
     pub fn of(api: Api, request: &Value) -> Special {
         let mut special = Special::default();
-        let items = if api == Api::Responses { request["input"].as_array() } else { None };
-        let brings = |item: &&Value| item["type"] == "tool_search_output" || item["type"] == "additional_tools";
+        let items = if api == Api::Responses {
+            request["input"].as_array()
+        } else {
+            None
+        };
+        let brings = |item: &&Value| {
+            item["type"] == "tool_search_output" || item["type"] == "additional_tools"
+        };
         let found = items.into_iter().flatten().filter(brings);
         for list in [request].into_iter().chain(found) {
             for tool in list["tools"].as_array().into_iter().flatten() {
@@ -64,8 +71,13 @@ impl Special {
             Ok(Ok(Some(client))) if api == Api::Responses => Some(client),
             _ => None,
         };
-        let name = function["name"].as_str().or(client.map(|client| client.name)).unwrap_or_default();
-        let own = function["namespace"].as_str().or_else(|| tool["namespace"].as_str());
+        let name = function["name"]
+            .as_str()
+            .or(client.map(|client| client.name))
+            .unwrap_or_default();
+        let own = function["namespace"]
+            .as_str()
+            .or_else(|| tool["namespace"].as_str());
         let called = Called {
             name: name.to_owned(),
             namespace: own.unwrap_or(inside).to_owned(),
@@ -79,26 +91,41 @@ impl Special {
         }
     }
 
-    /// How a call of the tool that the model names so is shown. Templates differ in what stands behind a namespace.
+    /// How a call of the tool that the model names so is shown. Templates differ in what stands
+    /// behind a namespace.
     pub fn called(&self, name: &str) -> Called {
         let is_of = |tool: &&Called| {
-            let behind = name.strip_prefix(&*tool.namespace).and_then(|rest| rest.strip_suffix(&*tool.name));
-            behind.is_some_and(|between| !between.is_empty() && !between.contains(char::is_alphanumeric))
+            let behind = name
+                .strip_prefix(&*tool.namespace)
+                .and_then(|rest| rest.strip_suffix(&*tool.name));
+            behind.is_some_and(|between| {
+                !between.is_empty() && !between.contains(char::is_alphanumeric)
+            })
         };
-        let known = self.named.get(name).or_else(|| self.spaced.iter().find(is_of));
+        let known = self
+            .named
+            .get(name)
+            .or_else(|| self.spaced.iter().find(is_of));
         // The namespace may be the one that the template writes before all names.
         let known = known.or_else(|| self.spaced.iter().find(|tool| tool.name == name));
-        known.cloned().unwrap_or_else(|| Called { name: name.to_owned(), ..Called::default() })
+        known.cloned().unwrap_or_else(|| Called {
+            name: name.to_owned(),
+            ..Called::default()
+        })
     }
 }
 
-/// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments of another shape are the
-/// text themselves.
+/// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments
+/// of another shape are the text themselves.
 pub(super) fn input(arguments: &str) -> String {
     if "{\"input\":".starts_with(&arguments.replace(char::is_whitespace, "")) {
         return String::new();
     }
-    object(arguments).get("input").and_then(Value::as_str).unwrap_or(arguments).to_owned()
+    object(arguments)
+        .get("input")
+        .and_then(Value::as_str)
+        .unwrap_or(arguments)
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::items::{CallHead, Items, Part, Step};
 use super::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
 
-/// The common part of an answer's chunks, serialised once, because there are many and most hold a word.
+/// The common part of an answer's chunks, serialised once, because there are many and most hold a
+/// word.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer {
     head: String,
@@ -22,16 +23,26 @@ impl Writer {
     }
 
     pub fn begin(&self, items: &Items) -> Vec<Event> {
-        vec![self.chunk(items, &json!({"role": "assistant", "content": null}), &Value::Null, "null")]
+        vec![self.chunk(
+            items,
+            &json!({"role": "assistant", "content": null}),
+            &Value::Null,
+            "null",
+        )]
     }
 
-    /// Converts all steps to one chunk, unless they are empty. `logprobs`: of tokens of the content.
+    /// Converts all steps to one chunk, unless they are empty. `logprobs`: of tokens of the
+    /// content.
     pub fn steps(&self, items: &mut Items, steps: &[Step]) -> Vec<Event> {
         let delta = delta(items, steps);
         if delta.is_empty() {
             return Vec::new();
         }
-        let sent = if delta.contains_key("content") { items.logprobs.send(0) } else { Vec::new() };
+        let sent = if delta.contains_key("content") {
+            items.logprobs.send(0)
+        } else {
+            Vec::new()
+        };
         vec![self.chunk(items, &delta.into(), &logprobs_json(&sent), "null")]
     }
 
@@ -44,7 +55,8 @@ impl Writer {
         let mut events = vec![self.chunk(items, &json!({}), &Value::Null, &reason)];
         // Clients that did not request it may not accept a chunk without choices.
         let request = &items.options.request;
-        let includes_usage = request.is_null() || request["stream_options"]["include_usage"] == true;
+        let includes_usage =
+            request.is_null() || request["stream_options"]["include_usage"] == true;
         if let Some(tokens) = finish.usage.as_ref().filter(|_| includes_usage) {
             let data = format!("{},\"choices\":[],\"usage\":{}}}", self.head, usage(tokens));
             events.push(Event { name: "", data });
@@ -56,8 +68,13 @@ impl Writer {
     /// `reason` is JSON, which fields of the choice may follow.
     fn chunk(&self, items: &Items, delta: &Value, logprobs: &Value, reason: &str) -> Event {
         let (head, index) = (&self.head, items.options.choice);
-        let choice = format!("\"index\":{index},\"delta\":{delta},\"logprobs\":{logprobs},\"finish_reason\":{reason}");
-        Event { name: "", data: format!("{head},\"choices\":[{{{choice}}}]}}") }
+        let choice = format!(
+            "\"index\":{index},\"delta\":{delta},\"logprobs\":{logprobs},\"finish_reason\":{reason}"
+        );
+        Event {
+            name: "",
+            data: format!("{head},\"choices\":[{{{choice}}}]}}"),
+        }
     }
 }
 
@@ -76,7 +93,9 @@ fn delta(items: &Items, steps: &[Step]) -> Map<String, Value> {
             }
             Step::Text(item, ref text) => {
                 let said = match items.items[item].part {
-                    Part::Reasoning => delta.entry("reasoning_content").or_insert_with(|| "".into()),
+                    Part::Reasoning => delta
+                        .entry("reasoning_content")
+                        .or_insert_with(|| "".into()),
                     Part::Content => delta.entry("content").or_insert_with(|| "".into()),
                     Part::Call(call) => {
                         if calls.last().is_none_or(|last| last["index"] != call) {
@@ -100,7 +119,11 @@ fn delta(items: &Items, steps: &[Step]) -> Map<String, Value> {
 
 /// The kind of a call, and its field for what the model has written.
 fn names(head: &CallHead) -> (&'static str, &'static str) {
-    if head.tool.custom { ("custom", "input") } else { ("function", "arguments") }
+    if head.tool.custom {
+        ("custom", "input")
+    } else {
+        ("function", "arguments")
+    }
 }
 
 /// The kind of a call, and the object of that name, with what the model has written.
@@ -113,19 +136,34 @@ fn called_as(head: &CallHead, written: String) -> (&'static str, Value) {
 
 /// The last event of every stream.
 pub(super) fn done() -> Event {
-    Event { name: "", data: "[DONE]".to_owned() }
+    Event {
+        name: "",
+        data: "[DONE]".to_owned(),
+    }
 }
 
 pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
-    let calls = items.calls.iter().zip(&message.tool_calls).map(|(head, call)| {
-        let text = if head.tool.custom { called::input(&call.arguments) } else { call.arguments.clone() };
-        let (kind, called) = called_as(head, text);
-        json!({"id": head.id, "type": kind, kind: called})
-    });
+    let calls = items
+        .calls
+        .iter()
+        .zip(&message.tool_calls)
+        .map(|(head, call)| {
+            let text = if head.tool.custom {
+                called::input(&call.arguments)
+            } else {
+                call.arguments.clone()
+            };
+            let (kind, called) = called_as(head, text);
+            json!({"id": head.id, "type": kind, kind: called})
+        });
     let calls: Vec<Value> = calls.collect();
     let (reasoning, content) = items.texts(message);
     let no_content = content.is_empty() && !calls.is_empty();
-    let content = if no_content { Value::Null } else { content.into() };
+    let content = if no_content {
+        Value::Null
+    } else {
+        content.into()
+    };
     let mut said = json!({"role": "assistant", "content": content, "refusal": null});
     if !reasoning.is_empty() {
         said["reasoning_content"] = reasoning.into();
@@ -136,8 +174,7 @@ pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     let reason = finish_reason(items, finish);
     let mut body = head(&items.options, "chat.completion");
     let logprobs = logprobs_json(&items.logprobs.of(0..1));
-    let mut choice =
-        json!({"index": items.options.choice, "message": said, "logprobs": logprobs, "finish_reason": reason});
+    let mut choice = json!({"index": items.options.choice, "message": said, "logprobs": logprobs, "finish_reason": reason});
     items.set_incomplete(&mut choice);
     body["choices"] = json!([choice]);
     if let Some(tokens) = &finish.usage {
@@ -147,7 +184,11 @@ pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
 }
 
 fn logprobs_json(entries: &[Value]) -> Value {
-    if entries.is_empty() { Value::Null } else { json!({"content": entries, "refusal": null}) }
+    if entries.is_empty() {
+        Value::Null
+    } else {
+        json!({"content": entries, "refusal": null})
+    }
 }
 
 fn finish_reason(items: &Items, finish: &Finish) -> &'static str {

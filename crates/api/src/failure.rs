@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::Api;
 use chatparse_base::{Error, ErrorKind};
 
-/// HTTP codes with OpenAI's and Anthropic's names for such errors. For other codes, the entry for the same hundred is used.
+/// HTTP codes with OpenAI's and Anthropic's names for such errors. For other codes, the entry for
+/// the same hundred is used.
 const KINDS: &[(u16, &str, &str)] = &[
     (400, "invalid_request_error", "invalid_request_error"),
     (401, "authentication_error", "authentication_error"),
@@ -21,20 +22,25 @@ const KINDS: &[(u16, &str, &str)] = &[
 /// The HTTP code for an error of this library: 400 for errors in the request, otherwise 500.
 pub fn http_status(error: &Error) -> u16 {
     match error.kind() {
-        ErrorKind::InvalidArgument | ErrorKind::Schema | ErrorKind::Limit | ErrorKind::Template => 400,
+        ErrorKind::InvalidArgument | ErrorKind::Schema | ErrorKind::Limit | ErrorKind::Template => {
+            400
+        }
         _ => 500,
     }
 }
 
 impl Api {
-    /// The body of an error with this HTTP code. For OpenAI, `param` is the field that the message begins with, if it does.
+    /// The body of an error with this HTTP code. For OpenAI, `param` is the field that the message
+    /// begins with, if it does.
     pub fn error_body(self, http_status: u16, message: &str) -> Value {
         let (openai, anthropic) = kinds(http_status);
         match self {
             Api::ChatCompletions | Api::Responses => {
                 json!({"error": {"message": message, "type": openai, "param": param(message), "code": null}})
             }
-            Api::Messages => json!({"type": "error", "error": {"type": anthropic, "message": message}}),
+            Api::Messages => {
+                json!({"type": "error", "error": {"type": anthropic, "message": message}})
+            }
         }
     }
 }
@@ -42,12 +48,19 @@ impl Api {
 pub(super) fn kinds(http_status: u16) -> (&'static str, &'static str) {
     let of = |status: u16| KINDS.iter().find(|(known, ..)| *known == status);
     let other = if http_status < 500 { of(400) } else { of(500) };
-    of(http_status).or(other).map_or(("server_error", "api_error"), |(_, openai, anthropic)| (openai, anthropic))
+    of(http_status)
+        .or(other)
+        .map_or(("server_error", "api_error"), |(_, openai, anthropic)| {
+            (openai, anthropic)
+        })
 }
 
 /// The path at the start of a message: `messages[2].content: missing`.
 fn param(message: &str) -> Option<&str> {
     let (path, _) = message.split_once(": ")?;
-    let is_path = !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || "_.[]".contains(c));
+    let is_path = !path.is_empty()
+        && path
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.[]".contains(c));
     is_path.then_some(path)
 }

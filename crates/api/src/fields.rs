@@ -1,11 +1,13 @@
-//! What is known of each field of Responses and Messages, in the form of the table of chat completions.
+//! What is known of each field of Responses and Messages, in the form of the table of chat
+//! completions.
 
 use std::sync::LazyLock;
 
 use chatparse_message::{COMMON_TEXT, Table};
 
 /// Responses.
-pub static RESPONSES: LazyLock<Table> = LazyLock::new(|| Table::new(&[RESPONSES_TEXT, COMMON_TEXT]));
+pub static RESPONSES: LazyLock<Table> =
+    LazyLock::new(|| Table::new(&[RESPONSES_TEXT, COMMON_TEXT]));
 
 /// Messages.
 pub static MESSAGES: LazyLock<Table> = LazyLock::new(|| Table::new(&[MESSAGES_TEXT, COMMON_TEXT]));

@@ -52,6 +52,9 @@ mod tests {
                 assert_eq!(ids.id("c", 7), Ids::new(answer, seed, choice).id("c", 7));
             }
         }
-        assert!(seen.iter().all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())));
+        assert!(
+            seen.iter()
+                .all(|id| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! Groups the deltas of a stream into items of an answer: stretches of reasoning and of text, and calls, each with a
-//! beginning and an end.
+//! Groups the deltas of a stream into items of an answer: stretches of reasoning and of text, and
+//! calls, each with a beginning and an end.
 //!
-//! Holds the items' bounds and the heads of the calls, but no texts: those are in the finished message.
+//! Holds the items' bounds and the heads of the calls, but no texts: those are in the finished
+//! message.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -131,8 +132,8 @@ impl Items {
     /// Adds the deltas of a stream.
     ///
     /// # Errors
-    /// [`chatparse_base::ErrorKind::InvalidArgument`] for deltas of a rollback, and for deltas that do not continue the previous
-    /// ones.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] for deltas of a rollback, and for deltas that
+    /// do not continue the previous ones.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Step<'a>>> {
         let mut steps = Vec::new();
         for delta in deltas {
@@ -153,7 +154,11 @@ impl Items {
                     if delta.call != self.calls.len() {
                         return Err(out_of_order(delta.call));
                     }
-                    self.waiting = Some(Waiting { name: delta.text.to_owned(), id: String::new(), brace: false });
+                    self.waiting = Some(Waiting {
+                        name: delta.text.to_owned(),
+                        id: String::new(),
+                        brace: false,
+                    });
                 }
                 DeltaKind::ToolId => {
                     // An id behind the arguments is too late: another one was sent.
@@ -162,14 +167,18 @@ impl Items {
                         self.settle(&mut steps);
                     }
                 }
-                DeltaKind::ToolArguments if delta.text == BRACE && delta.span.is_empty() && self.hold_brace() => {}
+                DeltaKind::ToolArguments
+                    if delta.text == BRACE && delta.span.is_empty() && self.hold_brace() => {}
                 DeltaKind::ToolArguments => {
                     self.settle(&mut steps);
                     self.arguments(delta.call, delta.text, &mut steps)?;
                 }
                 DeltaKind::ToolEnd => {
                     self.settle(&mut steps);
-                    let call = self.calls.get(delta.call).ok_or_else(|| out_of_order(delta.call))?;
+                    let call = self
+                        .calls
+                        .get(delta.call)
+                        .ok_or_else(|| out_of_order(delta.call))?;
                     if self.open == Some(call.item) {
                         self.close(true, &mut steps);
                     }
@@ -198,11 +207,24 @@ impl Items {
     pub fn read(&mut self, ended: &Ended) {
         let message = &ended.message;
         let mut deltas = Vec::new();
-        let mut say = |kind, call, text| deltas.push(Delta { kind, call, text, span: 0..0 });
+        let mut say = |kind, call, text| {
+            deltas.push(Delta {
+                kind,
+                call,
+                text,
+                span: 0..0,
+            })
+        };
         for part in ended.parts() {
             match part.kind {
-                PartKind::Reasoning => say(DeltaKind::Reasoning, 0, &message.reasoning_content[part.text.clone()]),
-                PartKind::Content => say(DeltaKind::Content, 0, &message.content[part.text.clone()]),
+                PartKind::Reasoning => say(
+                    DeltaKind::Reasoning,
+                    0,
+                    &message.reasoning_content[part.text.clone()],
+                ),
+                PartKind::Content => {
+                    say(DeltaKind::Content, 0, &message.content[part.text.clone()])
+                }
                 PartKind::Call => {
                     let call = &message.tool_calls[part.call];
                     say(DeltaKind::ToolName, part.call, &call.name);
@@ -221,12 +243,19 @@ impl Items {
     /// The reasoning and the content of a message, up to a stop text.
     pub fn texts<'a>(&self, message: &'a Message) -> (&'a str, &'a str) {
         let text = |text: &'a str, end| text.get(..end).unwrap_or_default();
-        (text(&message.reasoning_content, self.reasoning), text(&message.content, self.content))
+        (
+            text(&message.reasoning_content, self.reasoning),
+            text(&message.content, self.content),
+        )
     }
 
     /// The ids of the calls that have no end, once all is read.
     pub fn incomplete_calls(&self) -> Vec<&str> {
-        self.calls.iter().filter(|call| !self.items[call.item].whole).map(|call| &*call.id).collect()
+        self.calls
+            .iter()
+            .filter(|call| !self.items[call.item].whole)
+            .map(|call| &*call.id)
+            .collect()
     }
 
     /// Names the calls without an end, if there are some.
@@ -243,9 +272,14 @@ impl Items {
             Part::Reasoning => message.reasoning_content.get(item.span.clone()),
             Part::Content => message.content.get(item.span.clone()),
             Part::Call(call) => {
-                let arguments = message.tool_calls.get(call).map(|call| call.arguments.as_str());
+                let arguments = message
+                    .tool_calls
+                    .get(call)
+                    .map(|call| call.arguments.as_str());
                 match arguments {
-                    Some(arguments) if self.calls[call].tool.custom => return called::input(arguments).into(),
+                    Some(arguments) if self.calls[call].tool.custom => {
+                        return called::input(arguments).into();
+                    }
                     arguments => arguments,
                 }
             }
@@ -253,7 +287,12 @@ impl Items {
         text.unwrap_or_default().into()
     }
 
-    fn arguments<'a>(&mut self, call: usize, text: &'a str, steps: &mut Vec<Step<'a>>) -> Result<()> {
+    fn arguments<'a>(
+        &mut self,
+        call: usize,
+        text: &'a str,
+        steps: &mut Vec<Step<'a>>,
+    ) -> Result<()> {
         let call = self.calls.get(call).ok_or_else(|| out_of_order(call))?;
         if call.is_held() {
             self.held.push_str(text);
@@ -266,14 +305,22 @@ impl Items {
     fn content<'a>(&mut self, mut text: &'a str, steps: &mut Vec<Step<'a>>) {
         if self.skipped < self.prefill.len() {
             let left = &self.prefill.as_bytes()[self.skipped..];
-            let same = text.bytes().zip(left).take_while(|(shown, begun)| shown == *begun).count();
+            let same = text
+                .bytes()
+                .zip(left)
+                .take_while(|(shown, begun)| shown == *begun)
+                .count();
             // Templates trim what the client has begun.
             let is_trimmed = left[same..].is_ascii() && left[same..].trim_ascii().is_empty();
             if same == text.len() || is_trimmed {
                 text = &text[same..];
                 self.content += same;
             }
-            self.skipped = if text.is_empty() { self.skipped + same } else { self.prefill.len() };
+            self.skipped = if text.is_empty() {
+                self.skipped + same
+            } else {
+                self.prefill.len()
+            };
         }
         let text = self.stops.push(text);
         self.append(Part::Content, text, steps);
@@ -298,7 +345,14 @@ impl Items {
         *end += text.len();
         let end = *end;
         if self.open.is_none_or(|open| self.items[open].part != part) {
-            self.begin(Item { part, span: begin..end, whole: false }, steps);
+            self.begin(
+                Item {
+                    part,
+                    span: begin..end,
+                    whole: false,
+                },
+                steps,
+            );
         }
         let item = self.items.len() - 1;
         self.items[item].span.end = end;
@@ -307,22 +361,42 @@ impl Items {
 
     /// Keeps the brace with the waiting call, if there is one.
     fn hold_brace(&mut self) -> bool {
-        self.waiting.as_mut().is_some_and(|waiting| !std::mem::replace(&mut waiting.brace, true))
+        self.waiting
+            .as_mut()
+            .is_some_and(|waiting| !std::mem::replace(&mut waiting.brace, true))
     }
 
     /// Fixes the id of the waiting call.
     fn settle(&mut self, steps: &mut Vec<Step>) {
-        let Some(Waiting { name, mut id, brace }) = self.waiting.take() else { return };
+        let Some(Waiting {
+            name,
+            mut id,
+            brace,
+        }) = self.waiting.take()
+        else {
+            return;
+        };
         let (call, item) = (self.calls.len(), self.items.len());
         // Models may repeat an id, but clients match results by it.
         if id.is_empty() || self.call_ids.contains(&id) {
             id = self.ids.id(&self.options.call_id_prefix, call);
         }
         self.call_ids.insert(id.clone());
-        let head = CallHead { tool: self.special.called(&name), id, item };
+        let head = CallHead {
+            tool: self.special.called(&name),
+            id,
+            item,
+        };
         let is_held = head.is_held();
         self.calls.push(head);
-        self.begin(Item { part: Part::Call(call), span: 0..0, whole: false }, steps);
+        self.begin(
+            Item {
+                part: Part::Call(call),
+                span: 0..0,
+                whole: false,
+            },
+            steps,
+        );
         if brace && is_held {
             self.held.push_str(BRACE);
         } else if brace {
@@ -350,7 +424,10 @@ impl Items {
             if !self.held.is_empty() {
                 let held = std::mem::take(&mut self.held);
                 let is_text = matches!(self.items[open].part, Part::Call(call) if self.calls[call].tool.custom);
-                steps.push(Step::Text(open, if is_text { called::input(&held) } else { held }.into()));
+                steps.push(Step::Text(
+                    open,
+                    if is_text { called::input(&held) } else { held }.into(),
+                ));
             }
             steps.push(Step::End(open));
         }

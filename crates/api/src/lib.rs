@@ -1,9 +1,10 @@
-//! Converts requests and answers of the common server APIs: OpenAI's chat completions and Responses, and Anthropic's
-//! Messages.
+//! Converts requests and answers of the common server APIs: OpenAI's chat completions and
+//! Responses, and Anthropic's Messages.
 //!
-//! The library's own form is chat completions: [`Api::request`] converts a body of another API to it, and
-//! [`Api::chat_body`] its text. An [`Answer`] converts a stream's deltas to events, and a finished message to a
-//! body. HTTP routes, the counting of tokens and stopping are up to the server.
+//! The library's own form is chat completions: [`Api::request`] converts a body of another API to
+//! it, and [`Api::chat_body`] its text. An [`Answer`] converts a stream's deltas to events, and a
+//! finished message to a body. HTTP routes, the counting of tokens and stopping are up to the
+//! server.
 //!
 //! ```
 //! use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish};
@@ -77,15 +78,17 @@ pub enum Api {
 impl Api {
     /// Converts a body of this API to chat completions; a chat-completions body is unchanged.
     ///
-    /// In Responses and Messages, several calls are allowed unless the body forbids them, as in these APIs. This library's
-    /// options and those of samplers keep their names; the limit of tokens becomes `max_completion_tokens`. Fields that a
-    /// model does not see are dropped; `notes` names those that ask for what is not done, and `compaction` is there if the
-    /// client asks for one. The cost is linear in the body.
+    /// In Responses and Messages, several calls are allowed unless the body forbids them, as in
+    /// these APIs. This library's options and those of samplers keep their names; the limit of
+    /// tokens becomes `max_completion_tokens`. Fields that a model does not see are dropped;
+    /// `notes` names those that ask for what is not done, and `compaction` is there if the client
+    /// asks for one. The cost is linear in the body.
     ///
     /// # Errors
-    /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported, e.g.
-    /// `input[3].type`, and [`chatparse_base::ErrorKind::Limit`] for a name or an id that is too long. Fields that are copied are
-    /// checked by [`chatparse_message::Request::from_json`] later.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or
+    /// not supported, e.g. `input[3].type`, and [`chatparse_base::ErrorKind::Limit`] for a name or
+    /// an id that is too long. Fields that are copied are checked by
+    /// [`chatparse_message::Request::from_json`] later.
     pub fn request(self, body: &Value) -> Result<Value> {
         match self {
             Api::ChatCompletions => Ok(body.clone()),
@@ -97,12 +100,14 @@ impl Api {
     /// The text of a body of chat completions, for the text of a body of this API.
     ///
     /// # Errors
-    /// As [`Api::request`], and [`chatparse_base::ErrorKind::InvalidArgument`] for what is not JSON.
+    /// As [`Api::request`], and [`chatparse_base::ErrorKind::InvalidArgument`] for what is not
+    /// JSON.
     pub fn chat_body(self, body: &str) -> Result<Cow<'_, str>> {
         if self == Api::ChatCompletions {
             return Ok(body.into());
         }
-        let body = number::read(body).map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        let body = number::read(body)
+            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
         Ok(number::write(&self.request(&body)?).into())
     }
 

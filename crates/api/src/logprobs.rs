@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use chatparse_stream::{Delta, DeltaKind};
 
-/// The host's entries, from when a token is fed until its text is content, or until it is known to be none.
+/// The host's entries, from when a token is fed until its text is content, or until it is known to
+/// be none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Logprobs {
     fed: VecDeque<(Range<usize>, Value)>,
@@ -24,8 +25,14 @@ impl Logprobs {
 
     /// Moves the entries of the tokens that have a byte of this delta, and drops earlier ones.
     pub fn read(&mut self, delta: &Delta) {
-        while self.fed.front().is_some_and(|(span, _)| !delta.span.is_empty() && span.start < delta.span.end) {
-            let Some((span, entry)) = self.fed.pop_front() else { break };
+        while self
+            .fed
+            .front()
+            .is_some_and(|(span, _)| !delta.span.is_empty() && span.start < delta.span.end)
+        {
+            let Some((span, entry)) = self.fed.pop_front() else {
+                break;
+            };
             if delta.kind == DeltaKind::Content && span.end > delta.span.start {
                 self.said.push(entry);
             }
@@ -35,13 +42,17 @@ impl Logprobs {
     /// The entries that were not sent; now they are, with the item that has this index.
     pub fn send(&mut self, item: usize) -> Vec<Value> {
         let said = std::mem::take(&mut self.said);
-        self.sent.extend(said.iter().cloned().map(|entry| (item, entry)));
+        self.sent
+            .extend(said.iter().cloned().map(|entry| (item, entry)));
         said
     }
 
     /// The entries that were sent with the items that have these indices.
     pub fn of(&self, items: Range<usize>) -> Vec<Value> {
         let at = |index| self.sent.partition_point(|(item, _)| *item < index);
-        self.sent[at(items.start)..at(items.end)].iter().map(|(_, entry)| entry.clone()).collect()
+        self.sent[at(items.start)..at(items.end)]
+            .iter()
+            .map(|(_, entry)| entry.clone())
+            .collect()
     }
 }

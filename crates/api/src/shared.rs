@@ -29,11 +29,20 @@ pub(super) fn kind_of<'a>(object: &Fields<'a>) -> Result<&'a str> {
 
 /// Whether the model may call a tool by itself, and now; if not, there is a note.
 pub(super) fn is_callable(tool: &Fields, notes: &mut Vec<String>) -> Result<bool> {
-    let callers = tool.get("allowed_callers").and_then(Value::as_array).filter(|callers| !callers.is_empty());
+    let callers = tool
+        .get("allowed_callers")
+        .and_then(Value::as_array)
+        .filter(|callers| !callers.is_empty());
     let why = if callers.is_some_and(|callers| callers.iter().all(|caller| caller != "direct")) {
-        ("allowed_callers", "programs would call it, and none runs here, so it is not offered")
+        (
+            "allowed_callers",
+            "programs would call it, and none runs here, so it is not offered",
+        )
     } else if tool.flag("async", false)? {
-        ("async", "calls have their results in the next request, so it is not offered")
+        (
+            "async",
+            "calls have their results in the next request, so it is not offered",
+        )
     } else if tool.text("type")? == Some("programmatic_tool_calling") {
         ("type", "no programs run here, so it is not offered")
     } else {
@@ -59,7 +68,10 @@ pub(super) const FROM_HERE_ON: &str = "From here on, there are also these tools:
 
 /// Copies the fields with these names, if present.
 pub(super) fn taken(from: &Fields, names: &[&str]) -> Map<String, Value> {
-    names.iter().filter_map(|name| Some(((*name).to_owned(), from.get(name)?.clone()))).collect()
+    names
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), from.get(name)?.clone())))
+        .collect()
 }
 
 /// Sets a field of a chat-completions body, if there is a value.
@@ -83,15 +95,18 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    /// A body with those fields of `body` that mean the same there, and the notes that its table has for it. `most`: the field with
-    /// the limit of tokens.
+    /// A body with those fields of `body` that mean the same there, and the notes that its table
+    /// has for it. `most`: the field with the limit of tokens.
     pub fn of(body: &Fields, table: &Table, most: &str) -> Result<Chat> {
         let mut chat = Chat::default();
         table.check_body(body, &[OPTIONS], &mut chat.notes)?;
         for (name, ..) in &table.0[0].fields {
             table.check_at("request", name, body, &mut chat.notes)?;
         }
-        chat.body = [SAME, OPTIONS].into_iter().flat_map(|names| taken(body, names)).collect();
+        chat.body = [SAME, OPTIONS]
+            .into_iter()
+            .flat_map(|names| taken(body, names))
+            .collect();
         chat.put("max_completion_tokens", body.number(most)?);
         Ok(chat)
     }
@@ -112,17 +127,20 @@ impl Chat {
 
     pub fn say(&mut self, role: &str, content: impl Into<Value>) {
         self.close();
-        self.messages.push(json!({"role": role, "content": content.into()}));
+        self.messages
+            .push(json!({"role": role, "content": content.into()}));
     }
 
     /// Adds the result of the call with this id.
     pub fn answer(&mut self, id: &str, content: Value) {
         self.close();
-        self.messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+        self.messages
+            .push(json!({"role": "tool", "tool_call_id": id, "content": content}));
     }
 
-    /// Adds parts to the last message, which is new to the model; or, where the model has spoken, a message of the user. Templates
-    /// move those of the system, and forget thoughts before those of the user.
+    /// Adds parts to the last message, which is new to the model; or, where the model has spoken, a
+    /// message of the user. Templates move those of the system, and forget thoughts before those of
+    /// the user.
     pub fn add_parts(&mut self, parts: Vec<Value>) {
         self.close();
         match self.messages.last_mut() {
@@ -140,9 +158,14 @@ impl Chat {
         }
     }
 
-    /// Adds a tool that is not the request's, in its namespace. `defers`: the model does not see it until a message reveals it. Returns
-    /// its name; `None` if a server must run it.
-    pub fn bring(&mut self, mut tool: Value, namespace: Option<Map<String, Value>>, defers: bool) -> Option<String> {
+    /// Adds a tool that is not the request's, in its namespace. `defers`: the model does not see it
+    /// until a message reveals it. Returns its name; `None` if a server must run it.
+    pub fn bring(
+        &mut self,
+        mut tool: Value,
+        namespace: Option<Map<String, Value>>,
+        defers: bool,
+    ) -> Option<String> {
         let name = name_of(&tool).map(str::to_owned);
         if defers && name.is_some() {
             tool["defer_loading"] = true.into();
@@ -157,14 +180,19 @@ impl Chat {
         name
     }
 
-    /// Adds the tools of an MCP server, which the model may call from the beginning: a server lists them before it asks the model.
+    /// Adds the tools of an MCP server, which the model may call from the beginning: a server lists
+    /// them before it asks the model.
     pub fn server_tools(&mut self, list: &Fields, server: &str) -> Result<()> {
         let server = list.required_text(server)?;
         for tool in &list.items("tools")? {
             let mut function = taken(tool, &["name", "description"]);
             tool.required_text("name")?;
             put(&mut function, "namespace", Some(server));
-            put(&mut function, "parameters", Some(tool.required("input_schema")?.clone()));
+            put(
+                &mut function,
+                "parameters",
+                Some(tool.required("input_schema")?.clone()),
+            );
             self.found.push(self::function(function));
         }
         Ok(())
@@ -173,7 +201,8 @@ impl Chat {
     /// Notes that the client asks for a compaction, with the field that asks.
     pub fn compact(&mut self, asked: impl Into<Value>, field: &str) {
         self.put("compaction", Some(asked));
-        self.notes.push(format!("{field}: the host makes the compaction"));
+        self.notes
+            .push(format!("{field}: the host makes the compaction"));
     }
 
     /// The tools of the request and those that messages bring, which it need not list.
@@ -197,14 +226,21 @@ impl Chat {
         put(&mut body, "tool_choice", choice);
         put(&mut body, "response_format", self.format);
         put(&mut body, "messages", Some(self.messages));
-        put(&mut body, "notes", Some(self.notes).filter(|notes| !notes.is_empty()));
+        put(
+            &mut body,
+            "notes",
+            Some(self.notes).filter(|notes| !notes.is_empty()),
+        );
         body.into()
     }
 }
 
 /// The name of a tool in a namespace, as references have it.
 pub(super) fn full_name(namespace: Option<&str>, name: &str) -> String {
-    namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}.{name}"))
+    namespace.map_or_else(
+        || name.to_owned(),
+        |namespace| format!("{namespace}.{name}"),
+    )
 }
 
 /// A function that may be called.
@@ -224,7 +260,9 @@ pub(super) fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> 
         TextOrItems::Items(parts) => parts,
     };
     let texts = parts.iter().map(|part| match kind_of(part)? {
-        kind if !kinds.contains(&kind) => Err(part.unknown("type", &format!("\"{}\"", kinds.join("\" or \"")))),
+        kind if !kinds.contains(&kind) => {
+            Err(part.unknown("type", &format!("\"{}\"", kinds.join("\" or \""))))
+        }
         "refusal" => part.required_text("refusal"),
         _ => part.required_text("text"),
     });
@@ -243,19 +281,35 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Adds a call of this `kind`: `function` or `custom`.
-    pub fn call(&mut self, kind: &str, id: &str, name: &str, (field, said): (&str, &str), namespace: Option<&str>) {
+    pub fn call(
+        &mut self,
+        kind: &str,
+        id: &str,
+        name: &str,
+        (field, said): (&str, &str),
+        namespace: Option<&str>,
+    ) {
         let mut called = json!({"name": name, field: said});
         if let Some(namespace) = namespace {
             called["namespace"] = namespace.into();
         }
-        self.calls.push(json!({"type": kind, "id": id, kind: called}));
+        self.calls
+            .push(json!({"type": kind, "id": id, kind: called}));
     }
 
     pub fn message(self) -> Value {
         let mut message = Map::new();
         put(&mut message, "role", Some("assistant"));
-        put(&mut message, "content", Some(self.content.unwrap_or_default()));
-        put(&mut message, "reasoning_content", Some(self.reasoning).filter(|thought| !thought.is_empty()));
+        put(
+            &mut message,
+            "content",
+            Some(self.content.unwrap_or_default()),
+        );
+        put(
+            &mut message,
+            "reasoning_content",
+            Some(self.reasoning).filter(|thought| !thought.is_empty()),
+        );
         match self.calls.is_empty() {
             true => put(&mut message, "phase", self.phase),
             false => put(&mut message, "tool_calls", Some(self.calls)),

@@ -22,15 +22,26 @@ impl Stops {
     /// Reads `stop`, a text or a list, or `stop_sequences`. Empty texts stop nothing.
     pub fn of(request: &Value) -> Stops {
         let listed = |name: &str| request[name].as_array().into_iter().flatten();
-        let texts = std::iter::once(&request["stop"]).chain(listed("stop")).chain(listed("stop_sequences"));
-        let texts: Vec<&[u8]> =
-            texts.filter_map(Value::as_str).map(str::as_bytes).filter(|text| !text.is_empty()).collect();
-        Stops { search: (!texts.is_empty()).then(|| TextSearch::new(texts)), ..Stops::default() }
+        let texts = std::iter::once(&request["stop"])
+            .chain(listed("stop"))
+            .chain(listed("stop_sequences"));
+        let texts: Vec<&[u8]> = texts
+            .filter_map(Value::as_str)
+            .map(str::as_bytes)
+            .filter(|text| !text.is_empty())
+            .collect();
+        Stops {
+            search: (!texts.is_empty()).then(|| TextSearch::new(texts)),
+            ..Stops::default()
+        }
     }
 
-    /// Adds to the content, and returns what no stop text can take back. The cost of all pieces is linear in their bytes.
+    /// Adds to the content, and returns what no stop text can take back. The cost of all pieces is
+    /// linear in their bytes.
     pub fn push<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
-        let Some(search) = &self.search else { return text.into() };
+        let Some(search) = &self.search else {
+            return text.into();
+        };
         let mut stop = None;
         self.begun = search.follow(text.as_bytes(), self.begun, |end, length| {
             stop.get_or_insert((end, length));

@@ -9,7 +9,8 @@ use chatparse_message::fields::Fields;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The name of the event, e.g. `response.output_text.delta`. Empty in chat completions, whose events have none.
+    /// The name of the event, e.g. `response.output_text.delta`. Empty in chat completions, whose
+    /// events have none.
     pub name: &'static str,
     /// JSON text on one line; in chat completions the last event's is `[DONE]`.
     pub data: String,
@@ -17,7 +18,10 @@ pub struct Event {
 
 impl Event {
     pub(super) fn new(name: &'static str, data: &Value) -> Event {
-        Event { name, data: number::write(data) }
+        Event {
+            name,
+            data: number::write(data),
+        }
     }
 
     /// An event whose data begin with its name, and have the fields of these objects.
@@ -32,10 +36,15 @@ impl Event {
         Event::new(name, &all.into())
     }
 
-    /// The event in the format of server-sent events: `event: ...`, if it has a name, `data: ...`, and an empty line.
+    /// The event in the format of server-sent events: `event: ...`, if it has a name, `data: ...`,
+    /// and an empty line.
     pub fn sse(&self) -> String {
         let Event { name, data } = self;
-        if name.is_empty() { format!("data: {data}\n\n") } else { format!("event: {name}\ndata: {data}\n\n") }
+        if name.is_empty() {
+            format!("data: {data}\n\n")
+        } else {
+            format!("event: {name}\ndata: {data}\n\n")
+        }
     }
 }
 
@@ -69,7 +78,11 @@ pub struct Usage {
 impl Usage {
     /// Tokens of the prompt, and tokens that the model wrote.
     pub fn new(input: u64, output: u64) -> Usage {
-        Usage { input, output, ..Usage::default() }
+        Usage {
+            input,
+            output,
+            ..Usage::default()
+        }
     }
 }
 
@@ -79,8 +92,8 @@ impl Usage {
 pub struct Finish {
     /// Why the output ended.
     pub reason: Reason,
-    /// Numbers of tokens. Without them, chat completions and Responses leave the field out, and Messages, where it is
-    /// required, has 0.
+    /// Numbers of tokens. Without them, chat completions and Responses leave the field out, and
+    /// Messages, where it is required, has 0.
     pub usage: Option<Usage>,
 }
 
@@ -90,8 +103,9 @@ impl Finish {
         Finish { reason, usage }
     }
 
-    /// Reads `{"reason": "stop", "stop_sequence": "...", "usage": {"input_tokens": 1, "output_tokens": 2, "cached_tokens": 0,
-    /// "reasoning_tokens": 0}}`. All may be missing. `reason` is `stop` or `length`; a `stop_sequence` is the reason by itself.
+    /// Reads `{"reason": "stop", "stop_sequence": "...", "usage": {"input_tokens": 1,
+    /// "output_tokens": 2, "cached_tokens": 0, "reasoning_tokens": 0}}`. All may be missing.
+    /// `reason` is `stop` or `length`; a `stop_sequence` is the reason by itself.
     ///
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field.
@@ -112,7 +126,10 @@ impl Finish {
                 reasoning: number("reasoning_tokens")?,
             })
         });
-        Ok(Finish { reason, usage: usage.transpose()? })
+        Ok(Finish {
+            reason,
+            usage: usage.transpose()?,
+        })
     }
 
     pub(super) fn is_cut(&self) -> bool {
@@ -120,8 +137,8 @@ impl Finish {
     }
 }
 
-/// The host's options for an answer. Clients need ids of calls that are unique; the library uses neither a clock nor random
-/// numbers, so set an `id` or a `seed` that no other answer has.
+/// The host's options for an answer. Clients need ids of calls that are unique; the library uses
+/// neither a clock nor random numbers, so set an `id` or a `seed` that no other answer has.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AnswerOptions {
@@ -133,12 +150,13 @@ pub struct AnswerOptions {
     pub created: u64,
     /// Generated ids depend on it, in addition to `id` and the index of the call.
     pub seed: u64,
-    /// The prefix of generated ids of calls. Nine letters and digits follow, because some templates (Mistral's) accept no
-    /// other ids.
+    /// The prefix of generated ids of calls. Nine letters and digits follow, because some templates
+    /// (Mistral's) accept no other ids.
     pub call_id_prefix: String,
     /// The index of the choice, from 0, in chat completions.
     pub choice: u64,
-    /// Responses repeats neither the tools nor the instructions of the request, which are large and which few clients read.
+    /// Responses repeats neither the tools nor the instructions of the request, which are large and
+    /// which few clients read.
     pub omit_request: bool,
     /// The client's body: Responses repeats fields of it. May be null.
     pub request: Value,

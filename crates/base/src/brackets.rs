@@ -23,18 +23,23 @@ pub fn closes(c: char) -> bool {
     matches!(c, '>' | ']') || !c.is_ascii() && pairs().any(|(_, right)| right == c)
 }
 
-/// Whether a text begins with a marker that nobody writes in prose: a bracket and a bar, or a bracket beyond ASCII.
+/// Whether a text begins with a marker that nobody writes in prose: a bracket and a bar, or a
+/// bracket beyond ASCII.
 pub fn begins_token(text: &str) -> bool {
     let mut signs = text.chars();
     let bracket = signs.next().filter(|sign| opens(*sign));
-    bracket.is_some_and(|bracket| !bracket.is_ascii() || bracket == '<' && signs.next().is_some_and(is_bar))
+    bracket.is_some_and(|bracket| {
+        !bracket.is_ascii() || bracket == '<' && signs.next().is_some_and(is_bar)
+    })
 }
 
 /// Whether a text ends with such a marker.
 pub fn ends_token(text: &str) -> bool {
     let mut signs = text.chars().rev();
     let bracket = signs.next().filter(|sign| closes(*sign));
-    bracket.is_some_and(|bracket| !bracket.is_ascii() || bracket == '>' && signs.next().is_some_and(is_bar))
+    bracket.is_some_and(|bracket| {
+        !bracket.is_ascii() || bracket == '>' && signs.next().is_some_and(is_bar)
+    })
 }
 
 /// Whether this stands in brackets around the words of a marker.
@@ -42,10 +47,13 @@ pub fn is_bar(c: char) -> bool {
     matches!(c, '|' | '｜')
 }
 
-/// The marker with a slash before of its words, which closes what this one opens; `None` if this is not one marker of words.
+/// The marker with a slash before of its words, which closes what this one opens; `None` if this is
+/// not one marker of words.
 pub fn mirrored(marker: &str) -> Option<String> {
     let closer = closer(marker.chars().next()?)?;
-    let words = marker.find(char::is_alphanumeric).filter(|words| !marker[..*words].contains('/'))?;
+    let words = marker
+        .find(char::is_alphanumeric)
+        .filter(|words| !marker[..*words].contains('/'))?;
     let is_one = marker.find(closer) == Some(marker.trim_end_matches(closer).len());
     is_one.then(|| format!("{}/{}", &marker[..words], &marker[words..]))
 }
@@ -57,5 +65,7 @@ fn pairs() -> impl Iterator<Item = (char, char)> {
 
 /// Whether the whole text is a marker.
 pub fn is_marker(text: &str) -> bool {
-    text.len() > 3 && text.contains(|c| c == '|' || opens(c)) && text.contains(char::is_alphanumeric)
+    text.len() > 3
+        && text.contains(|c| c == '|' || opens(c))
+        && text.contains(char::is_alphanumeric)
 }

@@ -29,7 +29,11 @@ impl Bytes {
     pub fn range(low: u8, high: u8) -> Bytes {
         Bytes(std::array::from_fn(|at| {
             let [from, to] = [low, high].map(|byte| i32::from(byte) - 64 * at as i32);
-            if from > 63 || to < 0 { 0 } else { (u64::MAX << from.max(0)) & (u64::MAX >> (63 - to.min(63))) }
+            if from > 63 || to < 0 {
+                0
+            } else {
+                (u64::MAX << from.max(0)) & (u64::MAX >> (63 - to.min(63)))
+            }
         }))
     }
 

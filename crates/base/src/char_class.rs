@@ -33,15 +33,17 @@ pub fn character(text: &str) -> Result<(u32, &str), Unreadable> {
         Some('U') => ('U', 8),
         kind => return Err(Unreadable::Escape(kind)),
     };
-    let hex = rest.get(..digits).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let hex = rest
+        .get(..digits)
+        .filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
     match hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
         Some(code) => Ok((code, &rest[digits..])),
         None => Err(Unreadable::Digits(kind, digits)),
     }
 }
 
-/// The range at the start of `text` (one character is a range of itself), and the text after it. A dash at the end of the
-/// class is literal.
+/// The range at the start of `text` (one character is a range of itself), and the text after it. A
+/// dash at the end of the class is literal.
 pub fn range<'t, C: Copy, E>(
     text: &'t str,
     is_end: impl Fn(&str) -> bool,
@@ -64,7 +66,11 @@ pub enum Spelling {
 }
 
 /// Writes the class of these ranges, or with `negated` of all other characters, as GBNF.
-pub fn spelled(ranges: impl Iterator<Item = (char, char)>, negated: bool, spelling: Spelling) -> SmolStr {
+pub fn spelled(
+    ranges: impl Iterator<Item = (char, char)>,
+    negated: bool,
+    spelling: Spelling,
+) -> SmolStr {
     let mut out = SmolStrBuilder::new();
     out.push_str(if negated { "[^" } else { "[" });
     let mut ranges = ranges.peekable();
@@ -96,8 +102,8 @@ fn push(c: char, spelling: Spelling, out: &mut SmolStrBuilder) {
         }
         ('[', _) if ascii => out.push_str("\\["),
         ('-', _) if !ascii => out.push_str("\\-"),
-        // At the start, a caret would negate the class, and not all readers have an escape for it, nor for a dash. A NUL
-        // would end the text for a reader in C.
+        // At the start, a caret would negate the class, and not all readers have an escape for it,
+        // nor for a dash. A NUL would end the text for a reader in C.
         ('^' | '-' | '\0', code) => out.push_str(&format_smolstr!("\\x{code:02X}")),
         (c, _) if !ascii || matches!(c, ' '..='~') => out.push(c),
         (_, code @ ..=0xFF) => out.push_str(&format_smolstr!("\\x{code:02X}")),
@@ -112,8 +118,15 @@ mod tests {
 
     #[test]
     fn what_is_spelled_in_either_way_reads_as_it_was() {
-        let all = ['\0', '\t', '\n', '\r', ' ', '"', '-', '[', '\\', ']', '^', 'a', '~', '\u{7f}', 'é', '世', '😀'];
-        let ranges: Vec<(char, char)> = all.windows(2).map(|pair| (pair[0], pair[1])).chain([('-', '-')]).collect();
+        let all = [
+            '\0', '\t', '\n', '\r', ' ', '"', '-', '[', '\\', ']', '^', 'a', '~', '\u{7f}', 'é',
+            '世', '😀',
+        ];
+        let ranges: Vec<(char, char)> = all
+            .windows(2)
+            .map(|pair| (pair[0], pair[1]))
+            .chain([('-', '-')])
+            .collect();
         let single: Vec<(char, char)> = all.iter().map(|&c| (c, c)).collect();
         for ranges in [ranges, single] {
             for spelling in [Spelling::Ascii, Spelling::Plain] {
@@ -122,11 +135,15 @@ mod tests {
                 let mut rest = &text[1..];
                 let mut found = Vec::new();
                 while rest != "]" {
-                    let (read, after) = range(rest, |rest| rest.starts_with(']'), character).unwrap();
+                    let (read, after) =
+                        range(rest, |rest| rest.starts_with(']'), character).unwrap();
                     found.push(read);
                     rest = after;
                 }
-                let expected: Vec<_> = ranges.iter().map(|&(low, high)| (u32::from(low), u32::from(high))).collect();
+                let expected: Vec<_> = ranges
+                    .iter()
+                    .map(|&(low, high)| (u32::from(low), u32::from(high)))
+                    .collect();
                 assert_eq!(found, expected, "{text}");
             }
         }
@@ -140,7 +157,10 @@ mod tests {
             ("[\té\0", r"[\[\t\xE9\x00]", "[[\té\\x00]"),
         ] {
             let spelled = |spelling| spelled(chars.chars().map(|c| (c, c)), false, spelling);
-            assert_eq!((&*spelled(Spelling::Ascii), &*spelled(Spelling::Plain)), (ascii, plain));
+            assert_eq!(
+                (&*spelled(Spelling::Ascii), &*spelled(Spelling::Plain)),
+                (ascii, plain)
+            );
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::bytes::Bytes;
 
-/// Inclusive ranges of code points, sorted, with characters between them that are not in the set. Each begins and ends with
-/// a character; what is no character does not count, so one range may go over the surrogates.
+/// Inclusive ranges of code points, sorted, with characters between them that are not in the set.
+/// Each begins and ends with a character; what is no character does not count, so one range may go
+/// over the surrogates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Chars(Vec<(u32, u32)>);
 
@@ -27,7 +28,11 @@ impl Chars {
     }
 
     pub fn of(ranges: impl IntoIterator<Item = (char, char)>) -> Chars {
-        Chars::of_codes(ranges.into_iter().map(|(low, high)| (low.into(), high.into())))
+        Chars::of_codes(
+            ranges
+                .into_iter()
+                .map(|(low, high)| (low.into(), high.into())),
+        )
     }
 
     /// The set of these characters.
@@ -41,7 +46,14 @@ impl Chars {
         let is_surrogate = |code: &u32| (first..=last).contains(code);
         let ranges = ranges.into_iter().map(|(low, high)| {
             let low = if is_surrogate(&low) { last + 1 } else { low };
-            (low, if is_surrogate(&high) { first - 1 } else { high.min(LAST) })
+            (
+                low,
+                if is_surrogate(&high) {
+                    first - 1
+                } else {
+                    high.min(LAST)
+                },
+            )
         });
         let mut ranges: Vec<(u32, u32)> = ranges.filter(|(low, high)| low <= high).collect();
         ranges.sort_unstable();
@@ -60,7 +72,9 @@ impl Chars {
     }
 
     fn as_chars(&self) -> impl Iterator<Item = (char, char)> {
-        self.0.iter().filter_map(|&(low, high)| Some((char::from_u32(low)?, char::from_u32(high)?)))
+        self.0
+            .iter()
+            .filter_map(|&(low, high)| Some((char::from_u32(low)?, char::from_u32(high)?)))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -120,14 +134,23 @@ impl Chars {
 
     /// The first bytes of its characters.
     pub fn heads(&self) -> Bytes {
-        self.as_chars().map(|(low, high)| Bytes::heads(low, high)).collect()
+        self.as_chars()
+            .map(|(low, high)| Bytes::heads(low, high))
+            .collect()
     }
 
-    /// The ranges to print, and whether they are those of the complement: those that are shorter. The set of all characters
-    /// is one range.
+    /// The ranges to print, and whether they are those of the complement: those that are shorter.
+    /// The set of all characters is one range.
     pub fn spelled(&self) -> (bool, Vec<(char, char)>) {
         let negated = self.0.last().is_some_and(|last| last.1 == LAST) && self.0[0] != (0, LAST);
-        (negated, if negated { self.negated().as_chars().collect() } else { self.as_chars().collect() })
+        (
+            negated,
+            if negated {
+                self.negated().as_chars().collect()
+            } else {
+                self.as_chars().collect()
+            },
+        )
     }
 
     /// Its character, if it has only one.
@@ -149,12 +172,27 @@ mod tests {
         assert_eq!(letters, Chars::of([('a', 'k'), ('x', 'z')]));
         assert_eq!(letters.negated().negated(), letters);
         assert_eq!(Chars::all().negated(), Chars::default());
-        assert_eq!(letters.and(&Chars::of([('k', 'y')])), Chars::of([('k', 'k'), ('x', 'y')]));
+        assert_eq!(
+            letters.and(&Chars::of([('k', 'y')])),
+            Chars::of([('k', 'k'), ('x', 'y')])
+        );
         assert!(letters.has('k') && !letters.has('l') && letters.has_all(&Chars::one('y')));
-        assert_eq!(letters.without(&Chars::of([('b', 'z')])).single(), Some('a'));
-        assert_eq!(Chars::of_codes([(98, 99), (97, 97), (120, 3), (0xD900, 0xDA00)]).ranges(), [(97, 99)]);
-        assert_eq!(Chars::of_codes([(0, 0xD7FF), (0xE000, u32::MAX)]), Chars::all());
-        assert_eq!(Chars::of_codes([(0, 0xD7FF)]).negated().ranges(), [(0xE000, LAST)]);
+        assert_eq!(
+            letters.without(&Chars::of([('b', 'z')])).single(),
+            Some('a')
+        );
+        assert_eq!(
+            Chars::of_codes([(98, 99), (97, 97), (120, 3), (0xD900, 0xDA00)]).ranges(),
+            [(97, 99)]
+        );
+        assert_eq!(
+            Chars::of_codes([(0, 0xD7FF), (0xE000, u32::MAX)]),
+            Chars::all()
+        );
+        assert_eq!(
+            Chars::of_codes([(0, 0xD7FF)]).negated().ranges(),
+            [(0xE000, LAST)]
+        );
         let quote = Chars::one('"').negated();
         assert!(quote.has('a') && quote.has('\u{10FFFF}') && !quote.has('"'));
         assert_eq!(quote.spelled(), (true, vec![('"', '"')]));

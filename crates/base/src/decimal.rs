@@ -18,19 +18,38 @@ impl Decimal {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let size = mantissa.trim_start_matches('-');
         let (whole, part) = size.split_once('.').unwrap_or((size, ""));
-        let mut digits: Vec<u8> = whole.bytes().chain(part.bytes()).map(|digit| digit - b'0').collect();
+        let mut digits: Vec<u8> = whole
+            .bytes()
+            .chain(part.bytes())
+            .map(|digit| digit - b'0')
+            .collect();
         let zeros = digits.iter().take_while(|digit| **digit == 0).count();
         digits.drain(..zeros);
         while digits.last() == Some(&0) {
             digits.pop();
         }
         if digits.is_empty() {
-            return Decimal { negative: false, digits, point: 0 };
+            return Decimal {
+                negative: false,
+                digits,
+                point: 0,
+            };
         }
-        let too_long = if exponent.starts_with('-') { i128::MIN / 2 } else { i128::MAX / 2 };
-        let exponent = exponent.parse().unwrap_or(too_long).clamp(i128::MIN / 2, i128::MAX / 2);
+        let too_long = if exponent.starts_with('-') {
+            i128::MIN / 2
+        } else {
+            i128::MAX / 2
+        };
+        let exponent = exponent
+            .parse()
+            .unwrap_or(too_long)
+            .clamp(i128::MIN / 2, i128::MAX / 2);
         let point = exponent + whole.len() as i128 - zeros as i128;
-        Decimal { negative: mantissa.starts_with('-'), digits, point }
+        Decimal {
+            negative: mantissa.starts_with('-'),
+            digits,
+            point,
+        }
     }
 
     pub fn is_zero(&self) -> bool {
@@ -45,8 +64,18 @@ impl Decimal {
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
         let sign = |one: &Decimal| i8::from(!one.is_zero()) * if one.negative { -1 } else { 1 };
-        let sizes = || self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits));
-        sign(self).cmp(&sign(other)).then_with(|| if self.negative { sizes().reverse() } else { sizes() })
+        let sizes = || {
+            self.point
+                .cmp(&other.point)
+                .then_with(|| self.digits.cmp(&other.digits))
+        };
+        sign(self).cmp(&sign(other)).then_with(|| {
+            if self.negative {
+                sizes().reverse()
+            } else {
+                sizes()
+            }
+        })
     }
 }
 
@@ -86,7 +115,11 @@ mod tests {
         ];
         for (i, left) in order.into_iter().enumerate() {
             for (j, right) in order.into_iter().enumerate() {
-                assert_eq!(decimal(left).cmp(&decimal(right)), i.cmp(&j), "{left} {right}");
+                assert_eq!(
+                    decimal(left).cmp(&decimal(right)),
+                    i.cmp(&j),
+                    "{left} {right}"
+                );
             }
         }
     }
@@ -103,9 +136,13 @@ mod tests {
         ] {
             assert_eq!(decimal(left), decimal(right), "{left} {right}");
         }
-        for (text, whole) in
-            [("0.0", true), ("1e400", true), ("1.50e1", true), ("9007199254740993.5", false), ("1e-400", false)]
-        {
+        for (text, whole) in [
+            ("0.0", true),
+            ("1e400", true),
+            ("1.50e1", true),
+            ("9007199254740993.5", false),
+            ("1e-400", false),
+        ] {
             assert_eq!(decimal(text).is_whole(), whole, "{text}");
         }
     }

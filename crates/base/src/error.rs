@@ -1,5 +1,5 @@
-//! The crate's error type, for what can fail before model output is parsed: a template, a schema, a request or a call. Model
-//! output never causes an error; it gives a message and a status.
+//! The crate's error type, for what can fail before model output is parsed: a template, a schema, a
+//! request or a call. Model output never causes an error; it gives a message and a status.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +9,8 @@ crate::names! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum ErrorKind {
-        /// The caller's input has the wrong shape: request JSON, an option, a text that is not UTF-8.
+        /// The caller's input has the wrong shape: request JSON, an option, a text that is not
+        /// UTF-8.
         InvalidArgument = "invalid_argument",
         /// The template does not parse, raises, or fails while it renders.
         Template = "template",
@@ -35,8 +36,8 @@ pub struct Error {
 /// The place of an error in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line in its source, from 1. For a template in a `tokenizer_config.json` or the like, the source is the template's
-    /// text.
+    /// The line in its source, from 1. For a template in a `tokenizer_config.json` or the like, the
+    /// source is the template's text.
     pub line: usize,
     /// The character in the line, from 1, if known.
     pub column: Option<usize>,
@@ -48,7 +49,8 @@ impl fmt::Display for Place {
     /// E.g. `line 3, column 5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}", self.line)?;
-        self.column.map_or(Ok(()), |column| write!(f, ", column {column}"))
+        self.column
+            .map_or(Ok(()), |column| write!(f, ", column {column}"))
     }
 }
 
@@ -61,22 +63,34 @@ impl Error {
     /// Apart, so that it is compiled once for all kinds of texts.
     #[cold]
     fn of(kind: ErrorKind, message: String) -> Self {
-        Error { kind, message: message.into_boxed_str(), place: None }
+        Error {
+            kind,
+            message: message.into_boxed_str(),
+            place: None,
+        }
     }
 
     /// An error at a place in a template: the message is the place, the `reason` and `more`.
     pub fn in_template(kind: ErrorKind, place: Place, reason: &str, more: &str) -> Self {
         let before = format!("template {place}: ");
         let span = before.len()..before.len() + reason.len();
-        Error { place: Some(Box::new((place, span))), ..Error::new(kind, before + reason + more) }
+        Error {
+            place: Some(Box::new((place, span))),
+            ..Error::new(kind, before + reason + more)
+        }
     }
 
     /// The same, in front of its message what it is about, e.g. `requests[3]`.
     pub fn within(self, what: &str) -> Self {
         let before = what.len() + 2;
-        let moved = |(place, span): (Place, Range<usize>)| Box::new((place, span.start + before..span.end + before));
+        let moved = |(place, span): (Place, Range<usize>)| {
+            Box::new((place, span.start + before..span.end + before))
+        };
         let place = self.place.map(|place| moved(*place));
-        Error { place, ..Error::new(self.kind, format!("{what}: {}", self.message)) }
+        Error {
+            place,
+            ..Error::new(self.kind, format!("{what}: {}", self.message))
+        }
     }
 
     /// Shorthand for [`ErrorKind::InvalidArgument`].
@@ -101,7 +115,9 @@ impl Error {
 
     /// The message without the place, for callers that print the place themselves.
     pub fn reason(&self) -> &str {
-        self.place.as_ref().map_or(&self.message, |place| &self.message[place.1.clone()])
+        self.place
+            .as_ref()
+            .map_or(&self.message, |place| &self.message[place.1.clone()])
     }
 }
 

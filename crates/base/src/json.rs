@@ -1,5 +1,6 @@
-//! [`json!`](crate::json!), written as serde_json's, which it stands for in the crate: that one puts the code that grows a map and makes a value at
-//! each field, some 200 bytes; this one calls functions that are compiled once.
+//! [`json!`](crate::json!), written as serde_json's, which it stands for in the crate: that one
+//! puts the code that grows a map and makes a value at each field, some 200 bytes; this one calls
+//! functions that are compiled once.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Map;
 pub use serde_json::Value;
 
-/// A JSON value: `json!({"type": "text", "text": text})`. Keys are `&str`; values are JSON, or anything that can be written as JSON.
+/// A JSON value: `json!({"type": "text", "text": text})`. Keys are `&str`; values are JSON, or
+/// anything that can be written as JSON.
 #[macro_export]
 macro_rules! json {
     (@fields $object:ident) => {};
@@ -46,7 +48,8 @@ macro_rules! json {
     ($value:expr) => { $crate::json::value(&$value) };
 }
 
-/// Nesting up to which JSON is read on the caller's stack: serde_json takes some 1.1 KiB for a level.
+/// Nesting up to which JSON is read on the caller's stack: serde_json takes some 1.1 KiB for a
+/// level.
 const SHALLOW: usize = 48;
 
 /// Reads JSON text as serde_json does, up to its 128 levels, on a stack that is deep enough.
@@ -57,7 +60,8 @@ pub fn from_text<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T
     if !nests(text.as_bytes(), SHALLOW) {
         return serde_json::from_str(text);
     }
-    crate::stack::deep(|| Ok(serde_json::from_str(text))).unwrap_or_else(|error| Err(serde::de::Error::custom(error)))
+    crate::stack::deep(|| Ok(serde_json::from_str(text)))
+        .unwrap_or_else(|error| Err(serde::de::Error::custom(error)))
 }
 
 /// Whether brackets outside of strings nest deeper than `most`.
@@ -111,12 +115,16 @@ pub fn bytes(value: &Value) -> usize {
         + match value {
             Value::String(text) => text.len(),
             Value::Array(items) => items.iter().map(bytes).sum(),
-            Value::Object(members) => members.iter().map(|(key, value)| MEMBER + key.len() + bytes(value)).sum(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(key, value)| MEMBER + key.len() + bytes(value))
+                .sum(),
             _ => 0,
         }
 }
 
-/// A JSON value that equals another only where both are written alike: with the members in one order, and `0` apart from `-0.0`.
+/// A JSON value that equals another only where both are written alike: with the members in one
+/// order, and `0` apart from `-0.0`.
 #[derive(Clone, Debug, Default)]
 pub struct Written(pub Value);
 
@@ -146,7 +154,9 @@ impl Hash for Written {
 pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.to_string() == b.to_string(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
         (Value::Object(a), Value::Object(b)) => same_members(a, b),
         _ => a == b,
     }
@@ -154,7 +164,10 @@ pub fn same(a: &Value, b: &Value) -> bool {
 
 /// Whether two objects have the same members in one order, written alike.
 pub fn same_members(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|((name, a), (other, b))| name == other && same(a, b))
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|((name, a), (other, b))| name == other && same(a, b))
 }
 
 /// The white space in the JSON that a grammar writes.
@@ -175,5 +188,8 @@ pub enum Spacing {
 
 impl Spacing {
     /// No white space.
-    pub const COMPACT: Spacing = Spacing::Fixed { comma: false, colon: false };
+    pub const COMPACT: Spacing = Spacing::Fixed {
+        comma: false,
+        colon: false,
+    };
 }

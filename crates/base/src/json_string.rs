@@ -34,17 +34,23 @@ pub fn push_quoted(text: &str, out: &mut String) {
 
 /// The same for one character.
 pub fn push_quoted_char(c: char, out: &mut String) {
-    if matches!(c, '\0'..' ' | '"' | '\\') { push_escape(c, out) } else { out.push(c) }
+    if matches!(c, '\0'..' ' | '"' | '\\') {
+        push_escape(c, out)
+    } else {
+        out.push(c)
+    }
 }
 
-/// Appends the text inside a JSON string without its escapes, up to an incomplete escape at the end. Returns the number of
-/// bytes read.
+/// Appends the text inside a JSON string without its escapes, up to an incomplete escape at the
+/// end. Returns the number of bytes read.
 pub fn push_unquoted(text: &str, out: &mut String) -> usize {
     let mut at = 0;
     while let Some(slash) = find(b'\\', &text.as_bytes()[at..]) {
         out.push_str(&text[at..at + slash]);
         at += slash;
-        let Some((c, length)) = escaped(&text[at..]) else { return at };
+        let Some((c, length)) = escaped(&text[at..]) else {
+            return at;
+        };
         out.push(c);
         at += length;
     }
@@ -88,7 +94,10 @@ fn escaped(text: &str) -> Option<(char, usize)> {
                     _ => (char::REPLACEMENT_CHARACTER, 6),
                 }
             }
-            Some(unit) => (char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
+            Some(unit) => (
+                char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
+                6,
+            ),
             // Not an escape of JSON: the backslash stays.
             None => ('\\', 1),
         },
@@ -137,14 +146,20 @@ mod tests {
             assert_eq!(quoted(text), Value::from(text).to_string());
             let mut ascii = String::new();
             push_json_string(text, &mut ascii, true);
-            assert!(ascii.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{ascii}");
+            assert!(
+                ascii.bytes().all(|byte| (b' '..=b'~').contains(&byte)),
+                "{ascii}"
+            );
             assert_eq!(serde_json::from_str::<String>(&ascii).unwrap(), text);
             // With any two pieces, the rest of the first is read before the second.
             let inside = &ascii[1..ascii.len() - 1];
             for cut in 0..=inside.len() {
                 let mut back = String::new();
                 let read = push_unquoted(&inside[..cut], &mut back);
-                assert_eq!(push_unquoted(&inside[read..], &mut back), inside.len() - read);
+                assert_eq!(
+                    push_unquoted(&inside[read..], &mut back),
+                    inside.len() - read
+                );
                 assert_eq!(back, text);
             }
         }

@@ -1,4 +1,5 @@
-//! What all parts of chatparse share: errors, every bound on the cost of input, sets of bytes and of characters, texts as JSON.
+//! What all parts of chatparse share: errors, every bound on the cost of input, sets of bytes and
+//! of characters, texts as JSON.
 #![forbid(unsafe_code)]
 
 pub mod brackets;

@@ -3,7 +3,8 @@
 #[doc(hidden)]
 pub use serde::{Serialize, Serializer};
 
-/// Declares an enum with a word for each variant, which is also its JSON, and perhaps a number: `Word(1) = "word"`.
+/// Declares an enum with a word for each variant, which is also its JSON, and perhaps a number:
+/// `Word(1) = "word"`.
 #[macro_export]
 macro_rules! names {
     ($(#[$meta:meta])* $vis:vis enum $kind:ident { $($(#[$doc:meta])* $variant:ident $(($number:literal))? = $name:literal,)* }) => {

@@ -1,6 +1,7 @@
-//! Numbers of JSON texts, exactly. A [`Value`] holds what 64 bits can; where a text has another number, the value has an object in its
-//! place, with the number's text. So `serde_json` needs no feature for them: a feature would be on in the whole program of a host, where
-//! this one breaks the host's own types.
+//! Numbers of JSON texts, exactly. A [`Value`] holds what 64 bits can; where a text has another
+//! number, the value has an object in its place, with the number's text. So `serde_json` needs no
+//! feature for them: a feature would be on in the whole program of a host, where this one breaks
+//! the host's own types.
 
 use std::borrow::Cow;
 
@@ -36,8 +37,12 @@ pub fn marked(text: &str) -> Cow<'_, str> {
         let end = match byte {
             b'"' => end_of_text(bytes, at + 1),
             b'-' | b'0'..=b'9' => {
-                let is_other = |byte: &u8| !matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-                let end = bytes[at..].iter().position(is_other).map_or(bytes.len(), |length| at + length);
+                let is_other =
+                    |byte: &u8| !matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                let end = bytes[at..]
+                    .iter()
+                    .position(is_other)
+                    .map_or(bytes.len(), |length| at + length);
                 let number = &text[at..end];
                 if number == "-0" {
                     // A whole number, which has no sign.
@@ -53,7 +58,11 @@ pub fn marked(text: &str) -> Cow<'_, str> {
         };
         at = end;
     }
-    if kept == 0 { text.into() } else { (out + &text[kept..]).into() }
+    if kept == 0 {
+        text.into()
+    } else {
+        (out + &text[kept..]).into()
+    }
 }
 
 /// Behind the quote that ends a text, of which `at` is inside.
@@ -68,17 +77,21 @@ pub fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// Whether a [`Value`] holds this number, whole or not as it is written. What is no number is for `serde_json` to refuse.
+/// Whether a [`Value`] holds this number, whole or not as it is written. What is no number is for
+/// `serde_json` to refuse.
 fn fits(text: &str) -> bool {
     if text.len() <= SHORT && !text.contains(['e', 'E']) || !is_number(text) {
         return true;
     }
     let held = serde_json::from_str::<Number>(text);
-    held.is_ok_and(|held| held.is_f64() != is_whole(text) && Decimal::of(&held.to_string()) == Decimal::of(text))
+    held.is_ok_and(|held| {
+        held.is_f64() != is_whole(text) && Decimal::of(&held.to_string()) == Decimal::of(text)
+    })
 }
 
 fn is_number(text: &str) -> bool {
-    text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// Whether the number is written without a point and an exponent.
@@ -101,7 +114,10 @@ pub fn is(value: &Value) -> bool {
 
 /// A number as a float, rounded; `None` for other values, and for a number that is too large.
 pub fn float(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| long(value)?.parse().ok()).filter(|number: &f64| number.is_finite())
+    value
+        .as_f64()
+        .or_else(|| long(value)?.parse().ok())
+        .filter(|number: &f64| number.is_finite())
 }
 
 /// A number, exactly; `None` for other values.
@@ -122,7 +138,10 @@ pub fn write(value: &Value) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
     // Inside of a text, a backslash would stand before the quotes.
     for part in parts {
-        match part.split_once(CLOSE).filter(|(number, _)| is_number(number)) {
+        match part
+            .split_once(CLOSE)
+            .filter(|(number, _)| is_number(number))
+        {
             Some((number, rest)) => out.extend([number, rest]),
             None => out.extend([OPEN, part]),
         }
@@ -159,7 +178,9 @@ mod tests {
     fn floats_are_those_nearest_to_their_texts() {
         let mut seed = 7_u64;
         for _ in 0..20_000 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let number = f64::from_bits(seed);
             if number.is_finite() {
                 let text = format!("{number:?}");
@@ -179,9 +200,23 @@ mod tests {
         ] {
             assert!(matches!(marked(text), Cow::Borrowed(_)), "{text}");
         }
-        for wrong in ["01234567890123456789", "[1e400, 1.]", "1e4001e5", "{1e400: 1}", "-", "[1e400", "1e400 x"] {
-            let plain = serde_json::from_str::<IgnoredAny>(wrong).unwrap_err().to_string();
-            assert_eq!(read::<Value>(wrong).unwrap_err().to_string(), plain, "{wrong}");
+        for wrong in [
+            "01234567890123456789",
+            "[1e400, 1.]",
+            "1e4001e5",
+            "{1e400: 1}",
+            "-",
+            "[1e400",
+            "1e400 x",
+        ] {
+            let plain = serde_json::from_str::<IgnoredAny>(wrong)
+                .unwrap_err()
+                .to_string();
+            assert_eq!(
+                read::<Value>(wrong).unwrap_err().to_string(),
+                plain,
+                "{wrong}"
+            );
         }
         assert_eq!(write(&read("[-0, -0.0]").unwrap()), "[0,-0.0]");
         let object = serde_json::json!({"$chatparse.number": "no"});

@@ -1,5 +1,5 @@
-//! Sorting with one sort for all kinds of items. The standard library's is compiled anew for each, at up to 10 KB; here that is a
-//! few hundred bytes. For what is sorted once a request or less.
+//! Sorting with one sort for all kinds of items. The standard library's is compiled anew for each,
+//! at up to 10 KB; here that is a few hundred bytes. For what is sorted once a request or less.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -12,7 +12,10 @@ pub fn by_key<T, K: Ord>(items: &mut [T], key: impl FnMut(&T) -> K) {
 
 /// Sorts by a comparison; equal items stay in their order.
 pub fn by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
-    arrange(items, order(items.len(), &mut |a, b| compare(&items[a], &items[b])));
+    arrange(
+        items,
+        order(items.len(), &mut |a, b| compare(&items[a], &items[b])),
+    );
 }
 
 /// Sorts by the items' own order.

@@ -1,12 +1,17 @@
-//! What nests deeply runs on a stack of its own, so that a thread of a host needs no more than 128 KiB.
+//! What nests deeply runs on a stack of its own, so that a thread of a host needs no more than 128
+//! KiB.
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// Unoptimised code has frames many times the size.
-const DEEP: usize = if cfg!(debug_assertions) { 16 << 20 } else { 1 << 20 };
+const DEEP: usize = if cfg!(debug_assertions) {
+    16 << 20
+} else {
+    1 << 20
+};
 
-/// Runs `work` on a thread with a stack of 1 MiB, which takes some 20 microseconds. Where a system has no threads, its stack is what the
-/// host gave the program, and the work runs there.
+/// Runs `work` on a thread with a stack of 1 MiB, which takes some 20 microseconds. Where a system
+/// has no threads, its stack is what the host gave the program, and the work runs there.
 ///
 /// # Errors
 /// Those of `work`; [`ErrorKind::Limit`] where the system gives no thread.
@@ -14,8 +19,18 @@ pub fn deep<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if cfg!(target_family = "wasm") {
         return work();
     }
-    std::thread::scope(|scope| match std::thread::Builder::new().stack_size(DEEP).spawn_scoped(scope, work) {
-        Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        Err(error) => Err(Error::new(ErrorKind::Limit, format!("no thread for what nests deeply: {error}"))),
+    std::thread::scope(|scope| {
+        match std::thread::Builder::new()
+            .stack_size(DEEP)
+            .spawn_scoped(scope, work)
+        {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(error) => Err(Error::new(
+                ErrorKind::Limit,
+                format!("no thread for what nests deeply: {error}"),
+            )),
+        }
     })
 }

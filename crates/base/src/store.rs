@@ -1,4 +1,5 @@
-//! A store of what is made of keys, within a bound in bytes: what was used least recently goes first.
+//! A store of what is made of keys, within a bound in bytes: what was used least recently goes
+//! first.
 //!
 //! It is locked only to look and to keep. Threads that need the same at the same time each make it.
 
@@ -51,13 +52,24 @@ impl<K, V: Clone> Store<K, V> {
     /// An empty store of at most so many bytes.
     pub fn new(most: usize) -> Store<K, V> {
         let (entries, order) = Default::default();
-        Store(Mutex::new(Kept { entries, order, clock: 0, bytes: 0, most }))
+        Store(Mutex::new(Kept {
+            entries,
+            order,
+            clock: 0,
+            bytes: 0,
+            most,
+        }))
     }
 
     /// The value of the key with this hash, if it is this one.
     pub fn get(&self, hash: u64, is_key: impl FnOnce(&K) -> bool) -> Option<V> {
         let mut kept = self.locked();
-        let Kept { entries, order, clock, .. } = &mut *kept;
+        let Kept {
+            entries,
+            order,
+            clock,
+            ..
+        } = &mut *kept;
         let entry = entries.get_mut(&hash).filter(|entry| is_key(&entry.key))?;
         *clock += 1;
         order.remove(&entry.used);
@@ -74,7 +86,15 @@ impl<K, V: Clone> Store<K, V> {
             kept.clock += 1;
             let used = kept.clock;
             kept.order.insert(used, hash);
-            kept.entries.insert(hash, Entry { key, value, bytes, used });
+            kept.entries.insert(
+                hash,
+                Entry {
+                    key,
+                    value,
+                    bytes,
+                    used,
+                },
+            );
             kept.bytes += bytes;
         }
         let dropped = kept.shrunk();
@@ -120,7 +140,9 @@ impl<K, V> Kept<K, V> {
     fn shrunk(&mut self) -> Vec<Entry<K, V>> {
         let mut gone = Vec::new();
         while self.bytes > self.most {
-            let Some((_, hash)) = self.order.pop_first() else { break };
+            let Some((_, hash)) = self.order.pop_first() else {
+                break;
+            };
             gone.extend(self.remove(hash));
         }
         gone
@@ -152,12 +174,21 @@ mod tests {
         ["a", "b", "c"].iter().for_each(|key| keep(&store, key, 30));
         assert_eq!(get(&store, "a"), Some(30));
         keep(&store, "d", 40);
-        assert_eq!(["a", "b", "c", "d"].map(|key| get(&store, key)), [Some(30), None, Some(30), Some(40)]);
+        assert_eq!(
+            ["a", "b", "c", "d"].map(|key| get(&store, key)),
+            [Some(30), None, Some(30), Some(40)]
+        );
         keep(&store, "e", 101);
         keep(&store, "a", 10);
-        assert_eq!((store.size(), get(&store, "e"), get(&store, "a")), ((3, 80), None, Some(10)));
+        assert_eq!(
+            (store.size(), get(&store, "e"), get(&store, "a")),
+            ((3, 80), None, Some(10))
+        );
         store.measure(|key, bytes| if key == "d" { 90 } else { *bytes });
-        assert_eq!(["a", "c", "d"].map(|key| get(&store, key)), [Some(10), None, Some(40)]);
+        assert_eq!(
+            ["a", "c", "d"].map(|key| get(&store, key)),
+            [Some(10), None, Some(40)]
+        );
         assert_eq!(store.size(), (2, 100));
     }
 
@@ -167,7 +198,13 @@ mod tests {
         store.keep(1, "a", 1, 1);
         assert_eq!(store.get(1, |key| *key == "b"), None);
         store.keep(1, "b", 2, 1);
-        assert_eq!((store.get(1, |key| *key == "a"), store.get(1, |key| *key == "b")), (None, Some(2)));
+        assert_eq!(
+            (
+                store.get(1, |key| *key == "a"),
+                store.get(1, |key| *key == "b")
+            ),
+            (None, Some(2))
+        );
     }
 
     #[test]

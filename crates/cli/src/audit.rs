@@ -99,7 +99,11 @@ struct Findings {
 impl Findings {
     fn add(&mut self, kind: &'static str, at: At, message: impl Into<String>) {
         if self.known.insert((kind, at.choice, at.call)) {
-            self.list.push(Finding { kind, at, message: message.into() });
+            self.list.push(Finding {
+                kind,
+                at,
+                message: message.into(),
+            });
         }
     }
 }
@@ -113,7 +117,10 @@ impl Audit {
             Failure::Failed(message) => Failure::Usage(message),
             other => other,
         };
-        let template = self.template.compiled(&self.reading, None).map_err(unread)?;
+        let template = self
+            .template
+            .compiled(&self.reading, None)
+            .map_err(unread)?;
         let (mut number, mut audited, mut unusable) = (0, 0, 0);
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
         input::lines(answers, |line| {
@@ -124,14 +131,17 @@ impl Audit {
             match audit(line, &template) {
                 Ok(Findings { list, .. }) => {
                     audited += 1;
-                    list.iter().for_each(|found| *kinds.entry(found.kind).or_default() += 1);
+                    list.iter()
+                        .for_each(|found| *kinds.entry(found.kind).or_default() += 1);
                     self.show(number, &list, screen);
                 }
                 Err(error) => {
                     unusable += 1;
                     match self.json {
                         true => writeln!(screen, "{}", json!({"line": number, "error": error})),
-                        false => writeln!(screen, "line {number} cannot be read: {}", tamed(&error)),
+                        false => {
+                            writeln!(screen, "line {number} cannot be read: {}", tamed(&error))
+                        }
                     }
                 }
             }
@@ -139,15 +149,25 @@ impl Audit {
         })
         .map_err(unread)?;
         if !self.json {
-            let listed = kinds.iter().map(|(kind, count)| format!("{kind}: {count}")).collect::<Vec<_>>().join(", ");
-            let listed = if listed.is_empty() { "no findings" } else { &listed };
+            let listed = kinds
+                .iter()
+                .map(|(kind, count)| format!("{kind}: {count}"))
+                .collect::<Vec<_>>()
+                .join(", ");
+            let listed = if listed.is_empty() {
+                "no findings"
+            } else {
+                &listed
+            };
             writeln!(screen, "answers: {audited}; {listed}");
         }
         let name = input::name(answers);
         match (unusable, kinds.values().sum()) {
             (0, 0_usize) => Ok(()),
             (0, found) => Err(Failure::Failed(format!("{name}: findings: {found}"))),
-            (lines, _) => Err(Failure::Usage(format!("{name}: lines that cannot be read: {lines}"))),
+            (lines, _) => Err(Failure::Usage(format!(
+                "{name}: lines that cannot be read: {lines}"
+            ))),
         }
     }
 
@@ -155,7 +175,17 @@ impl Audit {
         if !self.json && !found.is_empty() {
             screen.paint(Paint::Strong, &format!("line {line}\n"));
         }
-        for Finding { kind, at: At { choice, call, event }, message } in found {
+        for Finding {
+            kind,
+            at:
+                At {
+                    choice,
+                    call,
+                    event,
+                },
+            message,
+        } in found
+        {
             let event = Some(*event).filter(|event| *event > 0);
             if self.json {
                 let place = json!({"line": line, "kind": kind, "choice": choice, "call": call, "event": event, "message": message});
@@ -165,7 +195,12 @@ impl Audit {
             let choice = Some(*choice as usize).filter(|choice| *choice > 0);
             let places = [("choice", choice), ("call", *call), ("event", event)].into_iter();
             let places = places.filter_map(|(name, number)| Some(format!("{name} {}: ", number?)));
-            screen.row(kind, MARGIN, &(places.collect::<String>() + message), Paint::Plain);
+            screen.row(
+                kind,
+                MARGIN,
+                &(places.collect::<String>() + message),
+                Paint::Plain,
+            );
         }
     }
 }
@@ -182,13 +217,21 @@ fn audit(line: &str, template: &ChatTemplate) -> Result<Findings, String> {
     if !line.is_object() {
         return Err("not an object".into());
     }
-    let [request, response, listed, sent] = ["request", "response", "events", "stream"].map(|name| line[name].take());
+    let [request, response, listed, sent] =
+        ["request", "response", "events", "stream"].map(|name| line[name].take());
     let mut found = Findings::default();
     let events: Option<Vec<Event>> = match (&sent, listed) {
         (Value::String(sent), _) => match said::events(sent) {
             Ok(events) => Some(events),
             Err(event) => {
-                found.add("not-json", At { event, ..At::default() }, "the event is not JSON");
+                found.add(
+                    "not-json",
+                    At {
+                        event,
+                        ..At::default()
+                    },
+                    "the event is not JSON",
+                );
                 return Ok(found);
             }
         },
@@ -200,7 +243,9 @@ fn audit(line: &str, template: &ChatTemplate) -> Result<Findings, String> {
     let api = said::api_of(&request, first.map_or(&response, |event| &event.data));
     let asked = Asked::new(api, &request, template).map_err(|error| format!("request: {error}"))?;
     let is_raw = sent.is_string();
-    let streamed = events.as_ref().and_then(|events| stream(api, events, is_raw, &mut found));
+    let streamed = events
+        .as_ref()
+        .and_then(|events| stream(api, events, is_raw, &mut found));
     let whole = response.is_object().then(|| said::read(api, 0, &response));
     let whole = whole.and_then(|whole| order::turns(api, &whole, &mut found));
     if let (Some(streamed), Some(whole)) = (&streamed, &whole) {
@@ -210,7 +255,12 @@ fn audit(line: &str, template: &ChatTemplate) -> Result<Findings, String> {
     let turns = if events.is_some() { streamed } else { whole }.unwrap_or_default();
     asked.count(&turns, &mut found);
     for turn in turns {
-        asked.check(&turn, events.is_some(), line["output"].as_str().filter(|_| turn.choice == 0), &mut found);
+        asked.check(
+            &turn,
+            events.is_some(),
+            line["output"].as_str().filter(|_| turn.choice == 0),
+            &mut found,
+        );
     }
     Ok(found)
 }
@@ -219,11 +269,18 @@ fn audit(line: &str, template: &ChatTemplate) -> Result<Findings, String> {
 fn stream(api: Api, events: &[Event], is_raw: bool, found: &mut Findings) -> Option<Vec<Turn>> {
     let mut said = Vec::new();
     for (event, Event { name, data }) in (1..).zip(events) {
-        let at = At { event, ..At::default() };
+        let at = At {
+            event,
+            ..At::default()
+        };
         // Clients of Messages go by the name.
         let (kind, needs_name) = (data["type"].as_str(), is_raw && api == Api::Messages);
         if name.as_deref() != kind && (needs_name || name.is_some() && kind.is_some()) {
-            found.add("event-name", at, format!("the event's name is {name:?}, and its type {kind:?}"));
+            found.add(
+                "event-name",
+                at,
+                format!("the event's name is {name:?}, and its type {kind:?}"),
+            );
         }
         said.extend(said::read(api, event, data));
     }
@@ -232,7 +289,14 @@ fn stream(api: Api, events: &[Event], is_raw: bool, found: &mut Findings) -> Opt
     let has_end = said.iter().any(|one| matches!(one.what, said::What::Last));
     // Clients that keep events do not always keep this one.
     if api == Api::ChatCompletions && is_raw && is_finished && !has_end {
-        found.add("no-end", At { event: events.len(), ..At::default() }, "[DONE] is not there");
+        found.add(
+            "no-end",
+            At {
+                event: events.len(),
+                ..At::default()
+            },
+            "[DONE] is not there",
+        );
     }
     Some(turns)
 }

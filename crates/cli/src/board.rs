@@ -22,15 +22,19 @@ use crate::text::{escaped, tamed};
 
 /// Print a page about many templates
 ///
-/// Prints one HTML page, which loads nothing. For each template it shows the reader, the format, how many messages are read back, whether
-/// the next turn appends or rewrites, whether the origin of each byte is known, where the grammar of calls begins, how exact a response
-/// template is, and what lint finds. The rows can be sorted and searched. In a directory, all files that end in .jinja are templates.
+/// Prints one HTML page, which loads nothing. For each template it shows the reader, the format,
+/// how many messages are read back, whether the next turn appends or rewrites, whether the origin
+/// of each byte is known, where the grammar of calls begins, how exact a response template is, and
+/// what lint finds. The rows can be sorted and searched. In a directory, all files that end in
+/// .jinja are templates.
 #[derive(clap::Args)]
-#[command(after_help = "Exit status: 0 success, 1 a directory cannot be read, 2 wrong usage
+#[command(
+    after_help = "Exit status: 0 success, 1 a directory cannot be read, 2 wrong usage
 
 Examples:
   chatparse board templates/ > board.html
-  chatparse board --markdown templates/*.jinja")]
+  chatparse board --markdown templates/*.jinja"
+)]
 pub struct Board {
     /// A template, or a directory of templates
     #[arg(value_name = "TEMPLATE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
@@ -79,11 +83,18 @@ struct Cell {
 
 impl Cell {
     fn new(text: impl Into<String>, rank: usize) -> Self {
-        Cell { text: text.into(), rank, class: "" }
+        Cell {
+            text: text.into(),
+            rank,
+            class: "",
+        }
     }
 
     fn bad(text: impl Into<String>, rank: usize) -> Self {
-        Cell { class: "bad", ..Cell::new(text, rank) }
+        Cell {
+            class: "bad",
+            ..Cell::new(text, rank)
+        }
     }
 }
 
@@ -110,10 +121,15 @@ impl Board {
 fn templates_in(folder: &OsStr) -> Outcome<Vec<OsString>> {
     let entries = fs::read_dir(folder).map_err(|error| input::unreadable(folder, &error))?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_template = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "jinja") && path.is_file();
+    let is_template = |path: &std::path::PathBuf| {
+        path.extension().is_some_and(|end| end == "jinja") && path.is_file()
+    };
     let found: Vec<OsString> = paths.filter(is_template).map(OsString::from).collect();
     match found.is_empty() {
-        true => Err(Failure::Failed(format!("{}: no file in it ends in .jinja", input::name(folder)))),
+        true => Err(Failure::Failed(format!(
+            "{}: no file in it ends in .jinja",
+            input::name(folder)
+        ))),
         false => Ok(found),
     }
 }
@@ -131,42 +147,84 @@ fn rows(words: &[OsString], reading: &Reading) -> Outcome<Vec<Row>> {
         }
     };
     std::thread::scope(|scope| {
-        (0..std::thread::available_parallelism().map_or(1, usize::from)).for_each(|_| drop(scope.spawn(work)));
+        (0..std::thread::available_parallelism().map_or(1, usize::from))
+            .for_each(|_| drop(scope.spawn(work)));
     });
     rows.into_inner().unwrap_or_default().into_iter().collect()
 }
 
 fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
     let path = Path::new(word);
-    let stem = path.file_stem().filter(|_| path.extension().is_some_and(|end| end == "jinja"));
-    let name = stem.map_or_else(|| input::name(word), |stem| stem.to_string_lossy().into_owned());
+    let stem = path
+        .file_stem()
+        .filter(|_| path.extension().is_some_and(|end| end == "jinja"));
+    let name = stem.map_or_else(
+        || input::name(word),
+        |stem| stem.to_string_lossy().into_owned(),
+    );
     let source = input::source(word)?;
     let template = match input::compile(&source, reading, Value::Null) {
         Ok(template) => template,
         Err(error) => {
             let message = format!("cannot be read: {}", error.reason());
-            return Ok(Row { name, written: String::new(), found: String::new(), cells: vec![Cell::bad(message, 0)] });
+            return Ok(Row {
+                name,
+                written: String::new(),
+                found: String::new(),
+                cells: vec![Cell::bad(message, 0)],
+            });
         }
     };
-    let linted = Linted { name: name.clone(), found: Ok(lint::lint(&template)), tokenizer: None };
+    let linted = Linted {
+        name: name.clone(),
+        found: Ok(lint::lint(&template)),
+        tokenizer: None,
+    };
     let turn = template.turn(true).written();
-    let written = turn.iter().map(|(part, text)| format!("{part:10} {}\n", escaped(text))).collect();
+    let written = turn
+        .iter()
+        .map(|(part, text)| format!("{part:10} {}\n", escaped(text)))
+        .collect();
     let report = linted.found.as_ref().ok();
     let cells = report.map_or_else(Vec::new, |report| cells(&template, report, linted.fault()));
     let lost = report.iter().flat_map(|report| {
         let faults = causes(report).into_iter().filter(|cause| cause.is_fault);
-        faults
-            .map(|cause| format!("{}: {} ({})\n", cause.name.replace('_', " "), cause.meaning, cause.messages(report)))
+        faults.map(|cause| {
+            format!(
+                "{}: {} ({})\n",
+                cause.name.replace('_', " "),
+                cause.meaning,
+                cause.messages(report)
+            )
+        })
     });
     let found = report.iter().flat_map(|report| faulty(report));
-    let found = found.map(|found| format!("{}: {} {}\n", found.rule.id(), found.message, found.rule.effect()));
-    Ok(Row { name, written, found: found.chain(lost).collect(), cells })
+    let found = found.map(|found| {
+        format!(
+            "{}: {} {}\n",
+            found.rule.id(),
+            found.message,
+            found.rule.effect()
+        )
+    });
+    Ok(Row {
+        name,
+        written,
+        found: found.chain(lost).collect(),
+        cells,
+    })
 }
 
 fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec<Cell> {
     let proof = template.proof();
-    let reader = if template.reader() == "turn" { "learnt" } else { template.reader() };
-    let share = (1000 * proof.read_back).checked_div(proof.cases).unwrap_or(0);
+    let reader = if template.reader() == "turn" {
+        "learnt"
+    } else {
+        template.reader()
+    };
+    let share = (1000 * proof.read_back)
+        .checked_div(proof.cases)
+        .unwrap_or(0);
     let back = format!("{} of {}", proof.read_back, proof.cases);
     let whose = match report.untraced.as_ref().map(Vec::len) {
         Some(0) => Cell::new("known", 0),
@@ -175,7 +233,11 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
     };
     vec![
         Cell::new(reader, 0),
-        if proof.is_whole() { Cell::new(back, share) } else { Cell::bad(back, share) },
+        if proof.is_whole() {
+            Cell::new(back, share)
+        } else {
+            Cell::bad(back, share)
+        },
         next(report, TurnKind::ToolStep),
         next(report, TurnKind::UserTurn),
         whose,
@@ -183,13 +245,17 @@ fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec
         match template.response_template() {
             Ok(written) if written.limits.is_empty() => Cell::new("exact", 0),
             Ok(written) => {
-                let fields: BTreeSet<&str> = written.limits.iter().map(|limit| limit.field).collect();
+                let fields: BTreeSet<&str> =
+                    written.limits.iter().map(|limit| limit.field).collect();
                 let fields: Vec<&str> = fields.into_iter().collect();
                 Cell::new(format!("but for {}", fields.join(", ")), fields.len())
             }
             Err(_) => Cell::bad("none", usize::MAX),
         },
-        fault.map_or_else(|| Cell::new("none", 0), |fault| Cell::bad(fault, report.fault_count())),
+        fault.map_or_else(
+            || Cell::new("none", 0),
+            |fault| Cell::bad(fault, report.fault_count()),
+        ),
     ]
 }
 
@@ -201,7 +267,11 @@ fn next(report: &Report, kind: TurnKind) -> Cell {
         Preserved::No(_) => ("rewrites".to_owned(), 2),
         Preserved::Refused(_) => ("refused".to_owned(), 3),
     };
-    let mut ways = report.next.iter().filter(|next| next.kind == kind).map(|next| said(&next.preserved));
+    let mut ways = report
+        .next
+        .iter()
+        .filter(|next| next.kind == kind)
+        .map(|next| said(&next.preserved));
     match (ways.next(), ways.next()) {
         (Some((off, rank)), Some((on, other))) if off != on && on != "no reasoning" => {
             Cell::new(format!("{off}; with reasoning {on}"), 4 * rank + other)
@@ -216,9 +286,15 @@ fn grammar(template: &ChatTemplate) -> Cell {
     let tool = json!({"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}});
     // The time is fixed, so that the page is the same on each day.
     let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool], "now": 0});
-    match Request::from_json(&body).and_then(|request| template.params(&request)).map(|params| params.constraint) {
+    match Request::from_json(&body)
+        .and_then(|request| template.params(&request))
+        .map(|params| params.constraint)
+    {
         Ok(Constraint::Lazy(triggers)) => {
-            let texts: Vec<String> = triggers.iter().map(|trigger| escaped(&trigger.value)).collect();
+            let texts: Vec<String> = triggers
+                .iter()
+                .map(|trigger| escaped(&trigger.value))
+                .collect();
             Cell::new(format!("at {}", texts.join(" or ")), 0)
         }
         Ok(Constraint::Strict(_)) => Cell::new("at once", 1),
@@ -230,9 +306,16 @@ fn grammar(template: &ChatTemplate) -> Cell {
 fn markdown(rows: &[Row], screen: &mut Screen) {
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     writeln!(screen, "{}", line(&COLUMNS.map(str::to_owned)));
-    writeln!(screen, "{}", line(&COLUMNS.map(|name| if name == COUNTS { "---:" } else { "---" }.to_owned())));
+    writeln!(
+        screen,
+        "{}",
+        line(&COLUMNS.map(|name| if name == COUNTS { "---:" } else { "---" }.to_owned()))
+    );
     for row in rows {
-        let cells = row.cells.iter().map(|cell| tamed(&cell.text).replace('|', "\\|"));
+        let cells = row
+            .cells
+            .iter()
+            .map(|cell| tamed(&cell.text).replace('|', "\\|"));
         let mut cells: Vec<String> = std::iter::once(row.name.clone()).chain(cells).collect();
         cells.resize(COLUMNS.len(), String::new());
         writeln!(screen, "{}", line(&cells));
@@ -242,32 +325,68 @@ fn markdown(rows: &[Row], screen: &mut Screen) {
 fn page(rows: &[Row]) -> String {
     let (mut heads, mut body) = (String::new(), String::new());
     for name in COLUMNS {
-        let class = if name == COUNTS { " class=\"number\"" } else { "" };
-        let _ = write!(heads, "<th{class} aria-sort=\"none\"><button type=\"button\">{name}</button></th>");
+        let class = if name == COUNTS {
+            " class=\"number\""
+        } else {
+            ""
+        };
+        let _ = write!(
+            heads,
+            "<th{class} aria-sort=\"none\"><button type=\"button\">{name}</button></th>"
+        );
     }
     for row in rows {
-        let _ = write!(body, "<tr><th scope=\"row\">{}</th>", opened(&row.name, &row.written));
-        let span = if row.cells.len() == 1 { format!(" colspan=\"{}\"", COLUMNS.len() - 1) } else { String::new() };
+        let _ = write!(
+            body,
+            "<tr><th scope=\"row\">{}</th>",
+            opened(&row.name, &row.written)
+        );
+        let span = if row.cells.len() == 1 {
+            format!(" colspan=\"{}\"", COLUMNS.len() - 1)
+        } else {
+            String::new()
+        };
         for (column, Cell { text, rank, class }) in row.cells.iter().enumerate() {
-            let shown = opened(text, if column == COLUMNS.len() - 2 { &row.found } else { "" });
-            let _ = write!(body, "<td class=\"{class}\" data-rank=\"{rank}\"{span}>{shown}</td>");
+            let shown = opened(
+                text,
+                if column == COLUMNS.len() - 2 {
+                    &row.found
+                } else {
+                    ""
+                },
+            );
+            let _ = write!(
+                body,
+                "<td class=\"{class}\" data-rank=\"{rank}\"{span}>{shown}</td>"
+            );
         }
         body.push_str("</tr>\n");
     }
-    let whole = rows.iter().filter(|row| row.cells.last().is_some_and(|cell| cell.class.is_empty())).count();
+    let whole = rows
+        .iter()
+        .filter(|row| row.cells.last().is_some_and(|cell| cell.class.is_empty()))
+        .count();
     let count = format!("{} templates, {whole} without a finding", rows.len());
     // The rows last: they may hold a name of these.
-    PAGE.replace("{{count}}", &count).replace("{{heads}}", &heads).replace("{{rows}}", &body)
+    PAGE.replace("{{count}}", &count)
+        .replace("{{heads}}", &heads)
+        .replace("{{rows}}", &body)
 }
 
 /// A text that opens to more of it, if there is more.
 fn opened(text: &str, more: &str) -> String {
     match (html(text), more) {
         (text, "") => text,
-        (text, more) => format!("<details><summary>{text}</summary><pre>{}</pre></details>", html(more)),
+        (text, more) => format!(
+            "<details><summary>{text}</summary><pre>{}</pre></details>",
+            html(more)
+        ),
     }
 }
 
 fn html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

@@ -1,4 +1,5 @@
-//! The output of the program without a command: a template, what is learnt of it, and outputs, parsed piece by piece.
+//! The output of the program without a command: a template, what is learnt of it, and outputs,
+//! parsed piece by piece.
 
 use std::time::Duration;
 
@@ -21,10 +22,12 @@ const REQUEST: &str = r#"{
     "dialects": "always"
 }"#;
 
-const OUTPUT: &str = "<think>The tool knows.</think>Let me see.<call get_weather><arg city>Oslo</arg></call>";
+const OUTPUT: &str =
+    "<think>The tool knows.</think>Let me see.<call get_weather><arg city>Oslo</arg></call>";
 
 /// A call in another model's format, and without its end.
-const SLIP: &str = "Let me see.<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}";
+const SLIP: &str =
+    "Let me see.<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}";
 
 /// Bytes of the output in one piece, and the delay between pieces: slow enough to be seen.
 const PIECE: usize = 4;
@@ -37,30 +40,49 @@ pub fn run(screen: &mut Screen) -> Outcome {
     let template = ChatTemplate::new(TEMPLATE, "", "<|end|>")?;
     let params = template.params(&Request::from_text(REQUEST)?)?;
 
-    title("1. A chat template, as models ship with; this part writes calls", screen);
-    let calls = TEMPLATE.lines().skip_while(|line| !line.contains("for call")).take_while(|line| *line != "<|end|>");
+    title(
+        "1. A chat template, as models ship with; this part writes calls",
+        screen,
+    );
+    let calls = TEMPLATE
+        .lines()
+        .skip_while(|line| !line.contains("for call"))
+        .take_while(|line| *line != "<|end|>");
     for line in calls {
         quoted(line, screen);
     }
     writeln!(screen);
-    title("2. What chatparse learns from what the template renders", screen);
+    title(
+        "2. What chatparse learns from what the template renders",
+        screen,
+    );
     learnt(&template, screen);
     writeln!(screen);
-    title("3. With that it parses what the model writes, piece by piece", screen);
+    title(
+        "3. With that it parses what the model writes, piece by piece",
+        screen,
+    );
     reading(&params, OUTPUT, screen)?;
     writeln!(screen);
-    title("4. Here the model uses another format, and is cut off: nothing is lost", screen);
+    title(
+        "4. Here the model uses another format, and is cut off: nothing is lost",
+        screen,
+    );
     reading(&params, SLIP, screen)?;
     writeln!(screen);
-    title("5. The grammar for the sampler, so that the model cannot slip", screen);
+    title(
+        "5. The grammar for the sampler, so that the model cannot slip",
+        screen,
+    );
     let shown = |line: &&str| ["root", "tool-"].iter().any(|name| line.starts_with(name));
     for line in params.grammar().text.lines().filter(shown).take(RULES) {
         quoted(line, screen);
     }
     writeln!(screen);
-    for line in
-        wrapped("Now a model of yours: chatparse inspect tokenizer_config.json. More: chatparse --help", screen.width())
-    {
+    for line in wrapped(
+        "Now a model of yours: chatparse inspect tokenizer_config.json. More: chatparse --help",
+        screen.width(),
+    ) {
         writeln!(screen, "{line}");
     }
     Ok(())
@@ -92,7 +114,11 @@ fn cut(line: &str, width: usize) -> String {
 fn learnt(template: &ChatTemplate, screen: &mut Screen) {
     for (part, text) in template.turn(true).written() {
         screen.paint(Paint::Faint, &format!("  {part:9}  "));
-        writeln!(screen, "{}", cut(&escaped(&text), screen.width().saturating_sub(13)));
+        writeln!(
+            screen,
+            "{}",
+            cut(&escaped(&text), screen.width().saturating_sub(13))
+        );
     }
 }
 
@@ -118,7 +144,10 @@ fn reading(params: &Params, output: &str, screen: &mut Screen) -> Outcome {
         live.delta(&delta, screen);
     }
     live.end(screen);
-    screen.paint(Paint::Faint, &format!("{:11}{}", "status", ended.status.name()));
+    screen.paint(
+        Paint::Faint,
+        &format!("{:11}{}", "status", ended.status.name()),
+    );
     writeln!(screen);
     Ok(())
 }

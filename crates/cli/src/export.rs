@@ -8,8 +8,9 @@ use crate::screen::Screen;
 
 /// Print a response template, made from a chat template
 ///
-/// Prints what was learnt from the chat template as a response template (version 1): the JSON that transformers looks for under
-/// response_template in a tokenizer_config.json. Standard error lists what it cannot express, by the field of the message.
+/// Prints what was learnt from the chat template as a response template (version 1): the JSON that
+/// transformers looks for under response_template in a tokenizer_config.json. Standard error lists
+/// what it cannot express, by the field of the message.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit status: 0 success, 1 the template cannot be used, or no response template can express its calls; 2 wrong usage
@@ -32,9 +33,17 @@ pub struct Export {
 impl Export {
     pub fn run(self, screen: &mut Screen) -> Outcome {
         let engine = Engine::find(&self.engine).unwrap_or_default();
-        let written = self.template.compiled(&self.reading, None)?.response_template_for(engine);
+        let written = self
+            .template
+            .compiled(&self.reading, None)?
+            .response_template_for(engine);
         let written = written.map_err(|error| input::failed(&self.template.template, &error))?;
         writeln!(screen, "{:#}", written.template.to_json());
-        screen.notes(written.limits.iter().map(|limit| format!("{}: {}", limit.field, limit.message)))
+        screen.notes(
+            written
+                .limits
+                .iter()
+                .map(|limit| format!("{}: {}", limit.field, limit.message)),
+        )
     }
 }

@@ -12,11 +12,11 @@ use crate::screen::Screen;
 
 /// Print the grammar of a JSON schema, or check a grammar
 ///
-/// Prints the grammar of a JSON schema, as GBNF or in another dialect. Standard error lists where the grammar differs from the schema,
-/// each place with a JSON pointer.
+/// Prints the grammar of a JSON schema, as GBNF or in another dialect. Standard error lists where
+/// the grammar differs from the schema, each place with a JSON pointer.
 ///
-/// With --check it reads a GBNF grammar as llama.cpp does, and reports errors. With TEXT it also says whether the grammar allows the whole
-/// text.
+/// With --check it reads a GBNF grammar as llama.cpp does, and reports errors. With TEXT it also
+/// says whether the grammar allows the whole text.
 #[derive(clap::Args)]
 #[command(
     override_usage = "chatparse grammar [--dialect NAME] [--llama] [SCHEMA]\n       chatparse grammar --check GRAMMAR [TEXT]",
@@ -38,7 +38,8 @@ pub struct Grammar {
     /// Check a grammar, or a text against it
     #[arg(long, conflicts_with_all = ["dialect", "llama"])]
     check: bool,
-    /// Also portable-gbnf (for XGrammar), lark (llguidance, XGrammar, vLLM) and structural-tag (XGrammar)
+    /// Also portable-gbnf (for XGrammar), lark (llguidance, XGrammar, vLLM) and structural-tag
+    /// (XGrammar)
     #[arg(long, value_name = "NAME", value_parser = Dialect::ALL.map(Dialect::name), default_value = "gbnf")]
     dialect: String,
     /// Print exactly the rules that llama.cpp makes of the schema
@@ -52,27 +53,48 @@ impl Grammar {
         if self.check {
             return check(file, self.text.as_deref(), screen);
         }
-        let style = if self.llama { GrammarStyle::LlamaCpp } else { GrammarStyle::Faithful };
+        let style = if self.llama {
+            GrammarStyle::LlamaCpp
+        } else {
+            GrammarStyle::Faithful
+        };
         let dialect = Dialect::find(&self.dialect).unwrap_or(Dialect::Gbnf);
         let schema = input::json(file)?;
-        let grammar = grammar::from_json_schema_as(&schema, style).map_err(|error| input::failed(file, &error))?;
-        let printed = grammar.print(dialect).map_err(|error| input::failed(file, &error))?;
+        let grammar = grammar::from_json_schema_as(&schema, style)
+            .map_err(|error| input::failed(file, &error))?;
+        let printed = grammar
+            .print(dialect)
+            .map_err(|error| input::failed(file, &error))?;
         screen.print(printed.text);
         let report = grammar.report.iter().chain(&printed.report);
-        screen.notes(report.map(|entry| format!("{}: {}: {}", entry.kind.name(), entry.pointer, entry.message)))
+        screen.notes(report.map(|entry| {
+            format!(
+                "{}: {}: {}",
+                entry.kind.name(),
+                entry.pointer,
+                entry.message
+            )
+        }))
     }
 }
 
 fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
     input::check_stdin([file, text.unwrap_or_default()])?;
-    let recogniser = Recogniser::new(&input::text(file)?).map_err(|error| input::failed(file, &error))?;
+    let recogniser =
+        Recogniser::new(&input::text(file)?).map_err(|error| input::failed(file, &error))?;
     let text = text.map(input::text).transpose()?;
-    let told = if text.is_some() { "the grammar allows the text" } else { "the grammar can be used" };
+    let told = if text.is_some() {
+        "the grammar allows the text"
+    } else {
+        "the grammar can be used"
+    };
     let Some(text) = text.filter(|text| !recogniser.accepts(text)) else {
         writeln!(screen, "{told}");
         return Ok(());
     };
-    let reach = recogniser.reach(&text).map_err(|error| input::failed(file, &error))?;
+    let reach = recogniser
+        .reach(&text)
+        .map_err(|error| input::failed(file, &error))?;
     let message = match reach {
         fit if fit == text.len() => "the text is incomplete: the grammar expects more".to_owned(),
         fit => {

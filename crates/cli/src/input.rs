@@ -18,7 +18,8 @@ use crate::nearest::hint;
 // The structs without a documentation of their own would give it to the commands that have them.
 #[derive(clap::Args)]
 pub struct Template {
-    /// A Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in template
+    /// A Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the
+    /// name of a built-in template
     #[arg(value_parser = TemplateWord, hide_possible_values = true)]
     pub template: OsString,
 }
@@ -48,8 +49,8 @@ pub struct Reading {
 
 #[derive(clap::Args)]
 pub struct Described {
-    /// A response template (JSON) by which the output is read, unless another reader reads back more of what the template
-    /// renders
+    /// A response template (JSON) by which the output is read, unless another reader reads back
+    /// more of what the template renders
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     response_template: Option<OsString>,
 }
@@ -61,7 +62,12 @@ pub struct TemplateWord;
 impl TypedValueParser for TemplateWord {
     type Value = OsString;
 
-    fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<OsString, clap::Error> {
+    fn parse_ref(
+        &self,
+        _: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<OsString, clap::Error> {
         Ok(value.to_owned())
     }
 
@@ -70,13 +76,16 @@ impl TypedValueParser for TemplateWord {
     }
 }
 
-/// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request may hold images.
+/// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request
+/// may hold images.
 pub const FILE_BYTES: usize = 256 << 20;
 
 /// Returns an error if standard input is to be read twice.
 pub fn check_stdin<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Outcome {
     if words.into_iter().filter(|word| is_stdin(word)).count() > 1 {
-        return Err(Failure::Usage("standard input can be read for one thing only; name files for the others".into()));
+        return Err(Failure::Usage(
+            "standard input can be read for one thing only; name files for the others".into(),
+        ));
     }
     Ok(())
 }
@@ -85,18 +94,27 @@ pub fn is_stdin(word: &OsStr) -> bool {
     word == "-"
 }
 
-/// A template's text, with the tokens that go with a built-in one, or that the vocabulary beside it has.
+/// A template's text, with the tokens that go with a built-in one, or that the vocabulary beside it
+/// has.
 pub struct Source {
     pub text: String,
     options: TemplateOptions,
 }
 
 impl Template {
-    pub fn compiled(&self, reading: &Reading, described: Option<&Described>) -> Outcome<ChatTemplate> {
+    pub fn compiled(
+        &self,
+        reading: &Reading,
+        described: Option<&Described>,
+    ) -> Outcome<ChatTemplate> {
         let source = source(&self.template)?;
         let described = described.and_then(|described| described.response_template.as_ref());
-        let described = described.map(|file| json(file)).transpose()?.unwrap_or_default();
-        compile(&source, reading, described).map_err(|error| uncompiled(&self.template, &source, &error))
+        let described = described
+            .map(|file| json(file))
+            .transpose()?
+            .unwrap_or_default();
+        compile(&source, reading, described)
+            .map_err(|error| uncompiled(&self.template, &source, &error))
     }
 }
 
@@ -116,21 +134,36 @@ pub fn source(word: &OsStr) -> Outcome<Source> {
     Ok(Source { text, options })
 }
 
-/// The special tokens of the `tokenizer_config.json` beside a `chat_template.jinja`; a file that cannot be read has none.
+/// The special tokens of the `tokenizer_config.json` beside a `chat_template.jinja`; a file that
+/// cannot be read has none.
 fn beside(word: &OsStr) -> Vec<String> {
-    if Path::new(word).file_name().is_none_or(|name| name != "chat_template.jinja") {
+    if Path::new(word)
+        .file_name()
+        .is_none_or(|name| name != "chat_template.jinja")
+    {
         return Vec::new();
     }
     let config = std::fs::read_to_string(Path::new(word).with_file_name("tokenizer_config.json"));
-    let fields: Value = config.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let fields: Value = config
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
     chatparse::chat::special_tokens(&fields)
 }
 
 /// Compiles a template with the command's options. `described`: a response template, or null.
-pub fn compile(source: &Source, reading: &Reading, described: Value) -> chatparse::Result<ChatTemplate> {
+pub fn compile(
+    source: &Source,
+    reading: &Reading,
+    described: Value,
+) -> chatparse::Result<ChatTemplate> {
     let mut options = source.options.clone();
     let Tokens { bos, eos, name } = &reading.tokens;
-    for (option, given) in [(&mut options.bos, bos), (&mut options.eos, eos), (&mut options.name, name)] {
+    for (option, given) in [
+        (&mut options.bos, bos),
+        (&mut options.eos, eos),
+        (&mut options.name, name),
+    ] {
         given.iter().for_each(|given| option.clone_from(given));
     }
     options.learn_only = reading.learn_only;
@@ -140,7 +173,8 @@ pub fn compile(source: &Source, reading: &Reading, described: Value) -> chatpars
 
 /// The error for a text that is not a template.
 pub fn uncompiled(word: &OsStr, source: &Source, error: &chatparse::Error) -> Failure {
-    let hint = (error.kind() == ErrorKind::InvalidArgument).then(|| no_template(word, &source.text));
+    let hint =
+        (error.kind() == ErrorKind::InvalidArgument).then(|| no_template(word, &source.text));
     with_hint(placed(word, error), hint.flatten())
 }
 
@@ -163,7 +197,10 @@ fn no_template(word: &OsStr, text: &str) -> Option<String> {
 fn template_file(word: &OsStr) -> Outcome<String> {
     if !is_stdin(word) && !Path::new(word).exists() {
         let given = word.to_string_lossy();
-        let message = format!("there is no file {given:?}, and no built-in template of that name{}", hint(&given));
+        let message = format!(
+            "there is no file {given:?}, and no built-in template of that name{}",
+            hint(&given)
+        );
         return Err(Failure::Failed(message));
     }
     let bytes = read(word, ChatTemplate::MAX_BYTES)?;
@@ -179,12 +216,12 @@ fn template_file(word: &OsStr) -> Outcome<String> {
 /// Reads the request, with options in addition.
 pub fn request(word: &OsStr, options: &Value) -> Outcome<Request> {
     let text = text(word)?;
-    Request::from_text_with(&text, &options.to_string()).map_err(|error| {
-        match serde_json::from_str::<IgnoredAny>(&text) {
+    Request::from_text_with(&text, &options.to_string()).map_err(
+        |error| match serde_json::from_str::<IgnoredAny>(&text) {
             Err(error) => no_json(word, &text, &error),
             Ok(_) => failed(word, &error),
-        }
-    })
+        },
+    )
 }
 
 /// Reads a JSON value.
@@ -206,9 +243,16 @@ pub fn lines(word: &OsStr, mut each: impl FnMut(&str) -> Outcome) -> Outcome {
     let most = FILE_BYTES as u64 + 1;
     loop {
         line.clear();
-        match input.by_ref().take(most).read_line(&mut line).map_err(|error| unreadable(word, &error))? {
+        match input
+            .by_ref()
+            .take(most)
+            .read_line(&mut line)
+            .map_err(|error| unreadable(word, &error))?
+        {
             0 => return Ok(()),
-            size if size > FILE_BYTES && !line.ends_with('\n') => return Err(too_long(word, FILE_BYTES)),
+            size if size > FILE_BYTES && !line.ends_with('\n') => {
+                return Err(too_long(word, FILE_BYTES));
+            }
             _ => each(&line)?,
         }
     }
@@ -227,10 +271,20 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
 }
 
 fn directory(word: &OsStr) -> Failure {
-    let names = ["chat_template.jinja", "tokenizer_config.json", "chat_template.json"];
-    let inside = names.iter().map(|name| Path::new(word).join(name)).find(|path| path.is_file());
+    let names = [
+        "chat_template.jinja",
+        "tokenizer_config.json",
+        "chat_template.json",
+    ];
+    let inside = names
+        .iter()
+        .map(|name| Path::new(word).join(name))
+        .find(|path| path.is_file());
     let message = format!("cannot read {}: it is a directory", name(word));
-    with_hint(message, inside.map(|path| format!("there is a template in it: {}", path.display())))
+    with_hint(
+        message,
+        inside.map(|path| format!("there is a template in it: {}", path.display())),
+    )
 }
 
 /// An error about an input.
@@ -240,12 +294,32 @@ pub fn failed(word: &OsStr, error: &chatparse::Error) -> Failure {
 
 /// The error with the name of its input, and the line if it is in a template.
 pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
-    let Some(Place { line, column, excerpt, .. }) = error.place() else { return format!("{}: {error}", name(word)) };
+    let Some(Place {
+        line,
+        column,
+        excerpt,
+        ..
+    }) = error.place()
+    else {
+        return format!("{}: {error}", name(word));
+    };
     // The lines of a template in a JSON file are not those of the file.
-    let inside = if Path::new(word).extension().is_some_and(|end| end == "json") { ": chat_template" } else { "" };
+    let inside = if Path::new(word).extension().is_some_and(|end| end == "json") {
+        ": chat_template"
+    } else {
+        ""
+    };
     let column = column.map_or(String::new(), |column| format!(":{column}"));
-    let shown = if excerpt.is_empty() { String::new() } else { format!("\n  {line} | {excerpt}") };
-    format!("{}{inside}:{line}{column}: {}{shown}", name(word), error.reason())
+    let shown = if excerpt.is_empty() {
+        String::new()
+    } else {
+        format!("\n  {line} | {excerpt}")
+    };
+    format!(
+        "{}{inside}:{line}{column}: {}{shown}",
+        name(word),
+        error.reason()
+    )
 }
 
 /// The error of rendering a request with a template: what the template raises concerns the request.
@@ -263,24 +337,48 @@ fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
     }
     let (line, column) = (error.line(), error.column());
     let said = error.to_string();
-    let what = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
+    let what = said
+        .strip_suffix(&format!(" at line {line} column {column}"))
+        .unwrap_or(&said);
     // Where the text ends too early: behind its last character.
     let written = text.trim_end();
     let last = written.lines().last().map_or(0, str::len);
-    let (line, column) = if error.is_eof() { (written.lines().count(), last + 1) } else { (line, column) };
-    let message = format!("{}:{line}:{column}: not JSON: {what}{}", name(word), marked(text, line, column));
+    let (line, column) = if error.is_eof() {
+        (written.lines().count(), last + 1)
+    } else {
+        (line, column)
+    };
+    let message = format!(
+        "{}:{line}:{column}: not JSON: {what}{}",
+        name(word),
+        marked(text, line, column)
+    );
     let template = text.contains("{%") || text.contains("{{");
-    with_hint(message, template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()))
+    with_hint(
+        message,
+        template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()),
+    )
 }
 
 /// A line of a text, and a mark below its byte `column`, from 1.
 fn marked(text: &str, line: usize, column: usize) -> String {
     const AROUND: usize = 36;
     let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let border = |at: usize| (0..=at.min(shown.len())).rev().find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
-    let (from, at) = (border(column.saturating_sub(AROUND)), border(column.saturating_sub(1)));
+    let border = |at: usize| {
+        (0..=at.min(shown.len()))
+            .rev()
+            .find(|at| shown.is_char_boundary(*at))
+            .unwrap_or(0)
+    };
+    let (from, at) = (
+        border(column.saturating_sub(AROUND)),
+        border(column.saturating_sub(1)),
+    );
     let part: String = shown[from..border(column + AROUND)].replace('\t', " ");
-    let (margin, before) = (line.to_string().len(), shown[from.min(at)..at].chars().count());
+    let (margin, before) = (
+        line.to_string().len(),
+        shown[from.min(at)..at].chars().count(),
+    );
     format!("\n  {line} | {part}\n  {:margin$} | {:before$}^", "", "")
 }
 
@@ -298,13 +396,19 @@ pub fn unreadable(word: &OsStr, error: &io::Error) -> Failure {
 
 /// The error for an input that is too long.
 pub fn too_long(word: &OsStr, most: usize) -> Failure {
-    Failure::Failed(format!("{}: longer than {most} bytes, which is the limit", name(word)))
+    Failure::Failed(format!(
+        "{}: longer than {most} bytes, which is the limit",
+        name(word)
+    ))
 }
 
 /// Reads at most `most` bytes, and one more if there are more.
 fn read(word: &OsStr, most: usize) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(word)?.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(word, &error))?;
+    open(word)?
+        .take(most as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(word, &error))?;
     Ok(bytes)
 }
 
@@ -321,5 +425,9 @@ fn utf8(word: &OsStr, bytes: Vec<u8>, most: usize) -> Outcome<String> {
 
 /// The name of an input.
 pub fn name(word: &OsStr) -> String {
-    if is_stdin(word) { "standard input".to_owned() } else { word.to_string_lossy().into_owned() }
+    if is_stdin(word) {
+        "standard input".to_owned()
+    } else {
+        word.to_string_lossy().into_owned()
+    }
 }

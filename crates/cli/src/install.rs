@@ -13,8 +13,8 @@ use crate::screen::Screen;
 
 /// Print the completions of a shell
 ///
-/// Prints a script with which the shell completes commands, options, their values, and the names of built-in templates. Save it
-/// where the shell looks for it; packages do that.
+/// Prints a script with which the shell completes commands, options, their values, and the names of
+/// built-in templates. Save it where the shell looks for it; packages do that.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 failure, 2 wrong usage
 
@@ -46,7 +46,10 @@ fn script(shell: Shell, program: &mut clap::Command) -> String {
         }
         // Fish gets the options only.
         Shell::Fish => {
-            for command in program.get_subcommands().filter(|command| takes_name(command)) {
+            for command in program
+                .get_subcommands()
+                .filter(|command| takes_name(command))
+            {
                 let here = format!("__fish_chatparse_using_subcommand {}", command.get_name());
                 script += &format!("complete -c chatparse -n \"{here}\" -a \"{names}\"\n");
             }
@@ -58,13 +61,15 @@ fn script(shell: Shell, program: &mut clap::Command) -> String {
 
 /// Whether the command takes names of built-in templates.
 fn takes_name(command: &clap::Command) -> bool {
-    command.get_positionals().any(|word| word.get_possible_values().len() == builtin::names().count())
+    command
+        .get_positionals()
+        .any(|word| word.get_possible_values().len() == builtin::names().count())
 }
 
 /// Print a manual page
 ///
-/// Prints the manual page of the program, or of a command. With --share it writes all pages, and the completions of shells, as packages
-/// install them.
+/// Prints the manual page of the program, or of a command. With --share it writes all pages, and
+/// the completions of shells, as packages install them.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 failure, 2 wrong usage
 
@@ -99,7 +104,9 @@ impl Man {
 fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     let (mut bytes, name) = (Vec::new(), page_name(command));
     let command = command.clone().name(name.clone()).display_name(name);
-    clap_mangen::Man::new(command).manual("User Commands").render(&mut bytes)?;
+    clap_mangen::Man::new(command)
+        .manual("User Commands")
+        .render(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -116,13 +123,31 @@ fn share(folder: &Path, program: &mut clap::Command) -> io::Result<()> {
         let folder = folder.join(path);
         fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(name), bytes))
     };
-    write("bash-completion/completions", "chatparse", script(Shell::Bash, program).as_bytes())?;
-    write("zsh/site-functions", "_chatparse", script(Shell::Zsh, program).as_bytes())?;
-    write("fish/vendor_completions.d", "chatparse.fish", script(Shell::Fish, program).as_bytes())?;
+    write(
+        "bash-completion/completions",
+        "chatparse",
+        script(Shell::Bash, program).as_bytes(),
+    )?;
+    write(
+        "zsh/site-functions",
+        "_chatparse",
+        script(Shell::Zsh, program).as_bytes(),
+    )?;
+    write(
+        "fish/vendor_completions.d",
+        "chatparse.fish",
+        script(Shell::Fish, program).as_bytes(),
+    )?;
     program.build();
-    let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
+    let commands = program
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help");
     for command in commands.chain([&*program]) {
-        write("man/man1", &format!("{}.1", page_name(command)), &page(command)?)?;
+        write(
+            "man/man1",
+            &format!("{}.1", page_name(command)),
+            &page(command)?,
+        )?;
     }
     Ok(())
 }

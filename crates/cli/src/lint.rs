@@ -99,11 +99,19 @@ impl Lint {
         if self.sarif {
             writeln!(screen, "{:#}", sarif::log(&all));
         }
-        let unusable: Vec<&Unusable> = all.iter().filter_map(|linted| linted.found.as_ref().err()).collect();
+        let unusable: Vec<&Unusable> = all
+            .iter()
+            .filter_map(|linted| linted.found.as_ref().err())
+            .collect();
         let faults: Vec<String> = all.iter().filter_map(Linted::fault).collect();
         if all.len() > 1 && !self.json && !self.sarif {
             let passed = all.len() - unusable.len() - faults.len();
-            write!(screen, "\n{} templates: {passed} passed, {} failed", all.len(), faults.len());
+            write!(
+                screen,
+                "\n{} templates: {passed} passed, {} failed",
+                all.len(),
+                faults.len()
+            );
             match unusable.len() {
                 0 => writeln!(screen),
                 count => writeln!(screen, ", {count} cannot be read"),
@@ -113,11 +121,19 @@ impl Lint {
             ([], []) => Ok(()),
             // An unreadable template is a usage error, not a fault of the template.
             ([one], _) if all.len() == 1 => Err(Failure::Usage(one.message.clone())),
-            ([], [one]) if all.len() == 1 => Err(Failure::Failed(format!("{}: {one}", all[0].name))),
-            ([], faults) => Err(Failure::Failed(format!("{} of {} templates fail", faults.len(), all.len()))),
-            (unusable, _) => {
-                Err(Failure::Usage(format!("{} of {} templates cannot be read", unusable.len(), all.len())))
+            ([], [one]) if all.len() == 1 => {
+                Err(Failure::Failed(format!("{}: {one}", all[0].name)))
             }
+            ([], faults) => Err(Failure::Failed(format!(
+                "{} of {} templates fail",
+                faults.len(),
+                all.len()
+            ))),
+            (unusable, _) => Err(Failure::Usage(format!(
+                "{} of {} templates cannot be read",
+                unusable.len(),
+                all.len()
+            ))),
         }
     }
 
@@ -126,7 +142,9 @@ impl Lint {
         #[cfg(feature = "tokenizers")]
         if let Some(file) = &self.tokenizer {
             let tokenizer = crate::vocabulary::read(file)?;
-            return Ok(Box::new(move |template| Ok(Some(crate::vocabulary::check(template, &tokenizer)?))));
+            return Ok(Box::new(move |template| {
+                Ok(Some(crate::vocabulary::check(template, &tokenizer)?))
+            }));
         }
         Ok(Box::new(|_| Ok(None)))
     }
@@ -153,7 +171,13 @@ fn show(linted: &Linted, screen: &mut Screen) {
     writeln!(screen);
     let report = match &linted.found {
         Ok(report) => report,
-        Err(unusable) => return verdict(&format!("cannot be read: {}", unusable.message), false, screen),
+        Err(unusable) => {
+            return verdict(
+                &format!("cannot be read: {}", unusable.message),
+                false,
+                screen,
+            );
+        }
     };
     if !linted.renders_nothing() {
         for found in causes(report) {
@@ -166,40 +190,98 @@ fn show(linted: &Linted, screen: &mut Screen) {
             preserving(next, screen);
         }
         match report.untraced.as_deref() {
-            None => row("whose text", "not tested: the template raises an error", Paint::Faint, screen),
-            Some([]) => row("whose text", "known for every byte of a prompt", Paint::Plain, screen),
+            None => row(
+                "whose text",
+                "not tested: the template raises an error",
+                Paint::Faint,
+                screen,
+            ),
+            Some([]) => row(
+                "whose text",
+                "known for every byte of a prompt",
+                Paint::Plain,
+                screen,
+            ),
             Some(unknown @ [first, ..]) => {
-                row("whose text", &format!("unknown in {} places; the first:", unknown.len()), Paint::Faint, screen);
+                row(
+                    "whose text",
+                    &format!("unknown in {} places; the first:", unknown.len()),
+                    Paint::Faint,
+                    screen,
+                );
                 named("", Paint::Faint, first, screen);
             }
         }
     }
     if let Some(described) = &report.response_template {
-        let Described { cases, read_back, reader_reads_back, why, error, .. } = described;
+        let Described {
+            cases,
+            read_back,
+            reader_reads_back,
+            why,
+            error,
+            ..
+        } = described;
         let text = match error.is_empty() {
-            true => format!("reads back {read_back} of {cases} messages, the reader in use {reader_reads_back}"),
+            true => format!(
+                "reads back {read_back} of {cases} messages, the reader in use {reader_reads_back}"
+            ),
             false => format!("cannot be read: {error}"),
         };
-        row("its response", &text, if described.is_fault() { Paint::Red } else { Paint::Plain }, screen);
+        row(
+            "its response",
+            &text,
+            if described.is_fault() {
+                Paint::Red
+            } else {
+                Paint::Plain
+            },
+            screen,
+        );
         if !why.is_empty() {
             named("  the first", Paint::Plain, why, screen);
         }
     }
     for found in linted.tokenizer.iter().flatten() {
         let text = |name: &str| found[name].as_str().unwrap_or_default();
-        row("its tokenizer", &format!("{}: {}", text("kind"), text("words")), Paint::Faint, screen);
-        if found["messages"].as_array().is_some_and(|messages| !messages.is_empty()) {
-            row("  shown by", &found["messages"].to_string(), Paint::Faint, screen);
+        row(
+            "its tokenizer",
+            &format!("{}: {}", text("kind"), text("words")),
+            Paint::Faint,
+            screen,
+        );
+        if found["messages"]
+            .as_array()
+            .is_some_and(|messages| !messages.is_empty())
+        {
+            row(
+                "  shown by",
+                &found["messages"].to_string(),
+                Paint::Faint,
+                screen,
+            );
         }
     }
     if linted.tokenizer.as_ref().is_some_and(Vec::is_empty) {
-        row("its tokenizer", "ids turn by turn are those of each new render", Paint::Plain, screen);
+        row(
+            "its tokenizer",
+            "ids turn by turn are those of each new render",
+            Paint::Plain,
+            screen,
+        );
     }
     match linted.fault() {
         Some(fault) => verdict(&format!("failed: {fault}"), false, screen),
         None => {
-            let back = report.cases.iter().filter(|case| case.outcome == Outcome::Survives).count();
-            let text = format!("passed: no faults in {} messages; {back} come back, byte by byte", report.cases.len());
+            let back = report
+                .cases
+                .iter()
+                .filter(|case| case.outcome == Outcome::Survives)
+                .count();
+            let text = format!(
+                "passed: no faults in {} messages; {back} come back, byte by byte",
+                report.cases.len()
+            );
             verdict(&text, true, screen)
         }
     }
@@ -212,7 +294,11 @@ fn verdict(text: &str, passed: bool, screen: &mut Screen) {
 
 /// Prints a cause with its messages; for a fault also the first message in full.
 fn cause(cause: &Cause, report: &Report, screen: &mut Screen) {
-    let (kind, paint) = if cause.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
+    let (kind, paint) = if cause.is_fault {
+        ("fault", Paint::Red)
+    } else {
+        ("note", Paint::Faint)
+    };
     let text = format!(
         "{}: {} ({} of {})",
         cause.name.replace('_', " "),
@@ -221,22 +307,43 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) {
         report.cases.len()
     );
     row(kind, &text, paint, screen);
-    let paint = if cause.is_fault { Paint::Plain } else { Paint::Faint };
+    let paint = if cause.is_fault {
+        Paint::Plain
+    } else {
+        Paint::Faint
+    };
     row("  messages", &cause.messages(report), paint, screen);
     if !cause.is_fault {
         return;
     }
     let case = cause.cases[0];
     if let Outcome::Refused(error) = &case.outcome {
-        let line = error.place().map_or(String::new(), |place| format!("template {place}: "));
-        row("  error", &format!("{line}{}", error.reason()), Paint::Red, screen);
+        let line = error
+            .place()
+            .map_or(String::new(), |place| format!("template {place}: "));
+        row(
+            "  error",
+            &format!("{line}{}", error.reason()),
+            Paint::Red,
+            screen,
+        );
         if let Some(place) = error.place() {
             named("  there", Paint::Plain, &place.excerpt, screen);
         }
         return;
     }
-    let Some(Difference { at, expected, got, .. }) = case.outcome.difference() else { return };
-    row("  the first", &format!("{} ({})", case.probe, case.thinking.name()), Paint::Plain, screen);
+    let Some(Difference {
+        at, expected, got, ..
+    }) = case.outcome.difference()
+    else {
+        return;
+    };
+    row(
+        "  the first",
+        &format!("{} ({})", case.probe, case.thinking.name()),
+        Paint::Plain,
+        screen,
+    );
     if !case.turn.is_empty() {
         named("  turn", Paint::Faint, &case.turn, screen);
     }
@@ -244,36 +351,72 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) {
     named("  got", Paint::Red, got, screen);
     match at {
         Some(at) => row("  differs at", &format!("byte {at}"), Paint::Plain, screen),
-        None => row("  differs at", "no byte: the template writes both alike", Paint::Plain, screen),
+        None => row(
+            "  differs at",
+            "no byte: the template writes both alike",
+            Paint::Plain,
+            screen,
+        ),
     }
 }
 
 /// Prints a broken rule, and what breaking it does.
 fn finding(found: &Finding, screen: &mut Screen) {
-    let (kind, paint) = if found.is_fault { ("fault", Paint::Red) } else { ("note", Paint::Faint) };
-    row(kind, &format!("{}: {}", found.rule.id(), found.message), paint, screen);
+    let (kind, paint) = if found.is_fault {
+        ("fault", Paint::Red)
+    } else {
+        ("note", Paint::Faint)
+    };
+    row(
+        kind,
+        &format!("{}: {}", found.rule.id(), found.message),
+        paint,
+        screen,
+    );
     row("  so", found.rule.effect(), Paint::Plain, screen);
-    let lines: Vec<String> = found.places.iter().map(|place| place.line.to_string()).collect();
+    let lines: Vec<String> = found
+        .places
+        .iter()
+        .map(|place| place.line.to_string())
+        .collect();
     if !lines.is_empty() {
         row("  in line", &lines.join(", "), Paint::Plain, screen);
     }
     for shown in &found.shown {
-        named(&format!("  {}", shown.from), Paint::Plain, &shown.text, screen);
+        named(
+            &format!("  {}", shown.from),
+            Paint::Plain,
+            &shown.text,
+            screen,
+        );
     }
 }
 
 fn preserving(next: &Preserving, screen: &mut Screen) {
     let when = format!("{}, thinking {}", next.kind.name(), next.thinking.name());
     let (text, paint) = match &next.preserved {
-        Preserved::Yes => ("appends: the next prompt begins with all that was sent".to_owned(), Paint::Plain),
+        Preserved::Yes => (
+            "appends: the next prompt begins with all that was sent".to_owned(),
+            Paint::Plain,
+        ),
         Preserved::No(rewrite) => {
             let place = match rewrite.message {
                 Some(message) => format!("in message {message}"),
                 None => "in front of all messages".to_owned(),
             };
-            (format!("rewrites from byte {}, {place}: {}", rewrite.at, rewrite.reason.words()), Paint::Faint)
+            (
+                format!(
+                    "rewrites from byte {}, {place}: {}",
+                    rewrite.at,
+                    rewrite.reason.words()
+                ),
+                Paint::Faint,
+            )
         }
-        Preserved::Omitted(part) => (format!("not tested: the template has no {part}"), Paint::Faint),
+        Preserved::Omitted(part) => (
+            format!("not tested: the template has no {part}"),
+            Paint::Faint,
+        ),
         Preserved::Refused(error) => (format!("refused: {error}"), Paint::Faint),
     };
     row("next prompt", &format!("{when}: {text}"), paint, screen)

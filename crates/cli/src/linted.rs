@@ -33,14 +33,25 @@ impl Linted {
             Ok(source) => match input::compile(&source, reading, Value::Null) {
                 Ok(template) => {
                     let tokenizer = check(&template)?;
-                    return Ok(Linted { name, found: Ok(lint::lint(&template)), tokenizer });
+                    return Ok(Linted {
+                        name,
+                        found: Ok(lint::lint(&template)),
+                        tokenizer,
+                    });
                 }
-                Err(error) => (input::uncompiled(word, &source, &error), error.place().cloned()),
+                Err(error) => (
+                    input::uncompiled(word, &source, &error),
+                    error.place().cloned(),
+                ),
             },
             Err(failure) => (failure, None),
         };
         match failure {
-            Failure::Failed(message) => Ok(Linted { name, found: Err(Unusable { message, place }), tokenizer: None }),
+            Failure::Failed(message) => Ok(Linted {
+                name,
+                found: Err(Unusable { message, place }),
+                tokenizer: None,
+            }),
             other => Err(other),
         }
     }
@@ -65,13 +76,19 @@ impl Linted {
             }
         }
         let all = report.cases.len();
-        let outcomes =
-            outcomes.iter().map(|(name, count)| format!("{} in {count} of {all} messages", name.replace('_', " ")));
-        let faults: Vec<String> = outcomes.chain(faulty(report).map(|found| found.rule.id().to_owned())).collect();
+        let outcomes = outcomes.iter().map(|(name, count)| {
+            format!("{} in {count} of {all} messages", name.replace('_', " "))
+        });
+        let faults: Vec<String> = outcomes
+            .chain(faulty(report).map(|found| found.rule.id().to_owned()))
+            .collect();
         if !faults.is_empty() {
             return Some(faults.join(", "));
         }
-        let described = report.response_template.as_ref().filter(|described| described.is_fault());
+        let described = report
+            .response_template
+            .as_ref()
+            .filter(|described| described.is_fault());
         described
             .map(|_| "its response template cannot be read, or reads back fewer messages than the reader in use".into())
     }
@@ -88,14 +105,25 @@ mod tests {
 
     #[test]
     fn templates_without_a_counted_fault_pass() {
-        let own = chatparse::builtin::names().map(|name| chatparse::builtin::find(name).unwrap().source.to_owned());
-        let files = std::fs::read_dir("../../../shared/templates").into_iter().flatten();
+        let own = chatparse::builtin::names()
+            .map(|name| chatparse::builtin::find(name).unwrap().source.to_owned());
+        let files = std::fs::read_dir("../../../shared/templates")
+            .into_iter()
+            .flatten();
         let files = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
         let mut failing = 0;
-        for template in own.chain(files).filter_map(|source| ChatTemplate::new(&source, "", "").ok()) {
+        for template in own
+            .chain(files)
+            .filter_map(|source| ChatTemplate::new(&source, "", "").ok())
+        {
             let report = lint::lint(&template);
             let (count, name) = (report.fault_count(), String::new());
-            let fault = Linted { name, found: Ok(report), tokenizer: None }.fault();
+            let fault = Linted {
+                name,
+                found: Ok(report),
+                tokenizer: None,
+            }
+            .fault();
             assert_eq!(fault.is_some(), count > 0, "{count}: {}", template.source());
             failing += usize::from(count > 0);
         }

@@ -15,7 +15,8 @@ pub struct Live {
     part: Option<(DeltaKind, usize)>,
     /// The line has ended, and the next text begins a new one.
     broken: bool,
-    /// An id that came behind the beginning of its call's arguments; it is written behind their end.
+    /// An id that came behind the beginning of its call's arguments; it is written behind their
+    /// end.
     late_id: Option<String>,
 }
 
@@ -28,7 +29,9 @@ impl Live {
             DeltaKind::ToolName => Paint::Call,
             _ => return,
         };
-        if delta.kind == DeltaKind::ToolId && self.part == Some((DeltaKind::ToolArguments, delta.call)) {
+        if delta.kind == DeltaKind::ToolId
+            && self.part == Some((DeltaKind::ToolArguments, delta.call))
+        {
             self.late_id = Some(format!(" [{}]", tamed(delta.text)));
             return;
         }
@@ -36,19 +39,29 @@ impl Live {
         match self.part {
             _ if self.part == here => {}
             // Name, id and arguments of a call are on one line.
-            Some((kind, call)) if call == delta.call && kind.is_of_call() && delta.kind.is_of_call() => {
+            Some((kind, call))
+                if call == delta.call && kind.is_of_call() && delta.kind.is_of_call() =>
+            {
                 screen.print(b" ");
             }
             _ => {
                 self.end(screen);
                 let is_call = delta.kind.is_of_call();
-                let name = if is_call { format!("call {}", delta.call + 1) } else { delta.kind.name().to_owned() };
+                let name = if is_call {
+                    format!("call {}", delta.call + 1)
+                } else {
+                    delta.kind.name().to_owned()
+                };
                 screen.paint(Paint::Strong, &format!("{name:MARGIN$}"));
             }
         }
         self.part = here;
         let text = tamed(delta.text);
-        let text = if delta.kind == DeltaKind::ToolId { format!("[{text}]") } else { text };
+        let text = if delta.kind == DeltaKind::ToolId {
+            format!("[{text}]")
+        } else {
+            text
+        };
         self.text(screen, paint, &text)
     }
 
@@ -66,7 +79,9 @@ impl Live {
     /// Further lines are indented like the first.
     fn text(&mut self, screen: &mut Screen, paint: Paint, text: &str) {
         for line in text.split_inclusive('\n') {
-            let (line, ends) = line.strip_suffix('\n').map_or((line, false), |line| (line, true));
+            let (line, ends) = line
+                .strip_suffix('\n')
+                .map_or((line, false), |line| (line, true));
             if std::mem::take(&mut self.broken) {
                 let margin = if line.is_empty() { 0 } else { MARGIN };
                 write!(screen, "\n{:margin$}", "");

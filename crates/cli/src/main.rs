@@ -1,7 +1,8 @@
 //! The command line, on the library's public API.
 //!
-//! A command is a module with its arguments and its code. All commands write to a [`Screen`] and return an [`Outcome`]. This
-//! file handles exit statuses, error messages, and readers that close the output.
+//! A command is a module with its arguments and its code. All commands write to a [`Screen`] and
+//! return an [`Outcome`]. This file handles exit statuses, error messages, and readers that close
+//! the output.
 
 #![forbid(unsafe_code)]
 
@@ -40,15 +41,17 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, Outcome};
 use screen::Screen;
 
-/// Learns a model's output format from its chat template, renders prompts, and parses what the model writes.
+/// Learns a model's output format from its chat template, renders prompts, and parses what the
+/// model writes.
 ///
 /// Without a command it shows all of this on an example.
 ///
-/// TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the name of a built-in
-/// template. REQUEST is the JSON body of a chat-completions request. `-` stands for standard input.
+/// TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it,
+/// or the name of a built-in template. REQUEST is the JSON body of a chat-completions request. `-`
+/// stands for standard input.
 ///
-/// Lines are wrapped at the width of the terminal, or at COLUMNS. There are no colours if NO_COLOR is set and not empty, or if TERM
-/// is dumb, unless --color is given.
+/// Lines are wrapped at the width of the terminal, or at COLUMNS. There are no colours if NO_COLOR
+/// is set and not empty, or if TERM is dumb, unless --color is given.
 #[derive(Parser)]
 #[command(
     name = "chatparse",
@@ -105,7 +108,9 @@ fn complain(message: &str, code: u8) -> ExitCode {
 }
 
 fn run(screen: &mut Screen) -> Outcome {
-    let given = Program::command().term_width(screen.width()).try_get_matches();
+    let given = Program::command()
+        .term_width(screen.width())
+        .try_get_matches();
     let program = match given.and_then(|given| Program::from_arg_matches(&given)) {
         Ok(program) => program,
         // Help, or the version.
@@ -138,7 +143,10 @@ fn misused(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     match error.get(ContextKind::InvalidSubcommand) {
-        Some(word) if error.kind() == ErrorKind::InvalidSubcommand && Path::new(&word.to_string()).exists() => {
+        Some(word)
+            if error.kind() == ErrorKind::InvalidSubcommand
+                && Path::new(&word.to_string()).exists() =>
+        {
             format!("{text}\nhint: did you mean chatparse inspect {word}?")
         }
         _ => text.to_owned(),

@@ -7,7 +7,11 @@ const MOST: usize = 40;
 
 /// Up to three of `names` that are similar to `word`, or begin with it; the nearest first.
 fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let word = word.chars().take(MOST).flat_map(char::to_lowercase).collect::<String>();
+    let word = word
+        .chars()
+        .take(MOST)
+        .flat_map(char::to_lowercase)
+        .collect::<String>();
     let length = word.chars().count();
     let mut found: Vec<(usize, &str)> = names
         .filter_map(|name| {

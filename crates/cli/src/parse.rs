@@ -52,19 +52,20 @@ pub struct Parse {
     /// Print the message as OpenAI JSON, and its status, at the end
     #[arg(long, conflicts_with = "events")]
     json: bool,
-    /// Print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id, tool_arguments, tool_end), the number of
-    /// its call, its text and its span in the output in bytes; at the end the status
+    /// Print a JSON line for each piece: its kind (reasoning, content, tool_name, tool_id,
+    /// tool_arguments, tool_end), the number of its call, its text and its span in the output in
+    /// bytes; at the end the status
     #[arg(long)]
     events: bool,
     /// The output was cut off: the model did not end it
     #[arg(long)]
     partial: bool,
-    /// Exit with 3 if the status is in this list (separated by commas); calls: if a call is not complete, calls no offered tool, or
-    /// has arguments that the schema does not allow
+    /// Exit with 3 if the status is in this list (separated by commas); calls: if a call is not
+    /// complete, calls no offered tool, or has arguments that the schema does not allow
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = Results)]
     fail_on: Vec<String>,
-    /// Fail if the output breaks the template's format, or stops before the format ends (unless --partial is given), and print no
-    /// status. Otherwise the rest of such an output is content
+    /// Fail if the output breaks the template's format, or stops before the format ends (unless
+    /// --partial is given), and print no status. Otherwise the rest of such an output is content
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -80,8 +81,17 @@ struct Results;
 impl TypedValueParser for Results {
     type Value = String;
 
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        PossibleValuesParser::new(FAIL_ON).parse_ref(command, arg, value.to_string_lossy().trim().as_ref())
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        PossibleValuesParser::new(FAIL_ON).parse_ref(
+            command,
+            arg,
+            value.to_string_lossy().trim().as_ref(),
+        )
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -103,9 +113,13 @@ impl Parse {
             (_, true) => View::Events,
             _ => View::Live(Live::default()),
         };
-        let compiled = self.template.compiled(&self.reading, Some(&self.described))?;
+        let compiled = self
+            .template
+            .compiled(&self.reading, Some(&self.described))?;
         let body = input::request(request, &json!({}))?;
-        let params = compiled.params(&body).map_err(|error| input::refused(template, request, &error))?;
+        let params = compiled
+            .params(&body)
+            .map_err(|error| input::refused(template, request, &error))?;
         let mut stream = Stream::new(&params.parser);
         let mut source = input::open(output)?;
         let mut chunk = [0; CHUNK];
@@ -131,13 +145,20 @@ impl Parse {
         for delta in stream.deltas() {
             view.delta(&delta, screen);
         }
-        let refused = if self.strict { ended.strict(self.partial).err() } else { None };
+        let refused = if self.strict {
+            ended.strict(self.partial).err()
+        } else {
+            None
+        };
         view.end(&ended, refused.is_some(), screen);
         if let Some(error) = refused {
             return Err(input::failed(output, &error));
         }
         match unwanted(&ended, &self.fail_on) {
-            Some(what) => Err(Failure::Unwanted(format!("{}: {what}", input::name(output)))),
+            Some(what) => Err(Failure::Unwanted(format!(
+                "{}: {what}",
+                input::name(output)
+            ))),
             None => Ok(()),
         }
     }
@@ -149,7 +170,10 @@ fn unwanted(ended: &Ended, fail_on: &[String]) -> Option<String> {
     if fails(ended.status.name()) {
         return Some(format!("the output is {}", ended.status.name()));
     }
-    let bad = ended.calls().iter().position(|call| !(call.complete && call.known && call.valid));
+    let bad = ended
+        .calls()
+        .iter()
+        .position(|call| !(call.complete && call.known && call.valid));
     let bad = bad.filter(|_| fails("calls"))?;
     let call = ended.calls()[bad];
     let what = match (call.complete, call.known) {
@@ -172,9 +196,19 @@ impl View {
         match self {
             View::Live(live) => live.delta(delta, screen),
             View::Events => {
-                let Delta { kind, call, text, span, .. } = delta;
+                let Delta {
+                    kind,
+                    call,
+                    text,
+                    span,
+                    ..
+                } = delta;
                 let span = [span.start, span.end];
-                writeln!(screen, "{}", json!({"kind": kind, "call": call, "text": text, "span": span}));
+                writeln!(
+                    screen,
+                    "{}",
+                    json!({"kind": kind, "call": call, "text": text, "span": span})
+                );
             }
             View::Message => {}
         }
@@ -190,8 +224,19 @@ impl View {
                 }
                 screen.paint(Paint::Faint, &format!("{:11}{status}\n", "status"));
                 for found in ended.diagnostics() {
-                    let Diagnostic { kind, span, message, .. } = found;
-                    let line = format!("{:11}bytes {} to {}, {}: {message}\n", "", span.start, span.end, kind.name());
+                    let Diagnostic {
+                        kind,
+                        span,
+                        message,
+                        ..
+                    } = found;
+                    let line = format!(
+                        "{:11}bytes {} to {}, {}: {message}\n",
+                        "",
+                        span.start,
+                        span.end,
+                        kind.name()
+                    );
                     screen.paint(Paint::Faint, &line);
                 }
             }

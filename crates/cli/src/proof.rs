@@ -20,13 +20,35 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) {
         family => format!("{family}, a known family of templates"),
     };
     line(screen, "reader", Paint::Plain, &reader);
-    let paint = if proof.is_whole() { Paint::Plain } else { Paint::Red };
-    line(screen, "read back", paint, &format!("{} of {}", proof.read_back, proof.cases));
+    let paint = if proof.is_whole() {
+        Paint::Plain
+    } else {
+        Paint::Red
+    };
+    line(
+        screen,
+        "read back",
+        paint,
+        &format!("{} of {}", proof.read_back, proof.cases),
+    );
     notes(proof, screen);
     if proof.grammar_cases > 0 {
-        let (right, cases, fault) = (proof.grammar_right, proof.grammar_cases, escaped(&proof.grammar_fault));
-        let paint = if fault.is_empty() { Paint::Plain } else { Paint::Red };
-        line(screen, "grammar", paint, format!("{right} of {cases}: {fault}").trim_end_matches(": "));
+        let (right, cases, fault) = (
+            proof.grammar_right,
+            proof.grammar_cases,
+            escaped(&proof.grammar_fault),
+        );
+        let paint = if fault.is_empty() {
+            Paint::Plain
+        } else {
+            Paint::Red
+        };
+        line(
+            screen,
+            "grammar",
+            paint,
+            format!("{right} of {cases}: {fault}").trim_end_matches(": "),
+        );
     }
     // Candidates without results are not listed.
     let asked = tried.iter().filter(|tried| tried.cases > 0);
@@ -46,17 +68,34 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) {
 /// Details of the two numbers.
 fn notes(proof: &Proof, screen: &mut Screen) {
     let notes = [
-        (proof.recovered, "of them outside the reader's format: streaming and grammars do not know these"),
-        (proof.alike, "not counted: another message comes back, which the template writes alike"),
-        (proof.no_turn, "not counted: they do not begin where the prompt ends"),
-        (proof.omitted, "not counted: the template leaves out their text"),
+        (
+            proof.recovered,
+            "of them outside the reader's format: streaming and grammars do not know these",
+        ),
+        (
+            proof.alike,
+            "not counted: another message comes back, which the template writes alike",
+        ),
+        (
+            proof.no_turn,
+            "not counted: they do not begin where the prompt ends",
+        ),
+        (
+            proof.omitted,
+            "not counted: the template leaves out their text",
+        ),
         (proof.refused, "not counted: the template refuses them"),
     ];
     for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
         line(screen, "", Paint::Faint, &format!("{count} {note}"));
     }
     if !proof.refusal.is_empty() {
-        line(screen, "", Paint::Faint, &format!("the first of these: {}", proof.refusal));
+        line(
+            screen,
+            "",
+            Paint::Faint,
+            &format!("the first of these: {}", proof.refusal),
+        );
     }
 }
 
@@ -64,12 +103,30 @@ fn notes(proof: &Proof, screen: &mut Screen) {
 fn failures(proof: &Proof, screen: &mut Screen) {
     let messages: Vec<_> = proof.failures.chunk_by(|a, b| a.probe == b.probe).collect();
     for (index, message) in messages.iter().take(MOST).enumerate() {
-        let ways: Vec<&str> = message.iter().map(|failure| failure.thinking.name()).collect();
-        let what = format!("{} ({}): {}", message[0].probe, ways.join(", "), message[0].why);
-        line(screen, if index == 0 { "not" } else { "" }, Paint::Plain, &what);
+        let ways: Vec<&str> = message
+            .iter()
+            .map(|failure| failure.thinking.name())
+            .collect();
+        let what = format!(
+            "{} ({}): {}",
+            message[0].probe,
+            ways.join(", "),
+            message[0].why
+        );
+        line(
+            screen,
+            if index == 0 { "not" } else { "" },
+            Paint::Plain,
+            &what,
+        );
     }
     if messages.len() > MOST {
-        line(screen, "", Paint::Faint, &format!("and {} more: see chatparse lint", messages.len() - MOST));
+        line(
+            screen,
+            "",
+            Paint::Faint,
+            &format!("and {} more: see chatparse lint", messages.len() - MOST),
+        );
     }
 }
 

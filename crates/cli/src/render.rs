@@ -26,17 +26,19 @@ pub struct Render {
     /// The JSON body of a chat-completions request
     #[arg(value_hint = ValueHint::FilePath, default_value = "-")]
     request: OsString,
-    /// Pass the messages, tools, documents and chat_template_kwargs of the request to the template unchanged, and nothing else: as
-    /// transformers does
+    /// Pass the messages, tools, documents and chat_template_kwargs of the request to the template
+    /// unchanged, and nothing else: as transformers does
     #[arg(long)]
     plain: bool,
-    /// Print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON object per line
+    /// Print the origin of each part of the prompt: in colours on a terminal, otherwise as one JSON
+    /// object per line
     #[arg(long)]
     segments: bool,
     /// Print how much of the prompt each tool takes: bytes, per cent, and the name of the tool
     #[arg(long)]
     tools: bool,
-    /// Print all parameters of the request as JSON: the prompt, the generation prompt, triggers, stops, preserved tokens
+    /// Print all parameters of the request as JSON: the prompt, the generation prompt, triggers,
+    /// stops, preserved tokens
     #[arg(long)]
     params: bool,
     #[command(flatten)]
@@ -47,12 +49,19 @@ impl Render {
     pub fn run(self, screen: &mut Screen) -> Outcome {
         let (word, template) = (&self.request, &self.template.template);
         input::check_stdin([template.as_os_str(), word])?;
-        let reading = Reading { learn_only: false, tokens: self.tokens };
+        let reading = Reading {
+            learn_only: false,
+            tokens: self.tokens,
+        };
         let compiled = self.template.compiled(&reading, None)?;
         let request = input::request(word, &json!({"plain": self.plain}))?;
         let refused = |error| input::refused(template, word, &error);
         if self.params {
-            writeln!(screen, "{:#}", compiled.params(&request).map_err(refused)?.to_json());
+            writeln!(
+                screen,
+                "{:#}",
+                compiled.params(&request).map_err(refused)?.to_json()
+            );
         } else if self.tools {
             let found = compiled.segments(&request).map_err(refused)?;
             list(&found, request.tools.iter().map(|tool| &*tool.name), screen);
@@ -70,14 +79,23 @@ fn list<'n>(found: &Segments, names: impl Iterator<Item = &'n str>, screen: &mut
     let mut taken: Vec<(&str, usize)> = names.map(|name| (name, 0)).collect();
     let mut last = None;
     for segment in &found.segments {
-        let Origin::Tool(tool) = segment.origin else { continue };
-        let Some((_, bytes)) = taken.get_mut(tool) else { continue };
-        let from = last.filter(|(known, _)| *known == tool).map_or(segment.bytes.start, |(_, end)| end);
+        let Origin::Tool(tool) = segment.origin else {
+            continue;
+        };
+        let Some((_, bytes)) = taken.get_mut(tool) else {
+            continue;
+        };
+        let from = last
+            .filter(|(known, _)| *known == tool)
+            .map_or(segment.bytes.start, |(_, end)| end);
         *bytes += segment.bytes.end - from;
         last = Some((tool, segment.bytes.end));
     }
     let all = taken.iter().map(|(_, bytes)| bytes).sum();
-    for (name, bytes) in taken.into_iter().chain([("all tools", all), ("the prompt", found.prompt.len())]) {
+    for (name, bytes) in taken
+        .into_iter()
+        .chain([("all tools", all), ("the prompt", found.prompt.len())])
+    {
         let share = 100.0 * bytes as f64 / found.prompt.len().max(1) as f64;
         writeln!(screen, "{bytes:>8} {share:>5.1} {name}");
     }
@@ -108,7 +126,10 @@ const LEGEND: &[(Paint, &str)] = &[
     (Paint::Green, "content of a message"),
     (Paint::Red, "reasoning"),
     (Paint::Call, "a call"),
-    (Paint::Strong, "a tool, a variable or another field of a message"),
+    (
+        Paint::Strong,
+        "a tool, a variable or another field of a message",
+    ),
     (Paint::Plain, "unknown"),
 ];
 

@@ -1,7 +1,7 @@
 //! `replay`: reads scenarios as JSON lines, and prints results as JSON lines.
 //!
-//! A scenario names a template, a request and outputs. Its result has the params, the parsed messages and a timeline for
-//! each output: what a client sees after each step of the stream.
+//! A scenario names a template, a request and outputs. Its result has the params, the parsed
+//! messages and a timeline for each output: what a client sees after each step of the stream.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,8 +12,8 @@ use chatparse::grammar::{Dialect, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::message::chunk_delta;
 use chatparse::stream::SpecialTokens;
 use chatparse::{
-    ChatTemplate, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment, Stream,
-    TemplateOptions, grammar,
+    ChatTemplate, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment,
+    Stream, TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
 
@@ -74,7 +74,11 @@ pub fn run(screen: &mut Screen) -> Outcome {
         if !line.trim().is_empty() {
             // Some readers take these for the end of a line.
             let mut result = result(line, &mut templates).to_string();
-            for (c, escaped) in [('\u{85}', "\\u0085"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")] {
+            for (c, escaped) in [
+                ('\u{85}', "\\u0085"),
+                ('\u{2028}', "\\u2028"),
+                ('\u{2029}', "\\u2029"),
+            ] {
                 if result.contains(c) {
                     result = result.replace(c, escaped);
                 }
@@ -107,12 +111,17 @@ impl Templates {
         options.prove = options.response_template.is_null();
         let source = match (text("template_source"), text("template")) {
             (Some(source), _) => source,
-            (None, Some(path)) => std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?,
+            (None, Some(path)) => {
+                std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?
+            }
             (None, None) => return Err("the scenario names no template".into()),
         };
-        let template = self.known.entry((source, options)).or_insert_with_key(|(source, options)| {
-            ChatTemplate::with_options(source, options).map_err(|error| error.to_string())
-        });
+        let template =
+            self.known
+                .entry((source, options))
+                .or_insert_with_key(|(source, options)| {
+                    ChatTemplate::with_options(source, options).map_err(|error| error.to_string())
+                });
         Ok(template.as_ref().map_err(String::as_str)?)
     }
 }
@@ -170,8 +179,12 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Answer<Value> {
     }
     if wants("want_segments") || wants("want_mask") {
         let found = template.segments(&request)?;
-        let spans =
-            |spans: &[Range<usize>]| spans.iter().map(|bytes| json!([bytes.start, bytes.end])).collect::<Value>();
+        let spans = |spans: &[Range<usize>]| {
+            spans
+                .iter()
+                .map(|bytes| json!([bytes.start, bytes.end]))
+                .collect::<Value>()
+        };
         fields["mask"] = spans(&found.mask(MaskParts::default()));
         if wants("want_segments") {
             fields["generation"] = spans(&found.generation);
@@ -181,17 +194,23 @@ fn answer(scenario: &Value, templates: &mut Templates) -> Answer<Value> {
     if let Some(outputs) = scenario["outputs"].as_array() {
         let timeline = scenario["timeline"] != false;
         let special = special_tokens(&scenario["special_tokens"])?;
-        let parses = outputs.iter().map(|output| parse(&params, output, special.as_ref(), timeline, wants("strict")));
+        let parses = outputs
+            .iter()
+            .map(|output| parse(&params, output, special.as_ref(), timeline, wants("strict")));
         fields["parses"] = parses.collect::<Result<_, _>>()?;
     }
     Ok(fields)
 }
 
-/// The result for a schema: its grammar (llama.cpp's text, or with `faithful` the library's, with its report), which of
-/// `texts` it accepts, and the grammar in other dialects.
+/// The result for a schema: its grammar (llama.cpp's text, or with `faithful` the library's, with
+/// its report), which of `texts` it accepts, and the grammar in other dialects.
 fn of_schema(scenario: &Value, schema: &Value) -> Answer<Value> {
     let faithful = scenario["faithful"] == true;
-    let style = if faithful { GrammarStyle::Faithful } else { GrammarStyle::LlamaCpp };
+    let style = if faithful {
+        GrammarStyle::Faithful
+    } else {
+        GrammarStyle::LlamaCpp
+    };
     let grammar = grammar::from_json_schema_as(schema, style)?;
     let mut fields = json!({});
     if !scenario["texts"].is_null() {
@@ -199,8 +218,9 @@ fn of_schema(scenario: &Value, schema: &Value) -> Answer<Value> {
     }
     if faithful {
         let report = grammar.report.iter();
-        let report =
-            report.map(|entry| json!({"kind": entry.kind, "pointer": entry.pointer, "message": entry.message}));
+        let report = report.map(
+            |entry| json!({"kind": entry.kind, "pointer": entry.pointer, "message": entry.message}),
+        );
         fields["report"] = report.collect();
     }
     if scenario["dialects"] == true {
@@ -213,7 +233,12 @@ fn of_schema(scenario: &Value, schema: &Value) -> Answer<Value> {
 /// The texts in a list of texts or outputs.
 fn texts(list: &Value) -> impl Iterator<Item = String> {
     let texts = list.as_array().into_iter().flatten();
-    texts.map(|text| text.as_str().or_else(|| text["text"].as_str()).unwrap_or_default().to_owned())
+    texts.map(|text| {
+        text.as_str()
+            .or_else(|| text["text"].as_str())
+            .unwrap_or_default()
+            .to_owned()
+    })
 }
 
 /// A grammar in each dialect.
@@ -234,33 +259,52 @@ fn dialects(print: impl Fn(Dialect) -> Result<Printed, Error>) -> Value {
 /// The part of an output that llama.cpp would check against the grammar.
 ///
 /// # Errors
-/// What is known without one: all of the output is free; or nothing, because a pattern determines where the grammar starts.
+/// What is known without one: all of the output is free; or nothing, because a pattern determines
+/// where the grammar starts.
 fn constrained(params: &Params, text: String) -> Result<String, Option<bool>> {
     let triggers = params.constraint.triggers();
     match &params.constraint {
         Constraint::Free => Err(Some(true)),
         Constraint::Strict(_) => Ok(params.parser.prefill().to_owned() + &text),
-        Constraint::Lazy(_) if triggers.iter().any(|trigger| trigger.kind == TriggerKind::Pattern) => Err(None),
+        Constraint::Lazy(_)
+            if triggers
+                .iter()
+                .any(|trigger| trigger.kind == TriggerKind::Pattern) =>
+        {
+            Err(None)
+        }
         Constraint::Lazy(_) => {
-            let found = triggers.iter().filter_map(|trigger| text.find(&trigger.value)).min();
+            let found = triggers
+                .iter()
+                .filter_map(|trigger| text.find(&trigger.value))
+                .min();
             found.map(|at| text[at..].to_owned()).ok_or(Some(true))
         }
     }
 }
 
 /// Whether the grammar allows each text.
-fn accepts(grammar: &Grammar, texts: impl Iterator<Item = Result<String, Option<bool>>>) -> Answer<Value> {
+fn accepts(
+    grammar: &Grammar,
+    texts: impl Iterator<Item = Result<String, Option<bool>>>,
+) -> Answer<Value> {
     if grammar.text.is_empty() {
         return Ok(texts.map(|_| true).collect());
     }
     let recogniser = Recogniser::new(&grammar.text)?;
-    Ok(texts.map(|text| text.map_or_else(|known| known, |text| Some(recogniser.accepts(&text)))).collect())
+    Ok(texts
+        .map(|text| text.map_or_else(|known| known, |text| Some(recogniser.accepts(&text))))
+        .collect())
 }
 
 /// Whether the template handles reasoning, judging by a plain request.
 fn supports_enable_thinking(template: &ChatTemplate) -> Answer<bool> {
-    let request = json!({"messages": [{"role": "user", "content": "test"}], "reasoning_format": "deepseek"});
-    Ok(template.params(&Request::from_json(&request)?)?.thinking.is_some())
+    let request =
+        json!({"messages": [{"role": "user", "content": "test"}], "reasoning_format": "deepseek"});
+    Ok(template
+        .params(&Request::from_json(&request)?)?
+        .thinking
+        .is_some())
 }
 
 /// The texts of special tokens, if the scenario has them.
@@ -277,12 +321,15 @@ fn parse(
     timeline: bool,
     strict: bool,
 ) -> Answer<Value> {
-    let text = output.as_str().or_else(|| output["text"].as_str()).unwrap_or_default();
+    let text = output
+        .as_str()
+        .or_else(|| output["text"].as_str())
+        .unwrap_or_default();
     let partial = output["partial"] == true;
     let step = output["step"].as_u64().unwrap_or(1).max(1) as usize;
     let mut stream = Stream::new(&params.parser);
-    let spans: Option<Vec<(usize, usize)>> =
-        serde_json::from_value(output["special"].clone()).map_err(|_| "special: must be pairs of positions")?;
+    let spans: Option<Vec<(usize, usize)>> = serde_json::from_value(output["special"].clone())
+        .map_err(|_| "special: must be pairs of positions")?;
     let mut spans = Some(spans.unwrap_or_default());
     match special {
         Some(special) => stream.set_special_tokens(special)?,
@@ -294,10 +341,18 @@ fn parse(
         debug_assert_eq!(error.kind(), ErrorKind::Parse);
         return Ok(json!({"error": error.to_string()}));
     }
-    let Message { content, reasoning_content, tool_calls, .. } = &ended.message;
-    let calls = tool_calls.iter().map(|call| json!({"name": call.name, "arguments": call.arguments, "id": call.id}));
+    let Message {
+        content,
+        reasoning_content,
+        tool_calls,
+        ..
+    } = &ended.message;
+    let calls = tool_calls
+        .iter()
+        .map(|call| json!({"name": call.name, "arguments": call.arguments, "id": call.id}));
     let calls: Vec<Value> = calls.collect();
-    let message = json!({"content": content, "reasoning_content": reasoning_content, "tool_calls": calls});
+    let message =
+        json!({"content": content, "reasoning_content": reasoning_content, "tool_calls": calls});
     let mut parsed = json!({"message": message, "status": ended.status});
     if timeline {
         parsed["timeline"] = rows.into();
@@ -305,8 +360,8 @@ fn parse(
     Ok(parsed)
 }
 
-/// Feeds `text` in steps and records the deltas of each. The step that completes a complete output is not recorded. `spans`:
-/// the special tokens in it, if known.
+/// Feeds `text` in steps and records the deltas of each. The step that completes a complete output
+/// is not recorded. `spans`: the special tokens in it, if known.
 fn feed(
     stream: &mut Stream,
     text: &str,
@@ -330,7 +385,10 @@ fn feed(
             None => row(stream.feed(bytes)),
             Some(spans) => {
                 let within = |at: usize| at.clamp(fed, end) - fed;
-                let within: Vec<_> = spans.iter().map(|(start, end)| within(*start)..within(*end)).collect();
+                let within: Vec<_> = spans
+                    .iter()
+                    .map(|(start, end)| within(*start)..within(*end))
+                    .collect();
                 row(stream.feed_marked(bytes, &within)?)
             }
         };
@@ -358,7 +416,11 @@ fn row<'a>(deltas: impl Iterator<Item = chatparse::Delta<'a>>) -> Map<String, Va
 fn call_row(call: &Value) -> Value {
     let mut row = json!({"index": call["index"]});
     let function = &call["function"];
-    for (key, text) in [("+name", &function["name"]), ("+id", &call["id"]), ("+arguments", &function["arguments"])] {
+    for (key, text) in [
+        ("+name", &function["name"]),
+        ("+id", &call["id"]),
+        ("+arguments", &function["arguments"]),
+    ] {
         if text.is_string() {
             row[key] = text.clone();
         }

@@ -11,13 +11,25 @@ use crate::linted::Linted;
 
 /// The kinds of findings.
 const RULES: &[(&str, &str)] = &[
-    ("unusable", "The template does not compile, or shows no message."),
+    (
+        "unusable",
+        "The template does not compile, or shows no message.",
+    ),
     ("refused", "The template raises an error."),
     ("lost", "Another message is read than was written."),
-    ("rewritten", "The message is read, but renders to other bytes."),
-    ("no-turn", "The message does not begin where the prompt ends."),
+    (
+        "rewritten",
+        "The message is read, but renders to other bytes.",
+    ),
+    (
+        "no-turn",
+        "The message does not begin where the prompt ends.",
+    ),
     ("spaced", "A text is read with white space around it."),
-    ("alike", "The template writes another message alike, and that one is read."),
+    (
+        "alike",
+        "The template writes another message alike, and that one is read.",
+    ),
     ("omitted", "The template leaves a part of the message out."),
 ];
 
@@ -25,8 +37,11 @@ const RULES: &[(&str, &str)] = &[
 pub fn log(all: &[Linted]) -> Value {
     let findings = Rule::ALL.iter().map(|rule| (rule.id(), rule.effect()));
     let rules = RULES.iter().copied().chain(findings);
-    let rules: Vec<Value> = rules.map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}})).collect();
-    let driver = json!({"name": "chatparse", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules});
+    let rules: Vec<Value> = rules
+        .map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}}))
+        .collect();
+    let driver =
+        json!({"name": "chatparse", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules});
     let results: Vec<Value> = all.iter().flat_map(results).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -48,11 +63,23 @@ fn results(linted: &Linted) -> Vec<Value> {
         json!({"ruleId": rule, "level": level, "message": {"text": text}, "locations": [{"physicalLocation": location}]})
     };
     let report = match &linted.found {
-        Err(unusable) => return vec![result("unusable", "error", unusable.message.clone(), unusable.place.as_ref())],
+        Err(unusable) => {
+            return vec![result(
+                "unusable",
+                "error",
+                unusable.message.clone(),
+                unusable.place.as_ref(),
+            )];
+        }
         Ok(report) => report,
     };
     if linted.renders_nothing() {
-        return vec![result("unusable", "error", "the template renders none of the messages".into(), None)];
+        return vec![result(
+            "unusable",
+            "error",
+            "the template renders none of the messages".into(),
+            None,
+        )];
     }
     let found = causes(report).into_iter().map(|cause| {
         let (error, place) = match &cause.cases[0].outcome {
@@ -60,12 +87,27 @@ fn results(linted: &Linted) -> Vec<Value> {
             _ => (String::new(), None),
         };
         let count = cause.cases.len();
-        let text = format!("{}{error} ({count} of {}: {})", cause.meaning, report.cases.len(), cause.messages(report));
-        result(&cause.name.replace('_', "-"), if cause.is_fault { "error" } else { "note" }, text, place)
+        let text = format!(
+            "{}{error} ({count} of {}: {})",
+            cause.meaning,
+            report.cases.len(),
+            cause.messages(report)
+        );
+        result(
+            &cause.name.replace('_', "-"),
+            if cause.is_fault { "error" } else { "note" },
+            text,
+            place,
+        )
     });
     let findings = report.findings.iter().map(|found| {
         let text = format!("{} {}", found.message, found.rule.effect());
-        result(found.rule.id(), if found.is_fault { "error" } else { "note" }, text, found.places.last())
+        result(
+            found.rule.id(),
+            if found.is_fault { "error" } else { "note" },
+            text,
+            found.places.last(),
+        )
     });
     found.chain(findings).collect()
 }
@@ -75,7 +117,13 @@ fn uri(name: &str) -> String {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let path: String = name
         .bytes()
-        .map(|byte| if safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .map(|byte| {
+            if safe(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
         .collect();
     match chatparse::builtin::find(name) {
         Some(_) => format!("builtin:{path}"),

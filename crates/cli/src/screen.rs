@@ -48,8 +48,15 @@ impl Screen {
     pub fn stdout() -> Self {
         let out = io::stdout().lock();
         let terminal = out.is_terminal();
-        let coloured = terminal && wants_colour(std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
-        Screen { terminal, coloured, out: BufWriter::new(out), width: OnceCell::new(), failed: None }
+        let coloured =
+            terminal && wants_colour(std::env::var_os("NO_COLOR"), std::env::var_os("TERM"));
+        Screen {
+            terminal,
+            coloured,
+            out: BufWriter::new(out),
+            width: OnceCell::new(),
+            failed: None,
+        }
     }
 
     /// Applies the value of `--color`.
@@ -61,10 +68,27 @@ impl Screen {
 
     /// Columns of a line: `COLUMNS`, or those of the terminal.
     pub fn width(&self) -> usize {
-        let said = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
-        let terminal = || if self.terminal { terminal_size::terminal_size() } else { None };
+        let said = || {
+            std::env::var("COLUMNS")
+                .ok()?
+                .parse()
+                .ok()
+                .filter(|columns| *columns > 0)
+        };
+        let terminal = || {
+            if self.terminal {
+                terminal_size::terminal_size()
+            } else {
+                None
+            }
+        };
         let asked = || terminal().map(|(columns, _)| usize::from(columns.0));
-        *self.width.get_or_init(|| said().or_else(asked).unwrap_or(WIDTH).clamp(NARROWEST, WIDEST))
+        *self.width.get_or_init(|| {
+            said()
+                .or_else(asked)
+                .unwrap_or(WIDTH)
+                .clamp(NARROWEST, WIDEST)
+        })
     }
 
     /// Writes `text` in a style.
@@ -83,14 +107,23 @@ impl Screen {
 
     /// The same with a text on one line that is printed exactly.
     pub fn exact(&mut self, name: &str, margin: usize, text: &str, paint: Paint) {
-        self.beside(name, margin - 2, &folded(text, self.width().saturating_sub(margin)), paint)
+        self.beside(
+            name,
+            margin - 2,
+            &folded(text, self.width().saturating_sub(margin)),
+            paint,
+        )
     }
 
     /// Prints a name of this width, and lines beside it.
     fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) {
         for (index, line) in lines.iter().map(AsRef::as_ref).enumerate() {
             let name = if index == 0 { name } else { "" };
-            let name_paint = if matches!(name, "fault" | "note") { paint } else { Paint::Faint };
+            let name_paint = if matches!(name, "fault" | "note") {
+                paint
+            } else {
+                Paint::Faint
+            };
             // No line ends in white space.
             let width = if line.is_empty() { 0 } else { width };
             self.paint(name_paint, &format!("  {name:width$}"));

@@ -12,14 +12,16 @@ use crate::text::wrapped;
 
 /// List the built-in templates
 ///
-/// Lists the built-in templates with a short description of each. With a name, prints the Jinja text of that template. Each template
-/// shows one format of reasoning and tool calls.
+/// Lists the built-in templates with a short description of each. With a name, prints the Jinja
+/// text of that template. Each template shows one format of reasoning and tool calls.
 #[derive(clap::Args)]
-#[command(after_help = "Exit status: 0 success, 1 there is no such template, 2 wrong usage
+#[command(
+    after_help = "Exit status: 0 success, 1 there is no such template, 2 wrong usage
 
 Examples:
   chatparse templates
-  chatparse templates json-call > mine.jinja")]
+  chatparse templates json-call > mine.jinja"
+)]
 pub struct Templates {
     /// The template to print
     #[arg(value_parser = TemplateWord, hide_possible_values = true)]
@@ -30,8 +32,12 @@ impl Templates {
     pub fn run(&self, screen: &mut Screen) -> Outcome {
         if let Some(word) = &self.name {
             let name = word.to_string_lossy();
-            let known = builtin::find(&name)
-                .ok_or_else(|| Failure::Failed(format!("there is no built-in template {name:?}{}", hint(&name))))?;
+            let known = builtin::find(&name).ok_or_else(|| {
+                Failure::Failed(format!(
+                    "there is no built-in template {name:?}{}",
+                    hint(&name)
+                ))
+            })?;
             screen.print(known.source);
             return Ok(());
         }

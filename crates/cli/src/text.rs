@@ -28,9 +28,13 @@ pub fn folded(line: &str, width: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = line;
     while let Some((mut end, _)) = rest.char_indices().nth(width.max(8)) {
-        // An escape is a backslash and the next character: an even number of backslashes in front of the cut are complete
-        // escapes.
-        let backslashes = rest[..end].bytes().rev().take_while(|byte| *byte == b'\\').count();
+        // An escape is a backslash and the next character: an even number of backslashes in front
+        // of the cut are complete escapes.
+        let backslashes = rest[..end]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
         end -= backslashes % 2;
         let (piece, more) = rest.split_at(end);
         pieces.push(piece);

@@ -1,4 +1,5 @@
-//! The tokenizer of a `tokenizer.json`, and whether it goes with a template: for `lint --tokenizer`.
+//! The tokenizer of a `tokenizer.json`, and whether it goes with a template: for `lint
+//! --tokenizer`.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +22,8 @@ struct Vocabulary {
 /// Reads a `tokenizer.json`.
 pub fn read(file: &Path) -> std::result::Result<Arc<dyn Tokenizer>, Failure> {
     let vocabulary = || Vocabulary::of(serde_json::from_str(&fs::read_to_string(file)?)?);
-    let read = vocabulary().map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    let read =
+        vocabulary().map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
     Ok(Arc::new(read))
 }
 
@@ -30,7 +32,9 @@ pub fn check(template: &ChatTemplate, tokenizer: &Arc<dyn Tokenizer>) -> Result<
     let parameters = json!({"type": "object", "properties": {"place": {"type": "string"}}});
     let tool = json!({"type": "function", "function": {"name": "look", "parameters": parameters}});
     let request = Request::from_json(&json!({"messages": [], "tools": [tool]}))?;
-    let found = template.conversation(Arc::clone(tokenizer), request)?.check()?;
+    let found = template
+        .conversation(Arc::clone(tokenizer), request)?
+        .check()?;
     Ok(found.iter().map(Finding::to_json).collect())
 }
 
@@ -47,10 +51,14 @@ impl Vocabulary {
         let bare = tokenizers::Tokenizer::from_str(&described.to_string())?;
         let (mut special, mut texts) = (Vec::new(), Vec::new());
         for token in added.as_array().into_iter().flatten() {
-            let (text, id) = (token["content"].as_str().unwrap_or_default(), token["id"].as_u64().unwrap_or_default());
+            let (text, id) = (
+                token["content"].as_str().unwrap_or_default(),
+                token["id"].as_u64().unwrap_or_default(),
+            );
             let is = |name: &str| token[name].as_bool().unwrap_or(false);
             // What plain text gives by itself is no marker, unless the tokenizer says so.
-            let is_made = || Ok::<_, tokenizers::Error>(bare.encode(text, false)?.get_ids() == [id as u32]);
+            let is_made =
+                || Ok::<_, tokenizers::Error>(bare.encode(text, false)?.get_ids() == [id as u32]);
             if !is("special") && (text.trim().is_empty() || is_made()?) {
                 texts.push(token.clone());
                 continue;
@@ -66,13 +74,20 @@ impl Vocabulary {
             tokenizers::Tokenizer::from_str(&described.to_string())?
         };
         let byte_level = described["decoder"].to_string().contains("\"ByteLevel\"");
-        Ok(Vocabulary { plain, special, byte_level })
+        Ok(Vocabulary {
+            plain,
+            special,
+            byte_level,
+        })
     }
 }
 
 impl Tokenizer for Vocabulary {
     fn encode(&self, text: &str) -> Result<Vec<u32>> {
-        let encoded = self.plain.encode(text, false).map_err(|error| invalid(&error.to_string()))?;
+        let encoded = self
+            .plain
+            .encode(text, false)
+            .map_err(|error| invalid(&error.to_string()))?;
         Ok(encoded.get_ids().to_vec())
     }
 
@@ -81,12 +96,20 @@ impl Tokenizer for Vocabulary {
     }
 
     fn token_bytes(&self, id: u32) -> Result<Vec<u8>> {
-        let token = self.plain.id_to_token(id).ok_or_else(|| invalid(&format!("there is no token {id}")))?;
+        let token = self
+            .plain
+            .id_to_token(id)
+            .ok_or_else(|| invalid(&format!("there is no token {id}")))?;
         if self.byte_level {
             return Ok(token.chars().flat_map(bytes_of).collect());
         }
-        let byte = token.strip_prefix("<0x").and_then(|rest| u8::from_str_radix(rest.strip_suffix('>')?, 16).ok());
-        Ok(byte.map_or_else(|| token.replace('\u{2581}', " ").into_bytes(), |byte| vec![byte]))
+        let byte = token
+            .strip_prefix("<0x")
+            .and_then(|rest| u8::from_str_radix(rest.strip_suffix('>')?, 16).ok());
+        Ok(byte.map_or_else(
+            || token.replace('\u{2581}', " ").into_bytes(),
+            |byte| vec![byte],
+        ))
     }
 }
 
@@ -99,7 +122,10 @@ fn without_prefix(mut part: Value) -> Value {
     if part["type"] == "Prepend" {
         return Value::Null;
     }
-    for (name, value) in [("add_prefix_space", json!(false)), ("prepend_scheme", json!("never"))] {
+    for (name, value) in [
+        ("add_prefix_space", json!(false)),
+        ("prepend_scheme", json!("never")),
+    ] {
         if part.get(name).is_some() {
             part[name] = value;
         }
@@ -131,9 +157,13 @@ mod tests {
     /// A token for each byte, one for two line breaks, and markers.
     fn described(end: &str) -> Value {
         let letters = (0..0x144).filter_map(char::from_u32);
-        let letters = letters.filter(|letter| !letter.is_control() && !letter.is_whitespace() && *letter != '\u{AD}');
-        let mut vocabulary: serde_json::Map<String, Value> =
-            letters.zip(0..).map(|(letter, id)| (letter.to_string(), json!(id))).collect();
+        let letters = letters.filter(|letter| {
+            !letter.is_control() && !letter.is_whitespace() && *letter != '\u{AD}'
+        });
+        let mut vocabulary: serde_json::Map<String, Value> = letters
+            .zip(0..)
+            .map(|(letter, id)| (letter.to_string(), json!(id)))
+            .collect();
         assert_eq!(vocabulary.len(), 256);
         let line = char::from_u32(0x10A).unwrap();
         vocabulary.insert(format!("{line}{line}"), json!(256));
@@ -153,7 +183,10 @@ mod tests {
         let text = "Hva er \n\n\u{1F327} <|im_end|>?";
         let ids = read.encode(text).unwrap();
         assert!(ids.contains(&256) && !ids.contains(&258));
-        let bytes: Vec<u8> = ids.iter().flat_map(|id| read.token_bytes(*id).unwrap()).collect();
+        let bytes: Vec<u8> = ids
+            .iter()
+            .flat_map(|id| read.token_bytes(*id).unwrap())
+            .collect();
         assert_eq!(String::from_utf8(bytes).unwrap(), text);
         assert_eq!(read.special.len(), 3);
         assert!(read.token_bytes(1000).is_err());
@@ -169,12 +202,19 @@ mod tests {
         // A prompt ends with a line break, and an output may begin with one.
         let seam = found("<|im_end|>");
         assert_eq!(
-            (seam.len(), &seam[0]["kind"], &seam[0]["messages"][1]["content"]),
+            (
+                seam.len(),
+                &seam[0]["kind"],
+                &seam[0]["messages"][1]["content"]
+            ),
             (1, &json!("seam"), &json!("\nYes"))
         );
         let other = found("<|end|>");
         assert_eq!(
-            (&other[0]["kind"], other[0]["words"].as_str().unwrap().contains("<|im_end|>")),
+            (
+                &other[0]["kind"],
+                other[0]["words"].as_str().unwrap().contains("<|im_end|>")
+            ),
             (&json!("end"), true)
         );
     }

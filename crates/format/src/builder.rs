@@ -47,11 +47,13 @@ pub struct FormatBuilder {
     pub leaves_out_null: bool,
     /// Grammars have no white space between arguments but the template's. llama.cpp's have.
     pub faithful: bool,
-    /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have elsewhere.
+    /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have
+    /// elsewhere.
     pub mends: bool,
     /// No offered name has a colon or a dot.
     pub plain_names: bool,
-    /// The row of the table of dialects that calls belong to: it marks their names, and keeps their rules apart.
+    /// The row of the table of dialects that calls belong to: it marks their names, and keeps their
+    /// rules apart.
     pub dialect: Option<usize>,
     /// Texts of the template that are expressions already.
     texts: RefCell<HashMap<SmolStr, ExprId>>,
@@ -65,7 +67,10 @@ pub struct FormatBuilder {
 
 impl From<Builder> for FormatBuilder {
     fn from(builder: Builder) -> FormatBuilder {
-        FormatBuilder { builder, ..FormatBuilder::default() }
+        FormatBuilder {
+            builder,
+            ..FormatBuilder::default()
+        }
     }
 }
 
@@ -89,26 +94,48 @@ impl FormatBuilder {
 
     /// A builder that adds to a format's expressions.
     pub fn extending(arena: Arena) -> Self {
-        FormatBuilder { builder: Builder::extending(arena), ..FormatBuilder::default() }
+        FormatBuilder {
+            builder: Builder::extending(arena),
+            ..FormatBuilder::default()
+        }
     }
 
     /// A builder for a format of this request.
     pub fn of(spec: &FormatSpec) -> Self {
         let mends = spec.options.leniency.nearly_json == NearlyJson::Mend;
         let squeezes = spec.options.json_spacing == JsonSpacing::Compact;
-        let plain_names = !spec.tools().iter().any(|tool| tool.name.contains([':', '.']));
-        FormatBuilder { mends, squeezes, plain_names, ..FormatBuilder::default() }
+        let plain_names = !spec
+            .tools()
+            .iter()
+            .any(|tool| tool.name.contains([':', '.']));
+        FormatBuilder {
+            mends,
+            squeezes,
+            plain_names,
+            ..FormatBuilder::default()
+        }
     }
 
     /// A builder for a model that deviates so.
     pub fn writing(tolerances: &Tolerances, spec: &FormatSpec) -> Self {
-        let Tolerances { spellings, entities, without, .. } = tolerances;
-        FormatBuilder { spellings: spellings.clone(), entities: *entities, without, ..FormatBuilder::of(spec) }
+        let Tolerances {
+            spellings,
+            entities,
+            without,
+            ..
+        } = tolerances;
+        FormatBuilder {
+            spellings: spellings.clone(),
+            entities: *entities,
+            without,
+            ..FormatBuilder::of(spec)
+        }
     }
 
     /// All of these, in order; nothing stands for a part that is missing.
     pub fn sequence(&self, parts: impl IntoIterator<Item = impl Into<Option<ExprId>>>) -> ExprId {
-        self.builder.sequence(parts.into_iter().filter_map(Into::into))
+        self.builder
+            .sequence(parts.into_iter().filter_map(Into::into))
     }
 
     /// The first of these that matches, of those that are there.
@@ -123,13 +150,18 @@ impl FormatBuilder {
 
     /// A name of a rule, apart from those of the format and of other dialects.
     fn rule_name(&self, name: SmolStr) -> SmolStr {
-        self.dialect.map_or(name.clone(), |row| format!("dialect-{row}-{name}").into())
+        self.dialect
+            .map_or(name.clone(), |row| format!("dialect-{row}-{name}").into())
     }
 
     /// White space. A grammar with fixed spacing has none here.
     pub fn space(&self) -> ExprId {
         let space = self.builder.space();
-        if self.spacing() == Spacing::Free { space } else { self.tolerated(space) }
+        if self.spacing() == Spacing::Free {
+            space
+        } else {
+            self.tolerated(space)
+        }
     }
 
     /// White space, and the child.
@@ -145,7 +177,11 @@ impl FormatBuilder {
 
     /// White space around arguments, which a text that is not in quotes would have in it.
     pub fn blank(&self) -> ExprId {
-        if self.faithful { self.stray_space() } else { self.space() }
+        if self.faithful {
+            self.stray_space()
+        } else {
+            self.space()
+        }
     }
 
     /// White space that models add.
@@ -155,7 +191,11 @@ impl FormatBuilder {
 
     /// What `make` makes for a parser to read; nothing in a format for a grammar.
     pub fn parsed(&self, make: impl FnOnce() -> ExprId) -> ExprId {
-        if self.late.is_of_grammar() { self.empty() } else { make() }
+        if self.late.is_of_grammar() {
+            self.empty()
+        } else {
+            make()
+        }
     }
 
     /// The child; where `only` is set, no grammar has it.
@@ -182,7 +222,9 @@ impl FormatBuilder {
     pub fn fixed(&self, child: ExprId, written: &str, compact: &str) -> ExprId {
         match self.spacing() {
             Spacing::Free => child,
-            Spacing::Fixed { .. } => self.builder.written(child, if self.squeezes { compact } else { written }),
+            Spacing::Fixed { .. } => self
+                .builder
+                .written(child, if self.squeezes { compact } else { written }),
         }
     }
 
@@ -211,7 +253,9 @@ impl FormatBuilder {
 
     /// A part of a call: what `make` makes, if it makes anything, or the part's number.
     pub fn late(&self, make: impl FnOnce() -> Option<ExprId>) -> Option<ExprId> {
-        let Some(number) = self.tool.get().and_then(|tool| self.late.part(tool)) else { return make() };
+        let Some(number) = self.tool.get().and_then(|tool| self.late.part(tool)) else {
+            return make();
+        };
         if self.late.is_linked() {
             return Some(self.builder.late(number));
         }
@@ -223,7 +267,11 @@ impl FormatBuilder {
     /// Returns the arena with this root, and leaves the builder empty.
     pub fn finish(&self, root: ExprId) -> Arena {
         let arena = self.builder.finish(root);
-        debug_assert_eq!(coverage::uncovered(&arena), None, "text that is in no field of the message");
+        debug_assert_eq!(
+            coverage::uncovered(&arena),
+            None,
+            "text that is in no field of the message"
+        );
         arena
     }
 
@@ -236,8 +284,8 @@ impl FormatBuilder {
         }
     }
 
-    /// The expression that `make` turns a text of the template into. It is made once for each text, so `make` does the same
-    /// for all.
+    /// The expression that `make` turns a text of the template into. It is made once for each text,
+    /// so `make` does the same for all.
     pub fn once(&self, text: &str, make: impl FnOnce() -> ExprId) -> ExprId {
         if let Some(known) = self.texts.borrow().get(text) {
             return *known;
@@ -274,23 +322,36 @@ impl FormatBuilder {
             return glue.first_marker();
         }
         let open = &glue.head()[glue.head().find(prefix)?..];
-        let next = open.match_indices(prefix).nth(1).map_or(open.len(), |(next, _)| next);
+        let next = open
+            .match_indices(prefix)
+            .nth(1)
+            .map_or(open.len(), |(next, _)| next);
         Some(open[..next].trim_end())
     }
 
     /// A marker in its other spellings.
     pub fn variants(&self, text: &str) -> impl Iterator<Item = String> {
-        let spellings = self.spellings.iter().filter(move |(own, _)| text.contains(&**own));
+        let spellings = self
+            .spellings
+            .iter()
+            .filter(move |(own, _)| text.contains(&**own));
         spellings.map(move |(own, other)| text.replace(&**own, other))
     }
 
     /// These markers, and their other spellings; each once.
     pub fn spelled(&self, markers: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
         let mut all: Vec<String> = markers.into_iter().map(Into::into).collect();
-        let other: Vec<String> = all.iter().flat_map(|marker| self.variants(marker)).collect();
+        let other: Vec<String> = all
+            .iter()
+            .flat_map(|marker| self.variants(marker))
+            .collect();
         all.extend(other);
         let mut known = HashSet::new();
-        let mut is_new = all.iter().map(|marker| known.insert(marker.as_str())).collect::<Vec<_>>().into_iter();
+        let mut is_new = all
+            .iter()
+            .map(|marker| known.insert(marker.as_str()))
+            .collect::<Vec<_>>()
+            .into_iter();
         all.retain(|_| is_new.next() == Some(true));
         all
     }
@@ -323,7 +384,11 @@ impl FormatBuilder {
     /// The beginning of a call.
     pub fn tool_open(&self, child: ExprId) -> ExprId {
         let open = self.whole(Tag::ToolOpen, child);
-        self.sequence([Some(open), self.dialect.map(|row| self.tag(Tag::dialect(row), self.empty()))])
+        self.sequence([
+            Some(open),
+            self.dialect
+                .map(|row| self.tag(Tag::dialect(row), self.empty())),
+        ])
     }
 
     /// The end of a call.
@@ -336,7 +401,8 @@ impl FormatBuilder {
         self.one_of_tools(tools, |name| self.tool_name(name))
     }
 
-    /// One of these tools' names, as `one` writes it. The longest come first: a name may begin with another.
+    /// One of these tools' names, as `one` writes it. The longest come first: a name may begin with
+    /// another.
     pub fn one_of_tools(&self, tools: &[Tool], one: impl Fn(&str) -> ExprId) -> ExprId {
         let names = longest_first(tools.iter().map(|tool| tool.name.as_str()));
         self.choice(names.into_iter().map(one))
@@ -347,20 +413,28 @@ impl FormatBuilder {
         self.whole(Tag::ToolName, self.any_without(NOT_IN_NAMES))
     }
 
-    /// The characters that end a name, of a tool or an argument: these, or the end of the attribute that it stands in.
+    /// The characters that end a name, of a tool or an argument: these, or the end of the attribute
+    /// that it stands in.
     fn name_ends_at(&self, not_in: &'static [(char, char)]) -> &'static [(char, char)] {
         if self.entities { QUOTE } else { not_in }
     }
 
-    /// Any name in which these characters cannot be. One of them must follow, or the name may continue.
+    /// Any name in which these characters cannot be. One of them must follow, or the name may
+    /// continue.
     fn any_without(&self, not_in: &'static [(char, char)]) -> ExprId {
         let ends = self.name_ends_at(not_in);
         self.sequence([self.some(self.none_of(ends)), self.and(self.one_of(ends))])
     }
 
     /// One of these names, whole.
-    fn whole_name<'n>(&self, names: impl Iterator<Item = Cow<'n, str>>, not_in: &'static [(char, char)]) -> ExprId {
-        let names = longest_first(names).into_iter().map(|name| self.literal(name));
+    fn whole_name<'n>(
+        &self,
+        names: impl Iterator<Item = Cow<'n, str>>,
+        not_in: &'static [(char, char)],
+    ) -> ExprId {
+        let names = longest_first(names)
+            .into_iter()
+            .map(|name| self.literal(name));
         let longer = self.none_of(self.name_ends_at(not_in));
         self.sequence([self.choice(names), self.not(longer)])
     }
@@ -385,12 +459,16 @@ impl FormatBuilder {
         self.tag(Tag::ToolArgs, child)
     }
 
-    /// An argument's name; any name for [`FormatBuilder::ANY`], or any name except those that a rule excludes.
+    /// An argument's name; any name for [`FormatBuilder::ANY`], or any name except those that a
+    /// rule excludes.
     pub fn arg_name(&self, name: &str) -> ExprId {
         let name = match name.strip_prefix(FormatBuilder::ANY) {
             None => self.literal(self.written(name)),
             Some("") => self.any_without(NOT_IN_ARG_NAMES),
-            Some(_) => self.sequence([self.not(self.listed_name(name)), self.any_without(NOT_IN_ARG_NAMES)]),
+            Some(_) => self.sequence([
+                self.not(self.listed_name(name)),
+                self.any_without(NOT_IN_ARG_NAMES),
+            ]),
         };
         self.whole(Tag::ArgName, name)
     }
@@ -409,7 +487,13 @@ impl FormatBuilder {
             return FormatBuilder::ANY.to_owned();
         }
         if !self.is_defined(rule) {
-            self.rule(rule, self.whole_name(names.iter().map(|name| self.written(name)), NOT_IN_ARG_NAMES));
+            self.rule(
+                rule,
+                self.whole_name(
+                    names.iter().map(|name| self.written(name)),
+                    NOT_IN_ARG_NAMES,
+                ),
+            );
         }
         format!("{}{rule}", FormatBuilder::ANY)
     }
@@ -424,13 +508,31 @@ impl FormatBuilder {
         self.tag(Tag::ArgJson, child)
     }
 
-    /// Members with this between them, each with whether it is required, and members of any other name.
-    pub fn listed(&self, known: Vec<(ExprId, bool)>, any: Option<ExprId>, between: ExprId) -> ExprId {
+    /// Members with this between them, each with whether it is required, and members of any other
+    /// name.
+    pub fn listed(
+        &self,
+        known: Vec<(ExprId, bool)>,
+        any: Option<ExprId>,
+        between: ExprId,
+    ) -> ExprId {
         let item = self.choice(known.iter().map(|(member, _)| *member).chain(any));
         let all = self.sequence([item, self.many(self.sequence([between, item]))]);
-        let of = |need| known.iter().filter(move |(_, required)| *required == need).map(|(member, _)| *member);
+        let of = |need| {
+            known
+                .iter()
+                .filter(move |(_, required)| *required == need)
+                .map(|(member, _)| *member)
+        };
         let (required, optional) = (of(true).collect(), of(false).chain(any).collect());
-        self.parts(all, Parts { required, optional, between: Some(between) })
+        self.parts(
+            all,
+            Parts {
+                required,
+                optional,
+                between: Some(between),
+            },
+        )
     }
 
     /// The same without anything between them, each as `one` makes it; `any` is as it is.
@@ -440,7 +542,12 @@ impl FormatBuilder {
         any: Option<ExprId>,
         one: impl Fn(ExprId) -> ExprId,
     ) -> ExprId {
-        let of = |need| known.iter().filter(move |(_, required)| *required == need).map(|(member, _)| one(*member));
+        let of = |need| {
+            known
+                .iter()
+                .filter(move |(_, required)| *required == need)
+                .map(|(member, _)| one(*member))
+        };
         self.unordered(of(true), of(false).chain(any))
     }
 
@@ -449,8 +556,8 @@ impl FormatBuilder {
         self.tag(Tag::ArgText, child)
     }
 
-    /// Null in front of what closes the value: the word `null` or `None`, or nothing if it may be `empty`.
-    /// `bare`: no text can stand there without quotes, so `none` is no text.
+    /// Null in front of what closes the value: the word `null` or `None`, or nothing if it may be
+    /// `empty`. `bare`: no text can stand there without quotes, so `none` is no text.
     pub fn null(&self, empty: bool, bare: bool, close: ExprId) -> ExprId {
         let mut words = vec![self.literal("null"), self.literal("None")];
         words.extend(bare.then(|| self.literal("none")));
@@ -492,7 +599,12 @@ impl FormatBuilder {
     pub fn json_args(&self, tool: &Tool) -> ExprId {
         let schema = self.parameters(tool);
         let object = self.json_object(&tool.name, &self.containers(&schema));
-        let object = self.argument(object, format!("tool-{}-schema", tool.name), schema, Notation::Json);
+        let object = self.argument(
+            object,
+            format!("tool-{}-schema", tool.name),
+            schema,
+            Notation::Json,
+        );
         self.quoted_or(self.tool_args(object))
     }
 
@@ -502,7 +614,9 @@ impl FormatBuilder {
         let root = SchemaRef::from(Arc::clone(parameters));
         for (place, _) in schema::places(&root, true).iter().filter(|_| self.mends) {
             for (name, member, _) in schema::members(place.get()) {
-                let types = known.entry(Value::from(name).to_string()).or_insert(Types::NONE);
+                let types = known
+                    .entry(Value::from(name).to_string())
+                    .or_insert(Types::NONE);
                 *types = types.or(schema::types(member, parameters));
             }
         }
@@ -513,12 +627,17 @@ impl FormatBuilder {
     /// The text of an array or object as a JSON string.
     pub fn json_text(&self) -> ExprId {
         let rest = self.sequence([self.string_body(b'"'), self.literal("\"")]);
-        let begins = self.sequence([self.literal("\""), self.one_of(&[('[', '['), ('{', '{')]), rest]);
+        let begins = self.sequence([
+            self.literal("\""),
+            self.one_of(&[('[', '['), ('{', '{')]),
+            rest,
+        ]);
         let text = self.tag(Tag::JsonText, self.sequence([self.literal("\""), rest]));
         self.tolerated(self.sequence([self.and(begins), text]))
     }
 
-    /// More text behind `run`, a text up to what `stop` may begin with: runs go on while it does not match.
+    /// More text behind `run`, a text up to what `stop` may begin with: runs go on while it does
+    /// not match.
     pub fn more_text(&self, stop: ExprId, run: ExprId) -> ExprId {
         self.many(self.sequence([self.not(stop), self.any(), run]))
     }
@@ -536,15 +655,25 @@ impl FormatBuilder {
         self.quoted_or(self.tool_args(self.json_object("", &[])))
     }
 
-    /// An object, or `null` for an empty one. Other values do not match, because they would be lost. `containers`: members of the
-    /// tool that may be arrays or objects, and no texts.
+    /// An object, or `null` for an empty one. Other values do not match, because they would be
+    /// lost. `containers`: members of the tool that may be arrays or objects, and no texts.
     fn json_object(&self, tool: &str, containers: &[String]) -> ExprId {
         let value = match (self.mends, containers) {
             (true, []) => self.nearly_json(Tag::ArgText.into(), ""),
             (true, keys) => {
                 let name = self.choice(keys.iter().map(|key| self.literal(&**key)));
-                let text = self.sequence([name, self.space(), self.literal(":"), self.space(), self.json_text()]);
-                self.nearly_object(Tag::ArgText.into(), &format!("tool-{tool}-object"), self.tolerated(text))
+                let text = self.sequence([
+                    name,
+                    self.space(),
+                    self.literal(":"),
+                    self.space(),
+                    self.json_text(),
+                ]);
+                self.nearly_object(
+                    Tag::ArgText.into(),
+                    &format!("tool-{tool}-object"),
+                    self.tolerated(text),
+                )
             }
             (false, _) => self.json(),
         };
@@ -552,14 +681,16 @@ impl FormatBuilder {
         self.choice([object, self.literal("null")])
     }
 
-    /// Any value, as JSON or Python's, or nearly so: [`Builder::python`]. `closer`: the tag after it, or nothing.
+    /// Any value, as JSON or Python's, or nearly so: [`Builder::python`]. `closer`: the tag after
+    /// it, or nothing.
     pub fn python(&self, closer: &str) -> ExprId {
         match self.mends {
             // A string alone ends at its quote, as what follows the value is not known here.
             // No grammar has what is only nearly JSON.
-            true if !self.late.is_of_grammar() => {
-                self.choice([self.python_string(), self.nearly_json(Tag::ArgText.into(), closer)])
-            }
+            true if !self.late.is_of_grammar() => self.choice([
+                self.python_string(),
+                self.nearly_json(Tag::ArgText.into(), closer),
+            ]),
             _ => self.builder.python(),
         }
     }
@@ -572,32 +703,60 @@ impl FormatBuilder {
 
     /// A key, a colon and a value, with white space around the colon.
     pub fn json_member(&self, key: &str, value: ExprId) -> ExprId {
-        self.sequence([self.json_word(key), self.space(), self.literal(":"), self.space(), value])
+        self.sequence([
+            self.json_word(key),
+            self.space(),
+            self.literal(":"),
+            self.space(),
+            value,
+        ])
     }
 
     /// An id between Python's quotes.
     pub fn single_quoted_id(&self) -> ExprId {
-        self.sequence([self.literal("'"), self.tool_id(self.until_marker(["'"])), self.literal("'")])
+        self.sequence([
+            self.literal("'"),
+            self.tool_id(self.until_marker(["'"])),
+            self.literal("'"),
+        ])
     }
 
-    /// A member of a call that is a JSON object, which says no more than that: its type, its number, or its id, unless it has one
-    /// already. `known`: what the call has itself; `again`: the id, too.
+    /// A member of a call that is a JSON object, which says no more than that: its type, its
+    /// number, or its id, unless it has one already. `known`: what the call has itself; `again`:
+    /// the id, too.
     fn other_member(&self, known: &str, again: bool) -> ExprId {
         let named = |keys: &[&'static str], value: ExprId| {
-            let keys = keys.iter().filter(|key| again && keys == IDS || !known.contains(&format!("\"{key}\"")));
+            let keys = keys
+                .iter()
+                .filter(|key| again && keys == IDS || !known.contains(&format!("\"{key}\"")));
             self.choice(keys.map(|key| self.json_member(key, value)))
         };
         const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
         let number = coverage::number(self);
         let id = match IDS.iter().any(|key| known.contains(&format!("\"{key}\""))) {
-            true => self.choice([self.sequence([self.quote(), coverage::name(self), self.quote()]), number]),
+            true => self.choice([
+                self.sequence([self.quote(), coverage::name(self), self.quote()]),
+                number,
+            ]),
             false => {
-                let quoted = [self.literal("\""), self.tool_id(self.string_body(b'"')), self.literal("\"")];
-                self.choice([self.sequence(quoted), self.single_quoted_id(), self.tool_id(number)])
+                let quoted = [
+                    self.literal("\""),
+                    self.tool_id(self.string_body(b'"')),
+                    self.literal("\""),
+                ];
+                self.choice([
+                    self.sequence(quoted),
+                    self.single_quoted_id(),
+                    self.tool_id(number),
+                ])
             }
         };
         let kinds = ["function", "tool_call", "tool_use"].map(|kind| self.json_word(kind));
-        self.choice([named(IDS, id), named(&["type"], self.choice(kinds)), named(&["index"], number)])
+        self.choice([
+            named(IDS, id),
+            named(&["type"], self.choice(kinds)),
+            named(&["index"], number),
+        ])
     }
 
     /// Such members in front of others, with their commas, at least one.
@@ -606,11 +765,15 @@ impl FormatBuilder {
         self.some(self.sequence([member, self.space(), self.literal(","), self.space()]))
     }
 
-    /// [`FormatBuilder::other_members`] in front of all others, or the call is the member `function` of an object with such members.
+    /// [`FormatBuilder::other_members`] in front of all others, or the call is the member
+    /// `function` of an object with such members.
     pub fn members_in_front(&self, known: &str, again: bool) -> ExprId {
         self.shared(&format!("members in front {again} {known}"), || {
             let all = self.other_members(known, again);
-            let key = self.sequence([self.json_member("function", self.literal("{")), self.space()]);
+            let key = self.sequence([
+                self.json_member("function", self.literal("{")),
+                self.space(),
+            ]);
             self.choice([
                 self.sequence([all, self.optional(self.sequence([key, self.optional(all)]))]),
                 self.sequence([key, self.optional(all)]),
@@ -621,8 +784,14 @@ impl FormatBuilder {
     /// Such members behind the others.
     pub fn members_behind(&self, known: &str) -> ExprId {
         self.shared(&format!("members behind {known}"), || {
-            let last = self.sequence([self.literal(","), self.space(), self.and(self.literal("}"))]);
-            let member = self.sequence([self.literal(","), self.space(), self.other_member(known, true), self.space()]);
+            let last =
+                self.sequence([self.literal(","), self.space(), self.and(self.literal("}"))]);
+            let member = self.sequence([
+                self.literal(","),
+                self.space(),
+                self.other_member(known, true),
+                self.space(),
+            ]);
             self.sequence([self.many(member), self.optional(last)])
         })
     }
@@ -646,7 +815,9 @@ impl FormatBuilder {
             let late = self.late.is_part(place, name).then(|| {
                 if self.late.is_named(name) {
                     common = common.or_else(|| {
-                        self.late.unless_full(place, || of(place, &Tool::new(Expr::NAME, "", Value::Null)))
+                        self.late.unless_full(place, || {
+                            of(place, &Tool::new(Expr::NAME, "", Value::Null))
+                        })
                     });
                     common
                 } else {
@@ -666,22 +837,36 @@ impl FormatBuilder {
         self.choice(calls)
     }
 
-    /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be content. For formats that
-    /// mark their calls.
+    /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be
+    /// content. For formats that mark their calls.
     pub fn any_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        self.choice([Some(self.known_tool(spec.tools(), call)), self.unknown_tool(spec, call)])
+        self.choice([
+            Some(self.known_tool(spec.tools(), call)),
+            self.unknown_tool(spec, call),
+        ])
     }
 
     /// Calls of tools that are not offered, unless these are to be content.
-    pub fn unknown_tool(&self, spec: &FormatSpec, call: &dyn Fn(&Tool) -> ExprId) -> Option<ExprId> {
+    pub fn unknown_tool(
+        &self,
+        spec: &FormatSpec,
+        call: &dyn Fn(&Tool) -> ExprId,
+    ) -> Option<ExprId> {
         let tools = spec.tools();
-        if spec.options.leniency.unknown_tools == UnknownTools::Content || self.late.is_of_grammar() {
+        if spec.options.leniency.unknown_tools == UnknownTools::Content || self.late.is_of_grammar()
+        {
             return None;
         }
         let escaped = tools.iter().filter_map(|tool| escaped(&tool.name));
-        let names = tools.iter().map(|tool| self.written(&tool.name)).chain(escaped.map(Cow::Owned));
+        let names = tools
+            .iter()
+            .map(|tool| self.written(&tool.name))
+            .chain(escaped.map(Cow::Owned));
         let known_name = self.whole_name(names, NOT_IN_NAMES);
-        self.rule(UNKNOWN_NAME, self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]));
+        self.rule(
+            UNKNOWN_NAME,
+            self.sequence([self.not(known_name), self.any_without(NOT_IN_NAMES)]),
+        );
         let any = Tool::new(FormatBuilder::ANY, "", Value::Null);
         Some(self.tolerated(call(&any)))
     }
@@ -695,7 +880,11 @@ impl FormatBuilder {
 
     /// Calls, optional unless the request requires one.
     pub fn calls(&self, spec: &FormatSpec, calls: ExprId) -> ExprId {
-        if spec.call_required() { calls } else { self.optional(calls) }
+        if spec.call_required() {
+            calls
+        } else {
+            self.optional(calls)
+        }
     }
 
     /// The text between two members or items.
@@ -710,19 +899,31 @@ impl FormatBuilder {
 
     /// The characters of a text, each optional.
     pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
-        text.chars().map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4])))).collect()
+        text.chars()
+            .map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4]))))
+            .collect()
     }
 
-    /// A response that is one JSON value, bare or in a code block, which only a `fenced` grammar has.
+    /// A response that is one JSON value, bare or in a code block, which only a `fenced` grammar
+    /// has.
     pub fn response(&self, schema: &Value, fenced: bool) -> ExprId {
         let value = self.rule("response-format", self.response_value(schema));
         let block = self.spaced([self.marker("```json"), value, self.marker("```")]);
-        self.sequence([self.space(), self.choice([self.only_read(!fenced, block), value]), self.space()])
+        self.sequence([
+            self.space(),
+            self.choice([self.only_read(!fenced, block), value]),
+            self.space(),
+        ])
     }
 
     /// The value of such a response.
     pub fn response_value(&self, schema: &Value) -> ExprId {
-        self.content(self.schema(self.json(), "response-format-schema", schema.clone(), Notation::Json))
+        self.content(self.schema(
+            self.json(),
+            "response-format-schema",
+            schema.clone(),
+            Notation::Json,
+        ))
     }
 
     /// Sequence with white space between the parts.
@@ -762,10 +963,19 @@ pub(super) const UNKNOWN_NAME: &str = "unknown-tool-name";
 /// What ends an attribute.
 const QUOTE: &[(char, char)] = &[('"', '"')];
 
-/// Characters that end a tool's name: white space, and those of ASCII that the APIs allow in no name.
-const NOT_IN_NAMES: &[(char, char)] = &[('\0', ','), ('/', '/'), (':', '@'), ('[', '^'), ('`', '`'), ('{', '\u{a0}')];
+/// Characters that end a tool's name: white space, and those of ASCII that the APIs allow in no
+/// name.
+const NOT_IN_NAMES: &[(char, char)] = &[
+    ('\0', ','),
+    ('/', '/'),
+    (':', '@'),
+    ('[', '^'),
+    ('`', '`'),
+    ('{', '\u{a0}'),
+];
 
-/// Characters that end an argument's name, for which the APIs have no rule: white space, quotes, brackets and markup.
+/// Characters that end an argument's name, for which the APIs have no rule: white space, quotes,
+/// brackets and markup.
 const NOT_IN_ARG_NAMES: &[(char, char)] = &[
     ('\0', ' '),
     ('"', '"'),

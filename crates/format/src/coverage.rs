@@ -1,13 +1,14 @@
-//! Accounts: each byte of an output is text of a field, or structure. Structure is what the format spells out: markers, glue,
-//! white space. Text that the model chooses is inside a region whose text goes to a field; this module finds where it is not.
+//! Accounts: each byte of an output is text of a field, or structure. Structure is what the format
+//! spells out: markers, glue, white space. Text that the model chooses is inside a region whose
+//! text goes to a field; this module finds where it is not.
 
 use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_peg::{Arena, Builder, Expr, ExprId};
 
 use super::tag::Tag;
 
-/// A word of these characters in a marker, e.g. the name of a special token around a call. It is bounded, so it is a part of
-/// the marker.
+/// A word of these characters in a marker, e.g. the name of a special token around a call. It is
+/// bounded, so it is a part of the marker.
 pub fn word(p: &Builder, min: u32, characters: &[(char, char)]) -> ExprId {
     p.repeat(p.one_of(characters), min, Some(MARKER_WORD_CHARS))
 }
@@ -24,11 +25,23 @@ pub fn number(p: &Builder) -> ExprId {
 
 /// A word of the characters that names have in the APIs.
 pub fn name(p: &Builder) -> ExprId {
-    word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')])
+    word(
+        p,
+        1,
+        &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')],
+    )
 }
 
 /// The characters of words in markers.
-pub const WORD: &[(char, char)] = &[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.'), (':', ':')];
+pub const WORD: &[(char, char)] = &[
+    ('a', 'z'),
+    ('A', 'Z'),
+    ('0', '9'),
+    ('_', '_'),
+    ('-', '-'),
+    ('.', '.'),
+    (':', ':'),
+];
 
 /// An expression that matches text of the model's own outside of all fields.
 pub fn uncovered(arena: &Arena) -> Option<ExprId> {
@@ -44,10 +57,16 @@ pub fn uncovered(arena: &Arena) -> Option<ExprId> {
             Expr::Repeat(word, _, Some(..=MARKER_WORD_CHARS)) if matches!(arena.get(*word), Expr::Char(set) if !set.contains(' ')) =>
                 {}
             Expr::Tag(tag, _) if Tag::from_id(*tag).is_some_and(Tag::is_text) => {}
-            Expr::Any | Expr::StringBody(_) | Expr::StringLine(_) | Expr::Until(_) | Expr::UntilMarker(_) => {
+            Expr::Any
+            | Expr::StringBody(_)
+            | Expr::StringLine(_)
+            | Expr::Until(_)
+            | Expr::UntilMarker(_) => {
                 return Some(id);
             }
-            Expr::Char(set) if ['b', 'K', '7', 'é'].iter().any(|c| set.contains(*c)) => return Some(id),
+            Expr::Char(set) if ['b', 'K', '7', 'é'].iter().any(|c| set.contains(*c)) => {
+                return Some(id);
+            }
             Expr::Ref(name) => pending.extend(arena.rule_named(name)),
             node => pending.extend(node.children()),
         }

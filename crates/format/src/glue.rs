@@ -1,4 +1,5 @@
-//! Turns glue into expressions. A grammar has it as the template writes it; the parser accepts other white space.
+//! Turns glue into expressions. A grammar has it as the template writes it; the parser accepts
+//! other white space.
 
 use crate::rules::texts::{JSON_TEXT, MARKER, NUMBER};
 use chatparse_grammar::spelled;
@@ -35,7 +36,11 @@ fn with_texts(
     key: &str,
     text_of: fn(&FormatBuilder, &str) -> ExprId,
 ) -> ExprId {
-    let text_of = if p.exact.get() { |p: &FormatBuilder, text: &str| p.marker(text) } else { text_of };
+    let text_of = if p.exact.get() {
+        |p: &FormatBuilder, text: &str| p.marker(text)
+    } else {
+        text_of
+    };
     if let Some(text) = glue.literal().filter(|text| !text.is_empty()) {
         return text_of(p, text);
     }
@@ -45,9 +50,16 @@ fn with_texts(
     };
     let expr = |piece: &GluePiece| match piece {
         GluePiece::Any => {
-            let at = glue.pieces().position(|piece| piece == GluePiece::Any).unwrap_or_default();
+            let at = glue
+                .pieces()
+                .position(|piece| piece == GluePiece::Any)
+                .unwrap_or_default();
             let word = || coverage::any_word(p);
-            let each = p.sequence([next(at), p.choice([word(), wrappers::token(p, word())]), p.space()]);
+            let each = p.sequence([
+                next(at),
+                p.choice([word(), wrappers::token(p, word())]),
+                p.space(),
+            ]);
             p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
         }
         GluePiece::Text(text) => text_of(p, text),
@@ -63,9 +75,16 @@ fn with_texts(
     // The number means nothing, so a model may leave it out.
     let rest = pieces[at + 2..].iter().map(expr).collect::<Vec<_>>();
     let number = expr(&pieces[at]);
-    let written =
-        p.sequence([text_of(p, before.0), text_of(p, before.1), number, text_of(p, "\""), text_of(p, behind)]);
-    let tag = p.or(p.atomic(written), NUMBER, |way| way(p, text_of(p, before.0), text_of(p, behind)));
+    let written = p.sequence([
+        text_of(p, before.0),
+        text_of(p, before.1),
+        number,
+        text_of(p, "\""),
+        text_of(p, behind),
+    ]);
+    let tag = p.or(p.atomic(written), NUMBER, |way| {
+        way(p, text_of(p, before.0), text_of(p, behind))
+    });
     p.sequence(pieces[..at - 1].iter().map(expr).chain([tag]).chain(rest))
 }
 
@@ -78,7 +97,9 @@ pub fn announced_name(p: &FormatBuilder) -> ExprId {
 pub fn without_word(glue: &Glue) -> Option<Glue> {
     let (head, token) = (glue.head(), glue.marker_spans().into_iter().next()?.end);
     let rest = head[token..].trim();
-    let word = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
+    let word = rest
+        .find(|c: char| !c.is_ascii_lowercase())
+        .unwrap_or(rest.len());
     let special = begins_token(head) && glue.is_literal() && word > 0 && rest.len() <= word + 1;
     special.then(|| Glue::from(format!("{}{}", &head[..token], &rest[word..])))
 }
@@ -86,11 +107,16 @@ pub fn without_word(glue: &Glue) -> Option<Glue> {
 /// Most words and tokens of [`GluePiece::Any`].
 const HEADER_WORDS: u32 = 8;
 
-/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the attribute and its name, and
-/// the text behind it.
-fn numbered_attribute<'g>(pieces: &[GluePiece<'g>]) -> Option<(usize, (&'g str, &'g str), &'g str)> {
-    let at = pieces.iter().position(|piece| *piece == GluePiece::Counter)?;
-    let (GluePiece::Text(before), GluePiece::Text(behind)) = (pieces.get(at.checked_sub(1)?)?, pieces.get(at + 1)?)
+/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the
+/// attribute and its name, and the text behind it.
+fn numbered_attribute<'g>(
+    pieces: &[GluePiece<'g>],
+) -> Option<(usize, (&'g str, &'g str), &'g str)> {
+    let at = pieces
+        .iter()
+        .position(|piece| *piece == GluePiece::Counter)?;
+    let (GluePiece::Text(before), GluePiece::Text(behind)) =
+        (pieces.get(at.checked_sub(1)?)?, pieces.get(at + 1)?)
     else {
         return None;
     };
@@ -105,11 +131,20 @@ pub fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> Expr
         return glue(p, close, tool, "");
     }
     let head = rest.head();
-    let open = if space.is_empty() { p.empty() } else { p.space_as(space) };
+    let open = if space.is_empty() {
+        p.empty()
+    } else {
+        p.space_as(space)
+    };
     if head.starts_with(']') {
         let behind = rest.without_start(1);
         let (space, behind) = split_space(&behind);
-        let list = [open, glue(p, &rest.up_to(1), tool, ""), p.markup_ends(), p.space_as(space)];
+        let list = [
+            open,
+            glue(p, &rest.up_to(1), tool, ""),
+            p.markup_ends(),
+            p.space_as(space),
+        ];
         return p.sequence(list.into_iter().chain([glue(p, &behind, tool, "")]));
     }
     let closers = head.len() - head.trim_start_matches(['}', ']']).len();
@@ -119,14 +154,23 @@ pub fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> Expr
     }
     // Models write the marker after the object on a line of its own.
     let line = p.stray_space();
-    p.sequence([open, glue(p, &rest.up_to(closers), tool, ""), line, glue(p, &rest.without_start(closers), tool, "")])
+    p.sequence([
+        open,
+        glue(p, &rest.up_to(closers), tool, ""),
+        line,
+        glue(p, &rest.without_start(closers), tool, ""),
+    ])
 }
 
 /// The end of calls that are JSON, with the white space after it.
 pub fn end_of_json(p: &FormatBuilder, end: &Glue) -> ExprId {
     let core = end.trim_end();
     let closed = behind_json(p, &core, None);
-    if core == *end { closed } else { p.sequence([closed, p.space()]) }
+    if core == *end {
+        closed
+    } else {
+        p.sequence([closed, p.space()])
+    }
 }
 
 /// A text of the template. White space around the punctuation of JSON is free.
@@ -140,7 +184,11 @@ fn free_json(p: &FormatBuilder, text: &str) -> ExprId {
         let (before, behind) = (text[..at].trim_end(), text[at + 1..].trim_start());
         let free_before = match sign {
             ":" if before.ends_with('"') => true,
-            "," if behind.starts_with(['"', '{']) && (before.is_empty() || before.ends_with(['"', '}', ']'])) => true,
+            "," if behind.starts_with(['"', '{'])
+                && (before.is_empty() || before.ends_with(['"', '}', ']'])) =>
+            {
+                true
+            }
             "{" if behind.starts_with('"') => false,
             "[" if behind.starts_with('{') => false,
             "{" | "[" | "," if behind.is_empty() && text[at + 1..].contains('\n') => false,
@@ -179,34 +227,66 @@ fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
     // White space may be left out, so what else may be there comes first.
     let ways = || {
         let breaks = p.with_spelled_breaks(text).into_iter();
-        p.choice(breaks.chain([p.marker(text)]).chain(p.ways(MARKER, |way| way(p, text))))
+        p.choice(
+            breaks
+                .chain([p.marker(text)])
+                .chain(p.ways(MARKER, |way| way(p, text))),
+        )
     };
-    if p.variants(text).nth(1).is_some() { p.shared(&format!("text {text}"), ways) } else { ways() }
+    if p.variants(text).nth(1).is_some() {
+        p.shared(&format!("text {text}"), ways)
+    } else {
+        ways()
+    }
 }
 
 /// A name, repeated.
 fn again(p: &FormatBuilder, name: &str) -> ExprId {
-    if FormatBuilder::is_any(name) { coverage::any_word(p) } else { p.marker(name) }
+    if FormatBuilder::is_any(name) {
+        coverage::any_word(p)
+    } else {
+        p.marker(name)
+    }
 }
 
-/// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No name begins with such a sign.
+/// Looks ahead: what follows is no end like `</f>` of another part, where `<` opens a member. No
+/// name begins with such a sign.
 pub fn no_closer(p: &FormatBuilder, opens: &Glue, close: &Glue) -> ExprId {
     let open = opens.core();
-    let sign = close.head().trim_start().strip_prefix(open).and_then(|rest| rest.chars().next());
+    let sign = close
+        .head()
+        .trim_start()
+        .strip_prefix(open)
+        .and_then(|rest| rest.chars().next());
     match sign.filter(|sign| !open.is_empty() && sign.is_ascii_punctuation()) {
-        Some(sign) => p.not(p.sequence([p.space(), p.glue(&open.into()), p.literal(&*sign.to_string())])),
+        Some(sign) => p.not(p.sequence([
+            p.space(),
+            p.glue(&open.into()),
+            p.literal(&*sign.to_string()),
+        ])),
         None => p.empty(),
     }
 }
 
 /// White space that a template writes in several ways: the longest that matches.
 pub fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
-    let longest = ways.iter().max_by_key(|space| space.len()).copied().unwrap_or_default();
+    let longest = ways
+        .iter()
+        .max_by_key(|space| space.len())
+        .copied()
+        .unwrap_or_default();
     if longest.is_empty() {
         return p.empty();
     }
-    let all: Vec<String> = ways.iter().map(|space| format!("\"{}\"", spelled(space))).collect();
-    let all = if all.len() == 1 { all.concat() } else { format!("({})", all.join(" | ")) };
+    let all: Vec<String> = ways
+        .iter()
+        .map(|space| format!("\"{}\"", spelled(space)))
+        .collect();
+    let all = if all.len() == 1 {
+        all.concat()
+    } else {
+        format!("({})", all.join(" | "))
+    };
     p.gbnf(p.sequence(p.each_optional(longest)), all)
 }
 
@@ -217,23 +297,43 @@ pub fn split_space(glue: &Glue) -> (&str, Glue) {
     (&head[..length], glue.without_start(length))
 }
 
-/// The texts that end a text in front of this glue: with the template's white space in front, if it has any, and without.
+/// The texts that end a text in front of this glue: with the template's white space in front, if it
+/// has any, and without.
 pub fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();
     let core = whole.trim_start();
     let spaced = (core.len() < whole.len()).then_some(whole);
-    spaced.into_iter().chain([core]).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+    spaced
+        .into_iter()
+        .chain([core])
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
-/// Whether this glue identifies a part of the template: it has a marker or the beginning of one, such as `<call name="`, or
-/// a word in front of punctuation.
+/// Whether this glue identifies a part of the template: it has a marker or the beginning of one,
+/// such as `<call name="`, or a word in front of punctuation.
 pub fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
-    let word = text.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|at| *at >= 3);
+    let word = text
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|at| *at >= 3);
     let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
-    let open = text.char_indices().rev().find(|(_, sign)| brackets::opens(*sign));
-    let name = open.map_or("", |(at, sign)| text[at + sign.len_utf8()..].trim_start_matches(|c| c == '/' || is_bar(c)));
-    let begins = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len()) >= 2;
-    let token = || glue.marker_spans().into_iter().any(|span| brackets::ends_token(&glue.head()[span]));
+    let open = text
+        .char_indices()
+        .rev()
+        .find(|(_, sign)| brackets::opens(*sign));
+    let name = open.map_or("", |(at, sign)| {
+        text[at + sign.len_utf8()..].trim_start_matches(|c| c == '/' || is_bar(c))
+    });
+    let begins = name
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(name.len())
+        >= 2;
+    let token = || {
+        glue.marker_spans()
+            .into_iter()
+            .any(|span| brackets::ends_token(&glue.head()[span]))
+    };
     begins || runs_on || token() || glue.markers().next().is_some()
 }

@@ -1,7 +1,9 @@
-//! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a channel.
+//! The format of GPT-OSS ("harmony") and its dialects: a turn is a list of messages, each on a
+//! channel.
 
 use crate::rules::channels::{
-    BARE_TEXT, CALL_HEADER, CHANNEL_TOKEN, FINAL_HEADER, OTHER_MESSAGE, START_OF_MESSAGE, STARTED, THOUGHT_END, TOKEN,
+    BARE_TEXT, CALL_HEADER, CHANNEL_TOKEN, FINAL_HEADER, OTHER_MESSAGE, START_OF_MESSAGE, STARTED,
+    THOUGHT_END, TOKEN,
 };
 use crate::rules::thought::THOUGHT_BEGIN;
 
@@ -26,10 +28,24 @@ fn builder(tolerances: &Tolerances, spec: &FormatSpec, want: Want) -> FormatBuil
 }
 
 /// The calls of a dialect, for their parts or rules.
-pub fn build_calls(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Dialect) -> Format {
+pub fn build_calls(
+    tolerances: &Tolerances,
+    spec: &FormatSpec,
+    want: Want,
+    dialect: Dialect,
+) -> Format {
     let p = builder(tolerances, spec, want);
-    let root = Harmony { p: &p, spec, dialect }.any_call();
-    Format { output: p.finish(root), part_exprs: p.late.built(), ..Format::default() }
+    let root = Harmony {
+        p: &p,
+        spec,
+        dialect,
+    }
+    .any_call();
+    Format {
+        output: p.finish(root),
+        part_exprs: p.late.built(),
+        ..Format::default()
+    }
 }
 
 /// The format of a dialect, for one request.
@@ -43,9 +59,16 @@ pub fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Di
         ("tool", "<|start|>functions"),
     ];
     Format {
-        output: Harmony { p: &p, spec, dialect }.output(),
+        output: Harmony {
+            p: &p,
+            spec,
+            dialect,
+        }
+        .output(),
         constraint: spec.constraint(spec.response_object().is_some(), triggers(spec, dialect)),
-        preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END].map(str::to_owned).into(),
+        preserved_tokens: [CHANNEL, CONSTRAIN, MESSAGE, START, END]
+            .map(str::to_owned)
+            .into(),
         thinking: Some(Thinking::new(&format!("{CHANNEL}analysis{MESSAGE}"), [END])),
         delimiters: Delimiter::list(turns),
         parts: p.late.parts(),
@@ -53,29 +76,56 @@ pub fn build(tolerances: &Tolerances, spec: &FormatSpec, want: Want, dialect: Di
     }
 }
 
-/// A recipient in the header of the first message of the turn or of a later one, before or after the channel.
+/// A recipient in the header of the first message of the turn or of a later one, before or after
+/// the channel.
 fn triggers(spec: &FormatSpec, dialect: Dialect) -> [Trigger; 4] {
-    let spaces = spec.tools().iter().filter_map(|tool| Some(tool.name.split_once('.')?.0));
-    let spaces: Vec<String> = sort::set(spaces.chain(["functions"])).into_iter().map(quoted).collect();
-    let spaces = if spaces.len() > 1 { format!("(?:{})", spaces.join("|")) } else { spaces.concat() };
-    let gap = if dialect == Dialect::LlmJp { r"\s*" } else { "" };
+    let spaces = spec
+        .tools()
+        .iter()
+        .filter_map(|tool| Some(tool.name.split_once('.')?.0));
+    let spaces: Vec<String> = sort::set(spaces.chain(["functions"]))
+        .into_iter()
+        .map(quoted)
+        .collect();
+    let spaces = if spaces.len() > 1 {
+        format!("(?:{})", spaces.join("|"))
+    } else {
+        spaces.concat()
+    };
+    let gap = if dialect == Dialect::LlmJp {
+        r"\s*"
+    } else {
+        ""
+    };
     let channel = format!(r"<\|channel\|>{gap}(?:commentary|analysis)\s+to");
     let later = format!(r"<\|start\|>{gap}assistant");
-    [r"^\s+to$".to_owned(), format!("^{channel}={spaces}$"), format!(r"{later}(\s+to)"), format!("{later}({channel})")]
-        .map(Trigger::pattern)
+    [
+        r"^\s+to$".to_owned(),
+        format!("^{channel}={spaces}$"),
+        format!(r"{later}(\s+to)"),
+        format!("{later}({channel})"),
+    ]
+    .map(Trigger::pattern)
 }
 
 /// A pattern of this text.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || c == '_';
-    text.chars().flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c])).collect()
+    text.chars()
+        .flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c]))
+        .collect()
 }
 
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
-        // A space, or none, as in the prompt, which has the first one. The model writes more of them.
-        let shown = spec.opening.text.rsplit_once(START).is_some_and(|(_, role)| role.starts_with(' '));
+        // A space, or none, as in the prompt, which has the first one. The model writes more of
+        // them.
+        let shown = spec
+            .opening
+            .text
+            .rsplit_once(START)
+            .is_some_and(|(_, role)| role.starts_with(' '));
         let space = if shown { p.marker(" ") } else { p.empty() };
         let more = p.between(TOKEN, |way| way(self));
         let start = self.start("start", p.sequence([p.marker(START), space, more]));
@@ -85,7 +135,10 @@ impl Harmony<'_> {
         };
         let analysis = p.rule("analysis", self.analysis());
         let commentary = p.sequence([self.token(CHANNEL), p.marker("commentary"), self.message()]);
-        let preamble = p.rule("preamble", p.sequence([commentary, p.closed(Tag::Content, END, &[START])]));
+        let preamble = p.rule(
+            "preamble",
+            p.sequence([commentary, p.closed(Tag::Content, END, &[START])]),
+        );
         let preamble = p.only_read(spec.calls_only(), preamble);
         let other = p.choice(p.ways(OTHER_MESSAGE, |way| way(self)));
         let any = [preamble, analysis];
@@ -95,33 +148,56 @@ impl Harmony<'_> {
             // As in learnt formats, what opens an answer may be missing.
             let bare = (spec.options.compat == Compat::Off).then(|| p.empty());
             let header = p.choice([Some(self.final_header()), bare]);
-            self.ended(p.rule("response-format", p.sequence([header, value])), &[END])
+            self.ended(
+                p.rule("response-format", p.sequence([header, value])),
+                &[END],
+            )
         });
         let must = response.is_some() || spec.call_required() && !spec.tools().is_empty();
         let (first, last) = match response {
             Some(response) if !spec.call_or_response() => (analysis, response),
             None if spec.tools().is_empty() => {
                 let unsolicited = (self.dialect == Dialect::GptOss).then(|| self.unsolicited());
-                (p.rule("any", p.choice(any.into_iter().chain(unsolicited).chain([other]))), self.final_message())
+                (
+                    p.rule(
+                        "any",
+                        p.choice(any.into_iter().chain(unsolicited).chain([other])),
+                    ),
+                    self.final_message(),
+                )
             }
             response => {
                 let call = self.any_call();
-                let calls = [self.header_before_another(), self.calls(next, call), self.behind_calls(next, any, call)];
+                let calls = [
+                    self.header_before_another(),
+                    self.calls(next, call),
+                    self.behind_calls(next, any, call),
+                ];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
                 // No text is in front of a structured response.
                 let [preamble, analysis] = any;
                 let preamble = p.only_read(response.is_some(), preamble);
                 let first = [preamble, analysis, other];
                 let answer = response.or_else(|| (!must).then(|| self.final_message()));
-                (p.rule("any", p.choice(first)), p.choice([Some(calls), answer]))
+                (
+                    p.rule("any", p.choice(first)),
+                    p.choice([Some(calls), answer]),
+                )
             }
         };
         let rest = self.messages(start, first, last, must);
         let rest = match self.dialect {
             Dialect::GptOss => rest,
-            Dialect::LlmJp => p.choice([p.sequence([start, first, self.messages(next, first, last, must)]), rest]),
+            Dialect::LlmJp => p.choice([
+                p.sequence([start, first, self.messages(next, first, last, must)]),
+                rest,
+            ]),
         };
-        p.finish(spec.opening.begun.map_or(rest, |begun| self.continued(begun, rest, must)))
+        p.finish(
+            spec.opening
+                .begun
+                .map_or(rest, |begun| self.continued(begun, rest, must)),
+        )
     }
 
     /// What begins a message, after this sign.
@@ -139,7 +215,11 @@ impl Harmony<'_> {
         let p = self.p;
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
-        let last = if must { last } else { p.choice([last, p.end()]) };
+        let last = if must {
+            last
+        } else {
+            p.choice([last, p.end()])
+        };
         let text = p.between(BARE_TEXT, |way| Some(p.optional(way(self, start)?)));
         p.sequence([text, p.many(self.message_or_text(start, message)), last])
     }
@@ -147,24 +227,45 @@ impl Harmony<'_> {
     /// A message, or text without a header behind the end of one.
     fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
         let p = self.p;
-        p.or(p.sequence([start, message]), BARE_TEXT, |way| way(self, p.not(start)))
+        p.or(p.sequence([start, message]), BARE_TEXT, |way| {
+            way(self, p.not(start))
+        })
     }
 
     /// A recipient in a header that is no function.
     pub fn recipient(&self) -> ExprId {
         let p = self.p;
-        let word = coverage::word(p, 1, &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
+        let word = coverage::word(
+            p,
+            1,
+            &[
+                ('A', 'Z'),
+                ('a', 'z'),
+                ('0', '9'),
+                ('_', '_'),
+                ('-', '-'),
+                ('.', '.'),
+            ],
+        );
         let ends = p.not(word);
-        let offered = self.spec.tools().iter().map(|tool| p.sequence([p.literal(&*tool.name), ends]));
+        let offered = self
+            .spec
+            .tools()
+            .iter()
+            .map(|tool| p.sequence([p.literal(&*tool.name), ends]));
         let functions = p.choice([p.marker("functions.")].into_iter().chain(offered));
         p.sequence([p.marker(" to="), p.not(functions), word])
     }
 
-    /// The messages of the turn that the prompt has begun, with what ends the last of them and the `rest`. `must`: there is more, or
-    /// a structured response.
+    /// The messages of the turn that the prompt has begun, with what ends the last of them and the
+    /// `rest`. `must`: there is more, or a structured response.
     fn continued(&self, begun: Begun, rest: ExprId, must: bool) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let tag = if spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
+        let tag = if spec.extract_reasoning() {
+            Tag::Reasoning
+        } else {
+            Tag::Content
+        };
         let mut steps = vec![p.literal(spec.opening.front())];
         if let (Some((from, to)), Some(content)) = (begun.reasoning, begun.content) {
             steps.extend([
@@ -172,16 +273,29 @@ impl Harmony<'_> {
                 p.literal(&spec.opening.prefill[to..content]),
             ]);
         }
-        let rest = if must { rest } else { p.choice([rest, p.end()]) };
+        let rest = if must {
+            rest
+        } else {
+            p.choice([rest, p.end()])
+        };
         match (begun.content, spec.response_object()) {
             (Some(_), Some(schema)) => {
                 steps.push(self.ended(p.response_value(schema), &[END]));
             }
             (Some(_), None) => {
-                let whole = p.sequence([p.content(p.until_marker([END, RETURN, START])), p.optional(p.marker(RETURN))]);
+                let whole = p.sequence([
+                    p.content(p.until_marker([END, RETURN, START])),
+                    p.optional(p.marker(RETURN)),
+                ]);
                 let goes_on = p.sequence([p.any_of([END]), rest]);
-                let goes_on = p.or(goes_on, THOUGHT_END, |way| Some(p.sequence([way(p)?, rest])));
-                let end = if must { None } else { Some(p.sequence([p.stray_space(), p.end()])) };
+                let goes_on = p.or(goes_on, THOUGHT_END, |way| {
+                    Some(p.sequence([way(p)?, rest]))
+                });
+                let end = if must {
+                    None
+                } else {
+                    Some(p.sequence([p.stray_space(), p.end()]))
+                };
                 steps.extend([whole, p.choice([Some(goes_on), end])]);
             }
             (None, _) => steps.extend([p.closed(tag, END, self.behind_reasoning()), rest]),
@@ -209,7 +323,11 @@ impl Harmony<'_> {
     /// The space between header and text. A second one is part of the text.
     fn gap(&self) -> ExprId {
         let p = self.p;
-        if self.dialect == Dialect::GptOss { p.empty() } else { p.optional(p.marker(" ")) }
+        if self.dialect == Dialect::GptOss {
+            p.empty()
+        } else {
+            p.optional(p.marker(" "))
+        }
     }
 
     /// The first of two headers.
@@ -218,7 +336,10 @@ impl Harmony<'_> {
         if self.dialect == Dialect::LlmJp {
             return p.empty();
         }
-        p.optional(p.sequence([p.marker("<|channel|>commentary"), p.optional(p.marker(" to=assistant"))]))
+        p.optional(p.sequence([
+            p.marker("<|channel|>commentary"),
+            p.optional(p.marker(" to=assistant")),
+        ]))
     }
 
     /// Like `first_header`, in front of a call whose own header may be on that channel as well.
@@ -240,10 +361,19 @@ impl Harmony<'_> {
     /// Reasoning; together with its markers if it is not extracted from the content.
     fn analysis(&self) -> ExprId {
         let p = self.p;
-        let header = p.sequence([self.first_header(), self.token(CHANNEL), p.marker("analysis"), self.message()]);
+        let header = p.sequence([
+            self.first_header(),
+            self.token(CHANNEL),
+            p.marker("analysis"),
+            self.message(),
+        ]);
         if self.spec.extract_reasoning() {
             let line = p.between(THOUGHT_BEGIN, |way| way(p, p.marker(END)));
-            return p.sequence([header, line, p.closed(Tag::Reasoning, END, self.behind_reasoning())]);
+            return p.sequence([
+                header,
+                line,
+                p.closed(Tag::Reasoning, END, self.behind_reasoning()),
+            ]);
         }
         // The header is captured once it is certain that it is not the header of a call.
         let text = p.content(p.until_marker([END, START]));
@@ -253,7 +383,8 @@ impl Harmony<'_> {
         p.sequence([p.atomic(p.content(header)), body])
     }
 
-    /// What ends reasoning besides its own end: any other message, or any but a call, which waits for the end of the output.
+    /// What ends reasoning besides its own end: any other message, or any but a call, which waits
+    /// for the end of the output.
     fn behind_reasoning(&self) -> &'static [&'static str] {
         if self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp {
             return &[START];
@@ -268,7 +399,12 @@ impl Harmony<'_> {
 
     fn final_header(&self) -> ExprId {
         let p = self.p;
-        p.sequence([self.token(CHANNEL), p.marker("final"), self.content_type(), self.message()])
+        p.sequence([
+            self.token(CHANNEL),
+            p.marker("final"),
+            self.content_type(),
+            self.message(),
+        ])
     }
 
     fn final_message(&self) -> ExprId {
@@ -278,7 +414,11 @@ impl Harmony<'_> {
     fn answer(&self) -> ExprId {
         let p = self.p;
         let header = p.or(self.final_header(), FINAL_HEADER, |way| way(self));
-        p.sequence([self.first_header(), header, p.answer(self.p.until_marker([END, RETURN]))])
+        p.sequence([
+            self.first_header(),
+            header,
+            p.answer(self.p.until_marker([END, RETURN])),
+        ])
     }
 
     /// The turn's last message, with or without its end.
@@ -294,7 +434,11 @@ impl Harmony<'_> {
         let close = p.choice([p.marker(END), p.end()]);
         // The recipient `assistant` is the first of two headers.
         let recipient = p.sequence([p.marker(" to="), p.not(p.marker("assistant<|channel|>"))]);
-        let message = p.sequence([p.optional(self.work_channel()), recipient, p.until_marker([END])]);
+        let message = p.sequence([
+            p.optional(self.work_channel()),
+            recipient,
+            p.until_marker([END]),
+        ]);
         p.rule("unsolicited", p.sequence([p.content(message), close]))
     }
 
@@ -302,7 +446,10 @@ impl Harmony<'_> {
     fn work_channel(&self) -> ExprId {
         let p = self.p;
         let token = p.or(self.token(CHANNEL), CHANNEL_TOKEN, |way| way(p));
-        p.sequence([token, p.choice([p.marker("commentary"), p.marker("analysis")])])
+        p.sequence([
+            token,
+            p.choice([p.marker("commentary"), p.marker("analysis")]),
+        ])
     }
 
     /// One call, or several in separate messages.
@@ -311,15 +458,24 @@ impl Harmony<'_> {
         let end = p.choice([p.marker(END), p.marker(CALL)]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = p.only_read(self.dialect == Dialect::GptOss, p.many(next));
-        p.trigger_rule("tool-call", if self.spec.parallel() { p.sequence([call, more]) } else { call })
+        p.trigger_rule(
+            "tool-call",
+            if self.spec.parallel() {
+                p.sequence([call, more])
+            } else {
+                call
+            },
+        )
     }
 
-    /// If the host does not stop the model behind its calls, it goes on to think, call and answer in the same output.
+    /// If the host does not stop the model behind its calls, it goes on to think, call and answer
+    /// in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;
         let end = || p.after_space(p.choice([p.marker(END), p.marker(CALL)]));
         let again = self.spec.parallel();
-        let again = again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
+        let again =
+            again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
         p.only_read(true, p.optional(p.sequence([end(), more, answer])))
@@ -333,8 +489,16 @@ impl Harmony<'_> {
     /// The recipient is before or after the channel.
     fn call(&self, tool: &Tool) -> ExprId {
         let p = self.p;
-        let more = p.one_of(&[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-'), ('.', '.')]);
-        let to = |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
+        let more = p.one_of(&[
+            ('A', 'Z'),
+            ('a', 'z'),
+            ('0', '9'),
+            ('_', '_'),
+            ('-', '-'),
+            ('.', '.'),
+        ]);
+        let to =
+            |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
         // A name with a namespace is a recipient.
         let known = tool.name != FormatBuilder::ANY;
         let bare = known.then(|| p.only_read(!tool.name.contains('.'), to(" to=")));

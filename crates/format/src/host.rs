@@ -14,11 +14,15 @@ pub fn tell(host: &'static Host, spec: &FormatSpec, format: &mut Format) {
         format.preserved_tokens = tokens.split(' ').map(str::to_owned).collect();
     }
     if let Some(thinking) = &host.thinking {
-        let (start, ends) = (thinking.first(), thinking.iter().skip(1).map(String::as_str));
+        let (start, ends) = (
+            thinking.first(),
+            thinking.iter().skip(1).map(String::as_str),
+        );
         format.thinking = start.map(|start| Thinking::new(start, ends));
     }
     if let Some(delimiters) = &host.delimiters {
-        format.delimiters = Delimiter::list(delimiters.iter().map(|(role, text)| (&**role, &**text)));
+        format.delimiters =
+            Delimiter::list(delimiters.iter().map(|(role, text)| (&**role, &**text)));
     }
     if !host.stops.is_empty() {
         format.additional_stops.clone_from(&host.stops);
@@ -33,8 +37,15 @@ fn constraint_of(constrains: &Constrains, spec: &FormatSpec) -> Constraint {
         Constrains::Pattern(text, structured) => (Trigger::pattern(&**text), structured),
         Constrains::Tools { bare } => {
             let lazy = spec.options.tool_choice == ToolChoice::Auto && !spec.tools().is_empty();
-            let tools = spec.offered.iter().filter(|_| *bare).map(|tool| format!("<function={}>", tool.name));
-            let words = ["<tool_call>".to_owned()].into_iter().chain(tools).filter(|_| lazy);
+            let tools = spec
+                .offered
+                .iter()
+                .filter(|_| *bare)
+                .map(|tool| format!("<function={}>", tool.name));
+            let words = ["<tool_call>".to_owned()]
+                .into_iter()
+                .chain(tools)
+                .filter(|_| lazy);
             return spec.constraint(spec.response_schema().is_some(), words.map(Trigger::word));
         }
     };

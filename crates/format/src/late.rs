@@ -1,9 +1,11 @@
-//! Calls of tools, of which an output has a few: a grammar links the rule of a tool's call, a program what a call has after its head.
+//! Calls of tools, of which an output has a few: a grammar links the rule of a tool's call, a
+//! program what a call has after its head.
 //!
-//! Both depend on the writing, the options and the tool alone. So they are built from the calls of that tool alone, the program where an
-//! output has it and the rules where a grammar is asked for, and kept for other lists of tools. A part of a program has a number: the place
-//! of its tool, and which of the tool's parts it is. Without its parts a call differs from another tool's in the name and in these numbers:
-//! it is built for one of them ([`Expr::Named`]).
+//! Both depend on the writing, the options and the tool alone. So they are built from the calls of
+//! that tool alone, the program where an output has it and the rules where a grammar is asked for,
+//! and kept for other lists of tools. A part of a program has a number: the place of its tool, and
+//! which of the tool's parts it is. Without its parts a call differs from another tool's in the
+//! name and in these numbers: it is built for one of them ([`Expr::Named`]).
 
 use std::cell::{Cell, RefCell};
 
@@ -31,7 +33,8 @@ pub enum Want {
 #[derive(Default)]
 pub struct Late {
     want: Want,
-    /// What is added to the numbers of parts: several formats of one program have parts of their own.
+    /// What is added to the numbers of parts: several formats of one program have parts of their
+    /// own.
     first: u32,
     /// For each tool whose calls are parts, how large they are; empty without parts.
     tools: Vec<Option<u32>>,
@@ -48,14 +51,20 @@ pub struct Late {
 }
 
 impl Late {
-    /// The calls of these tools in a turn like this. Where parts are linked, the first tool's are none: what all calls have in common is
-    /// found there.
+    /// The calls of these tools in a turn like this. Where parts are linked, the first tool's are
+    /// none: what all calls have in common is found there.
     pub fn of(turn: &TurnFormat, tools: &[Tool], want: Want) -> Late {
         if repeats_names(turn) {
             return Late::unlinked(want);
         }
-        let mut fronts = turn.calls.iter().flat_map(|form| form.pieces.iter().take_while(|piece| !piece.is_name()));
-        Late { same_fronts: !fronts.any(CallPiece::holds_arguments), ..Late::of_tools(tools, want) }
+        let mut fronts = turn
+            .calls
+            .iter()
+            .flat_map(|form| form.pieces.iter().take_while(|piece| !piece.is_name()));
+        Late {
+            same_fronts: !fronts.any(CallPiece::holds_arguments),
+            ..Late::of_tools(tools, want)
+        }
     }
 
     /// The same of calls that begin alike and have their names once.
@@ -69,19 +78,34 @@ impl Late {
             tools
                 .iter()
                 .enumerate()
-                .map(
-                    |(place, tool): (usize, &Tool)| {
-                        if linked { weigh(&tool.parameters).filter(|_| place > 0) } else { Some(0) }
-                    },
-                )
+                .map(|(place, tool): (usize, &Tool)| {
+                    if linked {
+                        weigh(&tool.parameters).filter(|_| place > 0)
+                    } else {
+                        Some(0)
+                    }
+                })
                 .collect(),
         );
-        Late { want, tools, calls, same_fronts: true, ..Late::default() }
+        Late {
+            want,
+            tools,
+            calls,
+            same_fronts: true,
+            ..Late::default()
+        }
     }
 
     /// Of calls without parts.
     fn unlinked(want: Want) -> Late {
-        Late { want: if want == Want::Linked { Want::Whole } else { want }, ..Late::default() }
+        Late {
+            want: if want == Want::Linked {
+                Want::Whole
+            } else {
+                want
+            },
+            ..Late::default()
+        }
     }
 
     /// The same, with this number for the first part; those that are built are counted from 0.
@@ -89,8 +113,9 @@ impl Late {
         Late { first, ..self }
     }
 
-    /// The number of the next part of a tool, if its calls have parts: that of the tool at the first place, to which the place is added. A
-    /// machine has two bytes for a number, and a value for no part.
+    /// The number of the next part of a tool, if its calls have parts: that of the tool at the
+    /// first place, to which the place is added. A machine has two bytes for a number, and a value
+    /// for no part.
     pub fn part(&self, place: usize) -> Option<u32> {
         (*self.tools.get(place)?)?;
         let mut calls = self.calls.borrow_mut();
@@ -137,14 +162,16 @@ impl Late {
         late && !self.full.get() && !name.is_empty()
     }
 
-    /// Whether such calls are like those of other tools except for the name and the numbers of parts.
+    /// Whether such calls are like those of other tools except for the name and the numbers of
+    /// parts.
     pub fn is_named(&self, name: &str) -> bool {
         let in_names = Expr::in_names();
         // What a grammar has of calls may depend on a namespace in the name.
         self.same_fronts && name.bytes().all(|c| c != b'.' && in_names.contains(c))
     }
 
-    /// What is made of calls of the tool at this place; `None`, as if it was not made, if there are too few numbers for its parts.
+    /// What is made of calls of the tool at this place; `None`, as if it was not made, if there are
+    /// too few numbers for its parts.
     pub fn unless_full(&self, place: usize, make: impl FnOnce() -> ExprId) -> Option<ExprId> {
         let before = self.calls.borrow()[place];
         let made = make();
@@ -156,7 +183,13 @@ impl Late {
 
     /// How many parts there are.
     pub fn count(&self) -> u32 {
-        self.calls.borrow().iter().max().copied().unwrap_or_default() * self.tools.len() as u32
+        self.calls
+            .borrow()
+            .iter()
+            .max()
+            .copied()
+            .unwrap_or_default()
+            * self.tools.len() as u32
     }
 
     /// How many are linked, and how wide, if calls are linked.
@@ -166,7 +199,12 @@ impl Late {
 
     /// More alternatives than a choice of these tools' parts has.
     pub fn widest(&self) -> u32 {
-        self.tools.iter().flatten().max().copied().unwrap_or_default()
+        self.tools
+            .iter()
+            .flatten()
+            .max()
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -178,7 +216,8 @@ pub fn rule_name(tool: &str, rule: u32) -> SmolStr {
     }
 }
 
-/// Whether calls have the tool's name beside its own place: then the markers that end them are not those of the first tool.
+/// Whether calls have the tool's name beside its own place: then the markers that end them are not
+/// those of the first tool.
 fn repeats_names(turn: &TurnFormat) -> bool {
     let repeats = |glue: &Glue| glue.pieces().any(|piece| piece == GluePiece::Name);
     turn.edges.iter().any(|edge| repeats(&edge.glue))
@@ -187,7 +226,10 @@ fn repeats_names(turn: &TurnFormat) -> bool {
                 CallPiece::Glue(glue) => repeats(glue),
                 CallPiece::NamedId { .. } => true,
                 CallPiece::Members(members) => {
-                    let slots = members.slots.iter().flat_map(|(_, slot)| [&slot.before, &slot.open, &slot.close]);
+                    let slots = members
+                        .slots
+                        .iter()
+                        .flat_map(|(_, slot)| [&slot.before, &slot.open, &slot.close]);
                     slots.chain([&members.first, &members.next]).any(repeats)
                 }
                 _ => false,
@@ -202,10 +244,14 @@ fn weigh(schema: &Value) -> Option<u32> {
         let left = left.checked_sub(1)?;
         match value {
             Value::Array(items) => items.iter().try_fold(left, |left, item| count(item, left)),
-            Value::Object(members) => members.iter().try_fold(left, |left, (key, value)| match &**key {
-                "$ref" | "$dynamicRef" | "$recursiveRef" => None,
-                _ => count(value, left),
-            }),
+            Value::Object(members) => {
+                members
+                    .iter()
+                    .try_fold(left, |left, (key, value)| match &**key {
+                        "$ref" | "$dynamicRef" | "$recursiveRef" => None,
+                        _ => count(value, left),
+                    })
+            }
             _ => Some(left),
         }
     }

@@ -1,13 +1,14 @@
 //! Builds formats from a learnt turn: its parts, and the glue between them.
 //!
-//! A model writes reasoning, then content, then calls; some write content behind the calls. Each part is a step that ends
-//! for good, so that nothing is read twice. A step accepts any glue that was seen in front of its part, whatever part came
-//! before.
+//! A model writes reasoning, then content, then calls; some write content behind the calls. Each
+//! part is a step that ends for good, so that nothing is read twice. A step accepts any glue that
+//! was seen in front of its part, whatever part came before.
 
 use crate::rules::calls::{first_tags, tag_prefix};
 use crate::rules::thought::OPENING;
 use crate::rules::turn::{
-    AFTER_CALLS, CALLS, CALLS_CLOSED, LAST_CALL, LIST_CLOSE, NEXT_CALL, NO_CALLS, SECTION_OPEN, TURN_END,
+    AFTER_CALLS, CALLS, CALLS_CLOSED, LAST_CALL, LIST_CLOSE, NEXT_CALL, NO_CALLS, SECTION_OPEN,
+    TURN_END,
 };
 use std::cell::OnceCell;
 
@@ -31,12 +32,17 @@ use chatparse_peg::ExprId;
 
 /// A builder for such turns.
 fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
-    let Writing { turn, tolerances, .. } = writing;
+    let Writing {
+        turn, tolerances, ..
+    } = writing;
     let mut p = FormatBuilder::writing(tolerances, spec);
     p.raw_lines = turn.raw_lines;
     p.prefix = tag_prefix(turn).unwrap_or_default().into();
     p.faithful = spec.is_faithful();
-    (p.sorts_names, p.leaves_out_null) = (turn.sorts_names && p.faithful, turn.leaves_out_null && p.faithful);
+    (p.sorts_names, p.leaves_out_null) = (
+        turn.sorts_names && p.faithful,
+        turn.leaves_out_null && p.faithful,
+    );
     p.spelled_breaks = turn.members().any(|members| members.name_close().is_some());
     p.set_spacing(spec.spacing(turn.spacing));
     p.late = Late::of(turn, spec.tools(), want);
@@ -45,15 +51,38 @@ fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
 
 /// The calls of turns that are written like this, for their parts.
 pub fn build_calls(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
-    let (p, Writing { turn, layout, tolerances, .. }) = (builder(writing, spec, want), writing);
-    let writer = Writer { tolerances: tolerances.clone(), ..Writer::new(&p, turn, layout, spec) };
+    let (
+        p,
+        Writing {
+            turn,
+            layout,
+            tolerances,
+            ..
+        },
+    ) = (builder(writing, spec, want), writing);
+    let writer = Writer {
+        tolerances: tolerances.clone(),
+        ..Writer::new(&p, turn, layout, spec)
+    };
     let root = calls::any(&p, turn, spec, writer.is_marked());
-    Format { output: p.finish(root), part_exprs: p.late.built(), ..Format::default() }
+    Format {
+        output: p.finish(root),
+        part_exprs: p.late.built(),
+        ..Format::default()
+    }
 }
 
 /// The format of turns that are written like this, for one request.
 pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
-    let (p, Writing { turn, layout, tolerances, .. }) = (builder(writing, spec, want), writing);
+    let (
+        p,
+        Writing {
+            turn,
+            layout,
+            tolerances,
+            ..
+        },
+    ) = (builder(writing, spec, want), writing);
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.opening.front();
     let mut thought = Reasoning::in_request(turn, layout, opening);
@@ -61,8 +90,13 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
         thought.open = Glue::default();
     }
     let thought = thought.as_ref();
-    let writer =
-        Writer { opening, callable, thought, tolerances: tolerances.clone(), ..Writer::new(&p, turn, layout, spec) };
+    let writer = Writer {
+        opening,
+        callable,
+        thought,
+        tolerances: tolerances.clone(),
+        ..Writer::new(&p, turn, layout, spec)
+    };
     let root = writer.output();
     let constraint = writer.constraint();
     Format {
@@ -89,7 +123,12 @@ pub fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId 
 
 impl<'a> Writer<'a> {
     /// A writer of calls in a turn without anything else.
-    fn new(p: &'a FormatBuilder, turn: &'a TurnFormat, layout: &'a Layout, spec: &'a FormatSpec<'a>) -> Self {
+    fn new(
+        p: &'a FormatBuilder,
+        turn: &'a TurnFormat,
+        layout: &'a Layout,
+        spec: &'a FormatSpec<'a>,
+    ) -> Self {
         let (call_open, wrapper_close) = turn.call_frame();
         Writer {
             p,
@@ -130,25 +169,46 @@ impl<'a> Writer<'a> {
         let mut steps = match spec.opening.begun {
             Some(begun) => self.begun(begun),
             None => {
-                let thought = self.thought_in_content(opened).unwrap_or_else(|| self.reasoning());
+                let thought = self
+                    .thought_in_content(opened)
+                    .unwrap_or_else(|| self.reasoning());
                 let again = p.between(OPENING, |way| way(self, opened));
                 vec![p.sequence([p.literal(before), again]), thought]
             }
         };
         let begun = spec.opening.begun_content();
-        let fenced = if spec.is_faithful() { spec.options.prose } else { !self.tolerances.bare_response };
+        let fenced = if spec.is_faithful() {
+            spec.options.prose
+        } else {
+            !self.tolerances.bare_response
+        };
         let response = spec.response_schema().map(|schema| {
             let (all, close) = (p.response(schema, fenced), self.close(Content));
-            let wrapped = self.turn.glues(self.begin(), Content).filter(|glue| !glue.is_blank() && begun.is_none());
-            let mut ways: Vec<ExprId> = wrapped.map(|open| p.sequence([p.glue(open), all, close])).collect();
+            let wrapped = self
+                .turn
+                .glues(self.begin(), Content)
+                .filter(|glue| !glue.is_blank() && begun.is_none());
+            let mut ways: Vec<ExprId> = wrapped
+                .map(|open| p.sequence([p.glue(open), all, close]))
+                .collect();
             // What nothing has opened need not be closed.
-            ways.push(p.sequence([all, if ways.is_empty() { close } else { p.optional(close) }]));
+            ways.push(p.sequence([
+                all,
+                if ways.is_empty() {
+                    close
+                } else {
+                    p.optional(close)
+                },
+            ]));
             p.choice(ways)
         });
-        // An engine may hold the model to the schema from the first byte on, also where the prompt has opened reasoning.
+        // An engine may hold the model to the schema from the first byte on, also where the prompt
+        // has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
         let thoughtless = response
-            .filter(|_| thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off)
+            .filter(|_| {
+                thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off
+            })
             .map(|all| {
                 let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
                 p.sequence([p.and(all), all])
@@ -158,15 +218,24 @@ impl<'a> Writer<'a> {
         } else {
             // The end of the last text of a turn is not repeated behind calls.
             let close = self.close(Content);
-            let ways = if self.callable { self.ways_of_calls() } else { Vec::new() };
-            let (at_once, marked) = ways.into_iter().partition::<Vec<_>, _>(|(at_once, _)| *at_once);
-            let begins_turn = !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
-            let [at_once, marked] = [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way)));
+            let ways = if self.callable {
+                self.ways_of_calls()
+            } else {
+                Vec::new()
+            };
+            let (at_once, marked) = ways
+                .into_iter()
+                .partition::<Vec<_>, _>(|(at_once, _)| *at_once);
+            let begins_turn =
+                !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
+            let [at_once, marked] =
+                [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way)));
             let behind = match self.callable {
                 true if spec.call_required() || response.is_some() => marked,
-                true if self.tolerances.allowed_calls => {
-                    p.choice([marked, p.sequence([p.not(self.announced_call()), self.last_text(Vec::new())])])
-                }
+                true if self.tolerances.allowed_calls => p.choice([
+                    marked,
+                    p.sequence([p.not(self.announced_call()), self.last_text(Vec::new())]),
+                ]),
                 true => p.choice([marked, close]),
                 false => close,
             };
@@ -174,11 +243,19 @@ impl<'a> Writer<'a> {
             let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), behind]);
             steps.push(match (response, begins_turn) {
                 // No text that the schema does not ask for is in front of a call.
-                (Some(response), _) => p.choice([at_once, marked, response, p.only_read(true, all)]),
+                (Some(response), _) => {
+                    p.choice([at_once, marked, response, p.only_read(true, all)])
+                }
                 (None, true) => {
-                    let glues = self.before_first_call().iter().filter(|glue| self.begins_turn(glue));
+                    let glues = self
+                        .before_first_call()
+                        .iter()
+                        .filter(|glue| self.begins_turn(glue));
                     let opens = p.choice(glues.map(|open| p.glue(open)));
-                    p.choice([at_once, p.sequence([p.not(p.sequence([opens, self.named_call()])), all])])
+                    p.choice([
+                        at_once,
+                        p.sequence([p.not(p.sequence([opens, self.named_call()])), all]),
+                    ])
                 }
                 (None, false) => all,
             });
@@ -188,24 +265,37 @@ impl<'a> Writer<'a> {
         p.sequence([front, p.choice([thoughtless, Some(p.sequence(steps))])])
     }
 
-    /// A message that the prompt has begun: the template's text in front of it, its reasoning, and its content so far, which the
-    /// content's own step reads.
+    /// A message that the prompt has begun: the template's text in front of it, its reasoning, and
+    /// its content so far, which the content's own step reads.
     fn begun(&self, begun: Begun) -> Vec<ExprId> {
         let (p, prefill) = (self.p, &*self.spec.opening.prefill);
-        let Some((from, to)) = begun.reasoning else { return vec![p.literal(self.opening)] };
+        let Some((from, to)) = begun.reasoning else {
+            return vec![p.literal(self.opening)];
+        };
         let reads = self.reads_thoughts() && self.thought.is_some();
-        // Reasoning that is not separated has its marker, and what is none to the template is all content.
+        // Reasoning that is not separated has its marker, and what is none to the template is all
+        // content.
         let before = prefill[..from].trim_end();
         let apart = match self.thought {
-            None => (from < to && before.starts_with(&self.turn.opening)).then_some(self.turn.opening.len()),
-            Some(thought) => before.strip_suffix(&*thought.start).filter(|_| !thought.start.is_empty()).map(str::len),
+            None => (from < to && before.starts_with(&self.turn.opening))
+                .then_some(self.turn.opening.len()),
+            Some(thought) => before
+                .strip_suffix(&*thought.start)
+                .filter(|_| !thought.start.is_empty())
+                .map(str::len),
         };
         let front = apart.filter(|_| !reads).unwrap_or(from);
         let mut steps = vec![p.literal(&prefill[..front])];
         match begun.content {
-            None => steps.push(self.thought_in_content(&prefill[front..]).unwrap_or_else(|| self.reasoning())),
+            None => steps.push(
+                self.thought_in_content(&prefill[front..])
+                    .unwrap_or_else(|| self.reasoning()),
+            ),
             Some(content) if reads => {
-                steps.extend([self.thought_text(p.literal(&prefill[from..to])), p.literal(&prefill[to..content])]);
+                steps.extend([
+                    self.thought_text(p.literal(&prefill[from..to])),
+                    p.literal(&prefill[to..content]),
+                ]);
             }
             Some(content) => steps.push(p.content(p.literal(&prefill[front..content]))),
         }
@@ -227,11 +317,24 @@ impl<'a> Writer<'a> {
                 let reasoning = glue.head().rfind(close).filter(|_| !close.is_empty());
                 let glue = glue.without_start(reasoning.map_or(0, |at| at + close.len()));
                 // What stands in front of the marker of calls may be missing.
-                let marker = glue.head().find(self.marker()).filter(|_| !self.marker().trim().is_empty());
+                let marker = glue
+                    .head()
+                    .find(self.marker())
+                    .filter(|_| !self.marker().trim().is_empty());
                 // In a dialect what stands in front of any marker.
-                let spans = if self.p.dialect.is_some() { glue.marker_spans() } else { Vec::new() };
-                let from = marker.into_iter().chain(spans.into_iter().map(|span| span.start)).filter(|at| *at > 0);
-                let marked: Vec<Glue> = from.map(|at| glue.without_start(at)).filter(is_strong).collect();
+                let spans = if self.p.dialect.is_some() {
+                    glue.marker_spans()
+                } else {
+                    Vec::new()
+                };
+                let from = marker
+                    .into_iter()
+                    .chain(spans.into_iter().map(|span| span.start))
+                    .filter(|at| *at > 0);
+                let marked: Vec<Glue> = from
+                    .map(|at| glue.without_start(at))
+                    .filter(is_strong)
+                    .collect();
                 for glue in [glue].into_iter().chain(marked) {
                     if !all.contains(&glue) {
                         all.push(glue);
@@ -250,25 +353,44 @@ impl<'a> Writer<'a> {
     fn up_to_name(&self) -> ExprId {
         let p = self.p;
         if !self.turn.calls_begin_with_names() {
-            let marks = self.marks_of_calls().iter().map(String::as_str).chain([self.marker()]);
+            let marks = self
+                .marks_of_calls()
+                .iter()
+                .map(String::as_str)
+                .chain([self.marker()]);
             return p.after_space(p.any_of(marks));
         }
         let names = self.named_call();
         let opens = || {
             let glues = self.before_first_call().iter().map(Glue::trim_start);
-            p.choice(glues.chain(self.bare_open().cloned()).map(|open| p.glue(&open)))
+            p.choice(
+                glues
+                    .chain(self.bare_open().cloned())
+                    .map(|open| p.glue(&open)),
+            )
         };
         let written = p.sequence([p.exactly(!p.prefix.is_empty(), opens), p.space(), names]);
-        let near = self.near_tag().map(|tag| p.sequence([opens(), p.space(), names, tag]));
-        p.sequence([p.space(), self.near_section(), p.choice([Some(written), near])])
+        let near = self
+            .near_tag()
+            .map(|tag| p.sequence([opens(), p.space(), names, tag]));
+        p.sequence([
+            p.space(),
+            self.near_section(),
+            p.choice([Some(written), near]),
+        ])
     }
 
-    /// Where a tag is known by the token before it, what tells a call from a quotation without that token: more of the call.
+    /// Where a tag is known by the token before it, what tells a call from a quotation without that
+    /// token: more of the call.
     fn near_tag(&self) -> Option<ExprId> {
         let (p, tags) = (self.p, first_tags(self.p, self.turn)?);
         let first = self.turn.calls.first()?.at_name().1.first;
         let name_close = first.head().split(&*p.prefix).next()?;
-        Some(p.sequence([p.marker(name_close), p.space(), p.choice([p.marker(&*p.prefix), tags])]))
+        Some(p.sequence([
+            p.marker(name_close),
+            p.space(),
+            p.choice([p.marker(&*p.prefix), tags]),
+        ]))
     }
 
     /// The opening of each call, if it announces a call without the markers around all calls.
@@ -276,21 +398,30 @@ impl<'a> Writer<'a> {
         let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
         open.filter(|_| {
             self.callable
-                && self
-                    .before_first_call()
-                    .iter()
-                    .all(|glue| glue.strip_suffix(&self.call_open).is_some_and(|outer| !outer.is_blank()))
+                && self.before_first_call().iter().all(|glue| {
+                    glue.strip_suffix(&self.call_open)
+                        .is_some_and(|outer| !outer.is_blank())
+                })
         })
     }
 
     /// What the marker around all calls and that of each call both begin with.
     pub fn family_of_markers(&self) -> Option<&str> {
         let open = self.bare_open()?.head().trim_start();
-        let mut sections = self.before_first_call().iter().filter_map(Glue::first_marker);
+        let mut sections = self
+            .before_first_call()
+            .iter()
+            .filter_map(Glue::first_marker);
         sections.find_map(|section| {
-            let same = open.char_indices().zip(section.chars()).find(|((_, one), other)| one != other)?.0.0;
+            let same = open
+                .char_indices()
+                .zip(section.chars())
+                .find(|((_, one), other)| one != other)?
+                .0
+                .0;
             let family = &open[..same];
-            (brackets::begins_token(family) && family.contains(char::is_alphanumeric)).then_some(family)
+            (brackets::begins_token(family) && family.contains(char::is_alphanumeric))
+                .then_some(family)
         })
     }
 
@@ -299,24 +430,38 @@ impl<'a> Writer<'a> {
         self.p.between(SECTION_OPEN, |way| way(self))
     }
 
-    /// Whether calls begin so only where the turn begins: without a marker, which they have behind text.
+    /// Whether calls begin so only where the turn begins: without a marker, which they have behind
+    /// text.
     pub fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
         let mut behind_text = self.turn.glues([Content], Call).peekable();
         let marked = behind_text.peek().is_some()
-            && behind_text.all(|other| if glue.is_blank() { !other.is_blank() } else { is_strong(other) });
+            && behind_text.all(|other| {
+                if glue.is_blank() {
+                    !other.is_blank()
+                } else {
+                    is_strong(other)
+                }
+            });
         self.callable && named && marked && !is_strong(glue)
     }
 
-    /// All calls of a message with the glue around them, and the text behind them if the template has one.
+    /// All calls of a message with the glue around them, and the text behind them if the template
+    /// has one.
     fn calls(&self) -> ExprId {
-        self.p.choice(self.ways_of_calls().into_iter().map(|(_, way)| way))
+        self.p
+            .choice(self.ways_of_calls().into_iter().map(|(_, way)| way))
     }
 
     /// The name of an offered tool where a call may begin with it.
     pub fn named_call(&self) -> ExprId {
         let p = self.p;
-        p.choice(self.spec.tools().iter().map(|tool| p.sequence([p.literal(p.written(&tool.name)), p.name_ends()])))
+        p.choice(
+            self.spec
+                .tools()
+                .iter()
+                .map(|tool| p.sequence([p.literal(p.written(&tool.name)), p.name_ends()])),
+        )
     }
 
     /// The ways to begin calls, and whether each is one only where the turn begins.
@@ -325,8 +470,9 @@ impl<'a> Writer<'a> {
         let wrapper_close = &self.wrapper_close;
         let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).unwrap_or_default();
         let tools = &self.layout.tools;
-        let apart =
-            tools.format == ToolFormat::JsonNative && tools.section_start.is_empty() && !wrapper_close.is_blank();
+        let apart = tools.format == ToolFormat::JsonNative
+            && tools.section_start.is_empty()
+            && !wrapper_close.is_blank();
         let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
         let between: Vec<ExprId> = self
             .turn
@@ -342,19 +488,27 @@ impl<'a> Writer<'a> {
                 }
             })
             .collect();
-        let following = |call: &str| between.iter().map(|between| p.sequence([*between, p.reference(call)])).collect();
+        let following = |call: &str| {
+            between
+                .iter()
+                .map(|between| p.sequence([*between, p.reference(call)]))
+                .collect()
+        };
         let (mut rest, mut next): (Vec<ExprId>, Vec<ExprId>) = (vec![call], following("call"));
         let shown = !next.is_empty();
         if p.is_defined(calls::UNLISTED) && shown && !self.tolerances.allowed_calls {
             let front = p.sequence([p.reference(calls::UNLISTED), p.choice(between.clone())]);
             let front = p.sequence([p.some(front), p.and(self.named_call())]);
-            rest.insert(0, p.only_read(true, p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))));
+            rest.insert(
+                0,
+                p.only_read(true, p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))),
+            );
             let more: Vec<ExprId> = following(calls::UNLISTED);
             next.extend(more.into_iter().map(|call| p.only_read(true, call)));
         }
         next.extend(p.ways(NEXT_CALL, |way| way(self)));
-        // A further call is a call, whether or not the request allows it. llama.cpp's grammars allow it where each JSON call has
-        // markers of its own only.
+        // A further call is a call, whether or not the request allows it. llama.cpp's grammars
+        // allow it where each JSON call has markers of its own only.
         let next = p.many(p.choice(next));
         let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
         let llama = !self.spec.is_faithful() && (apart || self.tolerances.further_calls);
@@ -364,16 +518,26 @@ impl<'a> Writer<'a> {
         rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(Call)]);
         if let Some(text) = self.turn.glues([Call], Content).next() {
             let only_calls = self.spec.calls_only();
-            let marks = if self.tolerances.allowed_calls { Vec::new() } else { self.marks_of_calls().to_vec() };
+            let marks = if self.tolerances.allowed_calls {
+                Vec::new()
+            } else {
+                self.marks_of_calls().to_vec()
+            };
             // Once the name of a call was shown, it is no text.
             let no_call = self.tolerances.allowed_calls && !excluded;
             let no_call = no_call.then(|| p.not(self.announced_call()));
-            // What closes all calls is read by now. Text without a marker of its own tells a quotation of calls.
+            // What closes all calls is read by now. Text without a marker of its own tells a
+            // quotation of calls.
             let mut ends = self.turn.glues([Call], End).filter(|end| !end.is_blank());
             let open = ends.find_map(|end| text.strip_prefix(end).filter(is_strong));
             let open = p.glue(open.as_ref().unwrap_or(text));
             let front = p.between(AFTER_CALLS, |way| way(self));
-            let text = p.sequence([no_call, Some(front), Some(open), Some(self.last_text(marks))]);
+            let text = p.sequence([
+                no_call,
+                Some(front),
+                Some(open),
+                Some(self.last_text(marks)),
+            ]);
             rest.push(p.only_read(only_calls, p.optional(text)));
         }
         let rest = p.rule("calls", p.sequence(rest));
@@ -390,13 +554,23 @@ impl<'a> Writer<'a> {
             }
         }
         // Calls behind the end of calls, and reasoning between them.
-        let again: Vec<ExprId> = firsts.iter().map(|(core, _)| p.sequence([p.space(), p.glue(core), rest])).collect();
+        let again: Vec<ExprId> = firsts
+            .iter()
+            .map(|(core, _)| p.sequence([p.space(), p.glue(core), rest]))
+            .collect();
         let again = p.between(CALLS_CLOSED, |way| way(self, &again));
         // A grammar constrains from the marker of calls on.
         let mut triggers: Vec<Glue> = Vec::new();
         let mut constrained = |from: Glue, space: ExprId| {
-            let at = triggers.iter().position(|known| *known == from).unwrap_or(triggers.len());
-            let name = if at == 0 { "tool-call".to_owned() } else { format!("tool-call-{at}") };
+            let at = triggers
+                .iter()
+                .position(|known| *known == from)
+                .unwrap_or(triggers.len());
+            let name = if at == 0 {
+                "tool-call".to_owned()
+            } else {
+                format!("tool-call-{at}")
+            };
             if at < triggers.len() {
                 return p.reference(name);
             }
@@ -413,18 +587,30 @@ impl<'a> Writer<'a> {
                 if marker.starts_with(char::is_whitespace) {
                     return (at_once, constrained(core.clone(), space));
                 }
-                let at = core.head().find(marker).filter(|_| !marker.is_empty()).unwrap_or(0);
+                let at = core
+                    .head()
+                    .find(marker)
+                    .filter(|_| !marker.is_empty())
+                    .unwrap_or(0);
                 let calls = constrained(core.without_start(at), p.empty());
                 (at_once, p.sequence([space, p.glue(&core.up_to(at)), calls]))
             })
             .collect();
         for (core, _) in &firsts {
-            ways.extend(p.ways(CALLS, |way| way(self, core, rest)).into_iter().map(|way| (false, way)));
+            ways.extend(
+                p.ways(CALLS, |way| way(self, core, rest))
+                    .into_iter()
+                    .map(|way| (false, way)),
+            );
         }
         // Without the markers around all calls.
         if self.bare_open().is_some() {
             // A dialect is known by its marker.
-            let open = if p.dialect.is_some() { p.empty() } else { p.and(self.announced_call()) };
+            let open = if p.dialect.is_some() {
+                p.empty()
+            } else {
+                p.and(self.announced_call())
+            };
             let calls = if self.tolerances.bare_calls {
                 constrained(Glue::default(), p.empty())
             } else {
@@ -439,9 +625,11 @@ impl<'a> Writer<'a> {
     /// The text that shows that a call begins.
     pub fn marker(&self) -> &str {
         match &*self.tolerances.calls_from {
-            "" if !self.p.prefix.is_empty() => {
-                self.turn.before_calls().find_map(|glue| self.p.first_tag(glue)).unwrap_or_default()
-            }
+            "" if !self.p.prefix.is_empty() => self
+                .turn
+                .before_calls()
+                .find_map(|glue| self.p.first_tag(glue))
+                .unwrap_or_default(),
             "" => self.layout.calls_marker(),
             from => from,
         }
@@ -450,24 +638,46 @@ impl<'a> Writer<'a> {
     /// The end of the last part, which is this one; a model may leave it out.
     pub fn close(&self, last: SlotKind) -> ExprId {
         let (p, is_call) = (self.p, last == Call);
-        let before = if is_call { self.wrapper_close.clone() } else { Glue::default() };
-        let glues: Vec<Glue> = self.turn.glues([last], End).map(|glue| before.and(glue)).collect();
+        let before = if is_call {
+            self.wrapper_close.clone()
+        } else {
+            Glue::default()
+        };
+        let glues: Vec<Glue> = self
+            .turn
+            .glues([last], End)
+            .map(|glue| before.and(glue))
+            .collect();
         // Engines stop at a token that ends the turn, but not at one that closes a section.
         let in_section = self.sections().any(|opens| opens);
         let closes_section = is_call && self.sections().all(|opens| opens);
-        let must = glues.iter().all(|glue| !glue.is_blank() && (closes_section || !self.turn.is_stop(glue)));
-        let ends: Vec<(Glue, Glue)> =
-            glues.iter().filter(|glue| !glue.is_blank()).map(|glue| self.apart(glue)).collect();
+        let must = glues
+            .iter()
+            .all(|glue| !glue.is_blank() && (closes_section || !self.turn.is_stop(glue)));
+        let ends: Vec<(Glue, Glue)> = glues
+            .iter()
+            .filter(|glue| !glue.is_blank())
+            .map(|glue| self.apart(glue))
+            .collect();
         if ends.is_empty() {
             return p.empty();
         }
         let is_json = is_call && self.layout.tools.format == ToolFormat::JsonNative;
-        let close = |end: &Glue| if is_json { end_of_json(p, end) } else { p.glue(end) };
+        let close = |end: &Glue| {
+            if is_json {
+                end_of_json(p, end)
+            } else {
+                p.glue(end)
+            }
+        };
         let left_out = p.only_read(must, p.empty());
         let ends = ends.iter().map(|(end, token)| {
             if !token.is_blank() {
                 let token = p.optional(p.sequence([p.space(), p.glue(token), p.markup_ends()]));
-                return p.sequence([Some(end).filter(|end| !end.is_blank()).map(close), Some(token)]);
+                return p.sequence([
+                    Some(end).filter(|end| !end.is_blank()).map(close),
+                    Some(token),
+                ]);
             }
             let closes = p.or(close(end), LIST_CLOSE, |way| way(p, end));
             // Where no section is open, grammars leave out the token.
@@ -477,33 +687,53 @@ impl<'a> Writer<'a> {
         p.choice(ends.chain([left_out]))
     }
 
-    /// What closes a part, and what ends the turn with it, if turns end otherwise behind other parts. What nothing opens is closed by
-    /// nothing: what follows a bare content ends its turn.
+    /// What closes a part, and what ends the turn with it, if turns end otherwise behind other
+    /// parts. What nothing opens is closed by nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
         let mut opens = self.turn.glues([Prompt, SlotKind::Reasoning], Content);
         let bare = !self.turn.is_stop(end) && opens.any(Glue::is_blank);
         let behind = self.turn.glues([Content], End);
-        let marks = behind.map(|glue| glue.first_marker().filter(|_| bare)).collect::<Option<Vec<_>>>();
-        let at = marks.unwrap_or_default().into_iter().find_map(|mark| end.head().find(mark));
-        at.map_or_else(|| (end.clone(), Glue::default()), |at| (end.up_to(at), end.without_start(at)))
+        let marks = behind
+            .map(|glue| glue.first_marker().filter(|_| bare))
+            .collect::<Option<Vec<_>>>();
+        let at = marks
+            .unwrap_or_default()
+            .into_iter()
+            .find_map(|mark| end.head().find(mark));
+        at.map_or_else(
+            || (end.clone(), Glue::default()),
+            |at| (end.up_to(at), end.without_start(at)),
+        )
     }
 
     /// What opens and closes all calls, where both are markers.
     pub fn section(&self) -> Option<[&str; 2]> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
-        let calls = if self.callable { self.before_first_call() } else { &[] };
-        let mut opens = calls.iter().filter(|glue| glue.strip_suffix(&self.call_open).as_ref().is_some_and(is_section));
+        let calls = if self.callable {
+            self.before_first_call()
+        } else {
+            &[]
+        };
+        let mut opens = calls.iter().filter(|glue| {
+            glue.strip_suffix(&self.call_open)
+                .as_ref()
+                .is_some_and(is_section)
+        });
         let close = self.turn.glues([Call], End).find(|glue| is_section(glue))?;
         let open = opens.next()?.head();
         let open = &open[..open.len() - self.call_open.head().len()];
-        Some([open[open.find(self.marker()).unwrap_or(0)..].trim(), close.core()])
+        Some([
+            open[open.find(self.marker()).unwrap_or(0)..].trim(),
+            close.core(),
+        ])
     }
 
     /// Whether something opens in front of the first call, for each glue there.
     fn sections(&self) -> impl Iterator<Item = bool> {
-        self.before_first_call()
-            .iter()
-            .map(|glue| glue.strip_suffix(&self.call_open).is_none_or(|outer| !outer.is_blank()))
+        self.before_first_call().iter().map(|glue| {
+            glue.strip_suffix(&self.call_open)
+                .is_none_or(|outer| !outer.is_blank())
+        })
     }
 
     pub fn end(&self) -> ExprId {
@@ -511,18 +741,28 @@ impl<'a> Writer<'a> {
         self.p.sequence([self.spelled_end(), header])
     }
 
-    /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because a token ends the turn.
+    /// The end of a turn, if the model writes it as text. Grammars leave out a lone marker, because
+    /// a token ends the turn.
     fn spelled_end(&self) -> ExprId {
         let p = self.p;
         let optional = |end: &Glue, more: ExprId| {
-            if end.is_blank() { more } else { p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more])) }
+            if end.is_blank() {
+                more
+            } else {
+                p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more]))
+            }
         };
         let (before, last) = self.turn.end.before_last_marker();
         let token = optional(&last, p.empty());
-        if before.is_blank() { p.only_read(true, token) } else { optional(&before, token) }
+        if before.is_blank() {
+            p.only_read(true, token)
+        } else {
+            optional(&before, token)
+        }
     }
 
-    /// Whether a marker identifies calls. Only then can calls of tools that are not offered be read.
+    /// Whether a marker identifies calls. Only then can calls of tools that are not offered be
+    /// read.
     fn is_marked(&self) -> bool {
         let mut between = self.turn.glues([Call], Call);
         // A dialect is known by its marker.
@@ -545,13 +785,24 @@ impl<'a> Writer<'a> {
             return Constraint::Free;
         }
         // The marker may stand behind the name that each call begins with.
-        let behind = self.before_calls().all(|glue| glue.literal().is_some_and(|text| !text.contains(marker)));
+        let behind = self
+            .before_calls()
+            .all(|glue| glue.literal().is_some_and(|text| !text.contains(marker)));
         if behind && self.tolerances.calls_from.is_empty() && self.turn.calls_begin_with_names() {
-            let words = self.spec.tools().iter().map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
+            let words = self
+                .spec
+                .tools()
+                .iter()
+                .map(|tool| Trigger::word(format!("{}{marker}", tool.name)));
             return Constraint::Lazy(words.collect());
         }
         // What the prompt has opened no sampler sees.
-        if self.spec.opening.begun_content().is_some_and(|text| text.contains(marker)) {
+        if self
+            .spec
+            .opening
+            .begun_content()
+            .is_some_and(|text| text.contains(marker))
+        {
             return Constraint::Strict(Vec::new());
         }
         // The marker may depend on what is called.

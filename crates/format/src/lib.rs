@@ -7,10 +7,11 @@
 //! OutputOptions, Opening, tools ────┘
 //! ```
 //!
-//! A [`Writing`](chatparse_learn::Writing) says how the model writes; [`lower()`] alone reads it, by `learnt` or `harmony`, which use `FormatBuilder`
-//! and share the ways to write calls (`calls`). `learn` has the families. The parser and the grammar are made from the
-//! same description. A format depends only on its writing and its [`FormatSpec`], so that equal ones are built once. `output` defines
-//! the effect of each tag on the message.
+//! A [`Writing`](chatparse_learn::Writing) says how the model writes; [`lower()`] alone reads it,
+//! by `learnt` or `harmony`, which use `FormatBuilder` and share the ways to write calls (`calls`).
+//! `learn` has the families. The parser and the grammar are made from the same description. A
+//! format depends only on its writing and its [`FormatSpec`], so that equal ones are built once.
+//! `output` defines the effect of each tag on the message.
 
 #![forbid(unsafe_code)]
 
@@ -47,10 +48,13 @@ pub use tag::Tag;
 
 use chatparse_grammar::Trigger;
 use chatparse_learn::analysis::Layout;
-use chatparse_message::{Compat, GrammarStyle, JsonSpacing, OutputOptions, ReasoningFormat, Request, Tool, ToolChoice};
+use chatparse_message::{
+    Compat, GrammarStyle, JsonSpacing, OutputOptions, ReasoningFormat, Request, Tool, ToolChoice,
+};
 use chatparse_peg::{Arena, ExprId, Spacing};
 
-/// What a [`Writing`](chatparse_learn::Writing) is lowered for: with it, everything that a format depends on. Equal specs give equal formats.
+/// What a [`Writing`](chatparse_learn::Writing) is lowered for: with it, everything that a format
+/// depends on. Equal specs give equal formats.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatSpec<'a> {
     /// How outputs are read and constrained.
@@ -65,12 +69,20 @@ impl<'a> FormatSpec<'a> {
     /// The spec of a request whose prompt ends so.
     pub fn of(request: &'a Request, opening: &'a Opening) -> Self {
         let offered = request.allowed_tools.as_deref().unwrap_or(&request.tools);
-        FormatSpec { options: &request.output, opening, offered }
+        FormatSpec {
+            options: &request.output,
+            opening,
+            offered,
+        }
     }
 
     /// The tools that may be called; empty if calls are not allowed.
     pub fn tools(&self) -> &'a [Tool] {
-        if self.options.tool_choice == ToolChoice::None { &[] } else { self.offered }
+        if self.options.tool_choice == ToolChoice::None {
+            &[]
+        } else {
+            self.offered
+        }
     }
 
     /// Whether at least one call is required.
@@ -78,7 +90,8 @@ impl<'a> FormatSpec<'a> {
         self.options.tool_choice == ToolChoice::Required
     }
 
-    /// Whether the grammar has only what is asked for and what the parser reads. llama.cpp's grammars have more.
+    /// Whether the grammar has only what is asked for and what the parser reads. llama.cpp's
+    /// grammars have more.
     pub fn is_faithful(&self) -> bool {
         self.options.grammar_style == GrammarStyle::Faithful
     }
@@ -110,10 +123,12 @@ impl<'a> FormatSpec<'a> {
 
     /// The schema of a structured response, if it is a non-empty object.
     pub fn response_schema(&self) -> Option<&'a Value> {
-        self.response_object().filter(|schema| schema.as_object().is_some_and(|fields| !fields.is_empty()))
+        self.response_object()
+            .filter(|schema| schema.as_object().is_some_and(|fields| !fields.is_empty()))
     }
 
-    /// Like [`FormatSpec::response_schema`], but includes `{}` (any JSON). Where a call is required, there is no response.
+    /// Like [`FormatSpec::response_schema`], but includes `{}` (any JSON). Where a call is
+    /// required, there is no response.
     pub fn response_object(&self) -> Option<&'a Value> {
         let calls_only = self.call_or_response() && self.call_required();
         Some(&*self.options.json_schema).filter(|schema| schema.is_object() && !calls_only)
@@ -125,7 +140,11 @@ impl<'a> FormatSpec<'a> {
     }
 
     /// The constraint of a format with these triggers. `structured`: the response has a schema.
-    fn constraint(&self, structured: bool, triggers: impl IntoIterator<Item = Trigger>) -> Constraint {
+    fn constraint(
+        &self,
+        structured: bool,
+        triggers: impl IntoIterator<Item = Trigger>,
+    ) -> Constraint {
         let callable = !self.tools().is_empty();
         if structured || callable && self.call_required() {
             Constraint::Strict(triggers.into_iter().collect())
@@ -174,7 +193,10 @@ impl Format {
     pub fn content_only(opening: &str) -> Format {
         let p = FormatBuilder::default();
         let root = p.spaced([p.literal(opening), p.content(p.rest())]);
-        Format { output: p.finish(root), ..Format::default() }
+        Format {
+            output: p.finish(root),
+            ..Format::default()
+        }
     }
 }
 
@@ -219,11 +241,17 @@ impl Thinking {
     /// The markers in a layout.
     fn of_layout(layout: &Layout) -> Option<Thinking> {
         let reasoning = layout.reasoning.as_ref()?;
-        Some(Thinking::new(reasoning.start.trim(), Some(reasoning.end.trim()).filter(|end| !end.is_empty())))
+        Some(Thinking::new(
+            reasoning.start.trim(),
+            Some(reasoning.end.trim()).filter(|end| !end.is_empty()),
+        ))
     }
 
     fn new<'a>(start: &str, ends: impl IntoIterator<Item = &'a str>) -> Self {
-        Thinking { start: start.to_owned(), ends: ends.into_iter().map(str::to_owned).collect() }
+        Thinking {
+            start: start.to_owned(),
+            ends: ends.into_iter().map(str::to_owned).collect(),
+        }
     }
 }
 
@@ -240,12 +268,20 @@ pub struct Delimiter {
 impl Delimiter {
     /// The delimiters in a layout.
     fn of_layout(layout: &Layout) -> Vec<Delimiter> {
-        let openings = [("assistant", &*layout.assistant_start), ("user", &*layout.user_start)];
+        let openings = [
+            ("assistant", &*layout.assistant_start),
+            ("user", &*layout.user_start),
+        ];
         Delimiter::list(openings.into_iter().filter(|(_, text)| !text.is_empty()))
     }
 
     /// A list of roles and texts.
     fn list<'a>(rows: impl IntoIterator<Item = (&'static str, &'a str)>) -> Vec<Delimiter> {
-        rows.into_iter().map(|(role, delimiter)| Delimiter { role, delimiter: delimiter.to_owned() }).collect()
+        rows.into_iter()
+            .map(|(role, delimiter)| Delimiter {
+                role,
+                delimiter: delimiter.to_owned(),
+            })
+            .collect()
     }
 }

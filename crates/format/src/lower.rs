@@ -21,16 +21,24 @@ pub fn lower(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     format
 }
 
-/// The names of the rules that read something in outputs of a model that writes like this, with tools of all kinds of arguments.
+/// The names of the rules that read something in outputs of a model that writes like this, with
+/// tools of all kinds of arguments.
 pub fn applied_rules(writing: &Writing) -> Vec<&'static str> {
     let schema = json!({"type": "object", "required": ["a"], "properties": {
         "a": {"type": "string"}, "b": {"type": "integer"}, "c": {"type": ["boolean", "null"]}, "d": {},
         "e": {"type": "array", "items": {"type": "string"}},
         "f": {"type": "object", "required": ["g"], "properties": {"g": {"type": "string"}, "h": {"type": "number"}}},
     }});
-    let tools = [Tool::new("f", "", schema), Tool::new("g.h", "", json!({"type": "object"}))];
+    let tools = [
+        Tool::new("f", "", schema),
+        Tool::new("g.h", "", json!({"type": "object"})),
+    ];
     let (options, opening) = (OutputOptions::default(), Opening::of(&writing.turn.opening));
-    let spec = FormatSpec { options: &options, opening: &opening, offered: &tools };
+    let spec = FormatSpec {
+        options: &options,
+        opening: &opening,
+        offered: &tools,
+    };
     let all = lower(writing, &spec, Want::Whole).output;
     let mut names: Vec<&str> = rules::all().map(|(_, name)| name).collect();
     names.retain(|name| lower(&writing.without(name), &spec, Want::Whole).output != all);
@@ -53,14 +61,27 @@ pub struct Resolved {
 impl Resolved {
     /// Copies what `spec` refers to.
     pub fn new(writing: &Arc<Writing>, spec: &FormatSpec) -> Resolved {
-        let FormatSpec { options, opening, offered } = *spec;
+        let FormatSpec {
+            options,
+            opening,
+            offered,
+        } = *spec;
         let (writing, options, opening) = (Arc::clone(writing), options.clone(), opening.clone());
-        Resolved { writing, options, opening, tools: offered.to_vec() }
+        Resolved {
+            writing,
+            options,
+            opening,
+            tools: offered.to_vec(),
+        }
     }
 
     /// What the writing is lowered for.
     pub fn spec(&self) -> FormatSpec<'_> {
-        FormatSpec { options: &self.options, opening: &self.opening, offered: &self.tools }
+        FormatSpec {
+            options: &self.options,
+            opening: &self.opening,
+            offered: &self.tools,
+        }
     }
 
     /// Whether its format is also that of `spec`, whatever the tools.

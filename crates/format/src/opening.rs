@@ -16,12 +16,17 @@ pub struct Opening {
 impl Opening {
     /// The opening of a message without any text.
     pub fn of(text: &str) -> Opening {
-        Opening { text: text.to_owned(), prefill: text.to_owned(), begun: None }
+        Opening {
+            text: text.to_owned(),
+            prefill: text.to_owned(),
+            begun: None,
+        }
     }
 
     /// The template's text before the message.
     pub fn front(&self) -> &str {
-        self.begun.map_or(&self.text, |begun| &self.prefill[..begun.front()])
+        self.begun
+            .map_or(&self.text, |begun| &self.prefill[..begun.front()])
     }
 
     /// What the prefill has of the content that the model continues.
@@ -31,7 +36,8 @@ impl Opening {
 
     /// Whether the model goes on with content, which may have any white space.
     pub fn goes_on(&self) -> bool {
-        self.begun_content().is_some_and(|text| !text.trim().is_empty())
+        self.begun_content()
+            .is_some_and(|text| !text.trim().is_empty())
     }
 }
 
@@ -45,28 +51,50 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Finds the texts of `message`, whose `part` the model continues, before the prefill's end. A text that the template
-    /// changes is part of the template's: the message has only what follows.
+    /// Finds the texts of `message`, whose `part` the model continues, before the prefill's end. A
+    /// text that the template changes is part of the template's: the message has only what follows.
     pub fn find(prefill: &str, message: &Message, part: Continuation) -> Begun {
         let thought = message.reasoning_content.trim();
         if part == Continuation::Reasoning {
             let from = before(prefill, &message.reasoning_content).unwrap_or(prefill.len());
-            return Begun { reasoning: Some((from, prefill.len())), content: None };
+            return Begun {
+                reasoning: Some((from, prefill.len())),
+                content: None,
+            };
         }
-        let texts = message.parts.iter().rev().take_while(|part| part.kind == "text").map(|part| &*part.text);
-        let texts: Vec<&str> = if message.parts.is_empty() { vec![&message.content] } else { texts.collect() };
+        let texts = message
+            .parts
+            .iter()
+            .rev()
+            .take_while(|part| part.kind == "text")
+            .map(|part| &*part.text);
+        let texts: Vec<&str> = if message.parts.is_empty() {
+            vec![&message.content]
+        } else {
+            texts.collect()
+        };
         let mut from = prefill.len();
         for text in texts {
             let rest = &prefill[..from];
-            let Some(at) = before(rest, text).or_else(|| before(rest.trim_end(), text)) else { break };
+            let Some(at) = before(rest, text).or_else(|| before(rest.trim_end(), text)) else {
+                break;
+            };
             from = at;
         }
-        let reasoning = prefill[..from].rfind(thought).filter(|_| !thought.is_empty());
-        Begun { reasoning: reasoning.map(|at| (at, at + thought.len())), content: Some(from) }
+        let reasoning = prefill[..from]
+            .rfind(thought)
+            .filter(|_| !thought.is_empty());
+        Begun {
+            reasoning: reasoning.map(|at| (at, at + thought.len())),
+            content: Some(from),
+        }
     }
 
     fn front(&self) -> usize {
-        self.reasoning.map(|(from, _)| from).or(self.content).unwrap_or_default()
+        self.reasoning
+            .map(|(from, _)| from)
+            .or(self.content)
+            .unwrap_or_default()
     }
 }
 
@@ -76,6 +104,7 @@ fn before(rest: &str, text: &str) -> Option<usize> {
     if text.trim().is_empty() {
         Some(rest.len())
     } else {
-        ways.into_iter().find_map(|text| rest.strip_suffix(text).map(str::len))
+        ways.into_iter()
+            .find_map(|text| rest.strip_suffix(text).map(str::len))
     }
 }

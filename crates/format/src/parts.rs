@@ -67,16 +67,26 @@ impl Parts {
         lower(&self.source.writing, &self.source.spec(), want).output
     }
 
-    /// The faithful grammar of a format whose `head` is linked with these parts; `None` if rules of one name differ.
+    /// The faithful grammar of a format whose `head` is linked with these parts; `None` if rules of
+    /// one name differ.
     pub fn grammar(&self, head: &Arena, lazy: bool) -> Option<Grammar> {
         let tools = self.source.spec().tools();
-        linked(head, lazy, &|place, rule| rule_name(&tools[place].name, rule), self.maker.texts(), |rules| {
-            let mut of_tools: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-            for (place, rule) in rules {
-                of_tools.entry(place).or_default().push(rule);
-            }
-            of_tools.iter().map(|(place, rules)| self.maker.rules(&self.source, *place, rules)).collect()
-        })
+        linked(
+            head,
+            lazy,
+            &|place, rule| rule_name(&tools[place].name, rule),
+            self.maker.texts(),
+            |rules| {
+                let mut of_tools: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+                for (place, rule) in rules {
+                    of_tools.entry(place).or_default().push(rule);
+                }
+                of_tools
+                    .iter()
+                    .map(|(place, rules)| self.maker.rules(&self.source, *place, rules))
+                    .collect()
+            },
+        )
     }
 }
 
@@ -90,7 +100,10 @@ impl Resolved {
     /// The tool of a part, and which of its calls it is.
     pub fn part(&self, part: u32) -> (&Tool, u32) {
         let tools = self.spec().tools();
-        (&tools[part as usize % tools.len()], part / tools.len() as u32)
+        (
+            &tools[part as usize % tools.len()],
+            part / tools.len() as u32,
+        )
     }
 
     /// The program of a part.
@@ -106,14 +119,22 @@ impl Resolved {
         let tool = &self.spec().tools()[place];
         let (arena, built) = self.alone(tool, Want::Grammar);
         let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
-        let root = |rule: &u32| Some(SectionRoot { name: rule_name(&tool.name, *rule), expr: *built.get(rule)? });
+        let root = |rule: &u32| {
+            Some(SectionRoot {
+                name: rule_name(&tool.name, *rule),
+                expr: *built.get(rule)?,
+            })
+        };
         let roots: Vec<SectionRoot> = rules.iter().filter_map(root).collect();
         Section::of_roots(&arena, &roots, texts)
     }
 
     /// The calls of this tool alone, and where their parts or rules are.
     pub fn alone(&self, tool: &Tool, want: Want) -> (Arena, Vec<(u32, ExprId)>) {
-        let spec = FormatSpec { offered: std::slice::from_ref(tool), ..self.spec() };
+        let spec = FormatSpec {
+            offered: std::slice::from_ref(tool),
+            ..self.spec()
+        };
         let calls = match self.writing.harmony {
             Some(dialect) => harmony::build_calls(&self.writing.tolerances, &spec, want, dialect),
             None => build_calls(&self.writing, &spec, want),

@@ -3,8 +3,8 @@
 use super::glue::{heads, is_strong};
 use super::sites::Writer;
 use crate::rules::thought::{
-    SHOWN_THOUGHT_CLOSE, THOUGHT, THOUGHT_AGAIN, THOUGHT_BEGIN, THOUGHT_CALL, THOUGHT_CLOSE, THOUGHT_CLOSED,
-    THOUGHT_JOIN, THOUGHT_OPEN, THOUGHT_OPENED,
+    SHOWN_THOUGHT_CLOSE, THOUGHT, THOUGHT_AGAIN, THOUGHT_BEGIN, THOUGHT_CALL, THOUGHT_CLOSE,
+    THOUGHT_CLOSED, THOUGHT_JOIN, THOUGHT_OPEN, THOUGHT_OPENED,
 };
 use chatparse_learn::analysis::turn::{
     Glue, Reasoning,
@@ -47,17 +47,26 @@ impl Writer<'_> {
         let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
         let again = self.reasoning_again(thought)?;
         let again = self.next_message([again]).unwrap_or(again);
-        Some(self.p.sequence([self.p.space(), again, self.thought_and_close(thought, None)]))
+        Some(
+            self.p
+                .sequence([self.p.space(), again, self.thought_and_close(thought, None)]),
+        )
     }
 
-    /// Reasoning that is not separated, where only what is asked for may follow it: content, with its markers. `opened`: what the
-    /// prompt has of it.
+    /// Reasoning that is not separated, where only what is asked for may follow it: content, with
+    /// its markers. `opened`: what the prompt has of it.
     pub fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
         let (p, spec) = (self.p, self.spec);
         let alone = spec.response_schema().is_some() || self.callable && spec.calls_only();
-        let thought = self.thought.filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
+        let thought = self
+            .thought
+            .filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
         let marks = self.marks_of_calls();
-        let text = p.until_marker(p.spelled(heads(&thought.close)).into_iter().chain(marks.iter().cloned()));
+        let text = p.until_marker(
+            p.spelled(heads(&thought.close))
+                .into_iter()
+                .chain(marks.iter().cloned()),
+        );
         let close = p.glue(&thought.close);
         let close = p.or(close, SHOWN_THOUGHT_CLOSE, |way| way(p, marks));
         let block = |open: ExprId| p.content(p.sequence([open, text, close]));
@@ -73,16 +82,30 @@ impl Writer<'_> {
         let p = self.p;
         // The opening of content ends it as well, unless a call goes on so.
         let opens = self.turn.glues([SlotKind::Reasoning], Content);
-        let holds_calls = self.turn.reasoning.as_ref().is_some_and(|reasoning| reasoning.holds_calls);
+        let holds_calls = self
+            .turn
+            .reasoning
+            .as_ref()
+            .is_some_and(|reasoning| reasoning.holds_calls);
         let at_once = holds_calls || self.reads_calls_at_once();
-        let calls = if at_once { &[] } else { self.before_first_call() };
-        let behind = |text: &str| -> Vec<&str> {
-            calls.iter().filter_map(|call| call.head().trim_start().strip_prefix(text.trim())).collect()
+        let calls = if at_once {
+            &[]
+        } else {
+            self.before_first_call()
         };
-        let opens = opens.filter(|glue| is_strong(glue)).flat_map(|glue| match glue.up_to_first_marker() {
-            first if behind(first.head()).is_empty() => heads(&first),
-            _ => heads(glue),
-        });
+        let behind = |text: &str| -> Vec<&str> {
+            calls
+                .iter()
+                .filter_map(|call| call.head().trim_start().strip_prefix(text.trim()))
+                .collect()
+        };
+        let opens =
+            opens
+                .filter(|glue| is_strong(glue))
+                .flat_map(|glue| match glue.up_to_first_marker() {
+                    first if behind(first.head()).is_empty() => heads(&first),
+                    _ => heads(glue),
+                });
         let opens = p.spelled(opens);
         let rests: Vec<String> = opens
             .iter()
@@ -90,7 +113,11 @@ impl Writer<'_> {
             .map(Glue::from)
             .filter_map(|rest| rest.first_marker().map(str::to_owned))
             .collect();
-        let ends: Vec<String> = p.spelled(heads(&thought.close)).into_iter().chain(opens.iter().cloned()).collect();
+        let ends: Vec<String> = p
+            .spelled(heads(&thought.close))
+            .into_iter()
+            .chain(opens.iter().cloned())
+            .collect();
         // Its end is no content, whatever follows.
         let closed = p.sequence([p.glue(&thought.close), p.markup_ends()]);
         let mut closes = p.ways(THOUGHT_JOIN, |way| way(p, thought, again?));
@@ -103,46 +130,75 @@ impl Writer<'_> {
         let end_of_text = closed;
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
-        // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars have it.
-        let (text, closed) = match ((holds_calls || self.tolerances.calls_in_reasoning) && at_once, self.callable) {
-            // A token that opens calls ends reasoning even where no tools are offered, unless a name must follow.
+        // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars
+        // have it.
+        let (text, closed) = match (
+            (holds_calls || self.tolerances.calls_in_reasoning) && at_once,
+            self.callable,
+        ) {
+            // A token that opens calls ends reasoning even where no tools are offered, unless a
+            // name must follow.
             (true, false) if !self.turn.calls_begin_with_names() => {
-                let opens = p.spelled(self.before_first_call().iter().filter_map(Glue::first_marker));
+                let opens = p.spelled(
+                    self.before_first_call()
+                        .iter()
+                        .filter_map(Glue::first_marker),
+                );
                 let closed = p.or(closed, THOUGHT_CALL, |way| way(p.and(p.any_of(&opens))));
                 (p.until_marker(ends.into_iter().chain(opens)), closed)
             }
             (true, true) => {
-                let opens = self.marks_of_calls().iter().cloned().chain(self.marks_of_bare_calls());
+                let opens = self
+                    .marks_of_calls()
+                    .iter()
+                    .cloned()
+                    .chain(self.marks_of_bare_calls());
                 // White space before calls is theirs.
-                let opens = opens.flat_map(|open| ["", "\n", "\n\n"].map(|space| [space, &*open].concat()));
+                let opens =
+                    opens.flat_map(|open| ["", "\n", "\n\n"].map(|space| [space, &*open].concat()));
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
                 let more = p.more_text(stop, run);
                 let closed = p.or(closed, THOUGHT_CALL, |way| way(call));
-                (p.sequence([run, p.only_read(self.spec.is_faithful(), more)]), closed)
+                (
+                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
+                    closed,
+                )
             }
             _ if !rests.is_empty() => {
                 let run = p.until_marker(ends);
                 let more = p.more_text(closed, run);
-                (p.sequence([run, p.only_read(self.spec.is_faithful(), more)]), closed)
+                (
+                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
+                    closed,
+                )
             }
             _ => (p.until_marker(ends), closed),
         };
-        let apart = self.thinks_in_messages() && self.spec.extract_reasoning() && !self.tolerances.joins_thoughts;
-        let line = p.between(THOUGHT_BEGIN, |way| way(p, Some(end_of_text).filter(|_| apart)?));
+        let apart = self.thinks_in_messages()
+            && self.spec.extract_reasoning()
+            && !self.tolerances.joins_thoughts;
+        let line = p.between(THOUGHT_BEGIN, |way| {
+            way(p, Some(end_of_text).filter(|_| apart)?)
+        });
         p.sequence([line, self.thought_text(text), p.choice([Some(closed), end])])
     }
 
-    /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits for the end. Reasoning that is
-    /// not separated is content, where calls count at once.
+    /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits
+    /// for the end. Reasoning that is not separated is content, where calls count at once.
     fn reads_calls_at_once(&self) -> bool {
-        self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp || !self.spec.extract_reasoning()
+        self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp
+            || !self.spec.extract_reasoning()
     }
 
     /// Text of the reasoning, or of the content if it is not separated.
     pub fn thought_text(&self, text: ExprId) -> ExprId {
-        if self.spec.extract_reasoning() { self.p.reasoning(text) } else { self.p.content(text) }
+        if self.spec.extract_reasoning() {
+            self.p.reasoning(text)
+        } else {
+            self.p.content(text)
+        }
     }
 
     /// Whether reasoning is read as a part of its own.
@@ -158,24 +214,39 @@ impl Writer<'_> {
 
     /// What opens more reasoning directly behind the end of reasoning.
     pub fn reasoning_again(&self, thought: &Reasoning) -> Option<ExprId> {
-        let open = if thought.open.is_empty() { Glue::from(&*thought.start) } else { thought.open.trim_start() };
+        let open = if thought.open.is_empty() {
+            Glue::from(&*thought.start)
+        } else {
+            thought.open.trim_start()
+        };
         let again = self.p.glue(&open);
         // What begins a turn may stand in front of each of its parts.
         let opening = self.turn.opening.trim();
-        let front = if self.thinks_in_messages() { self.p.optional(self.p.marker(opening)) } else { self.p.empty() };
+        let front = if self.thinks_in_messages() {
+            self.p.optional(self.p.marker(opening))
+        } else {
+            self.p.empty()
+        };
         is_strong(&open).then(|| self.p.sequence([front, again]))
     }
 
     /// Whether reasoning is a message of its own: what begins the turn is after it, too.
     fn thinks_in_messages(&self) -> bool {
         let opening = self.turn.opening.trim();
-        let mut behind = self.turn.edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
+        let mut behind = self
+            .turn
+            .edges
+            .iter()
+            .filter(|edge| edge.from == SlotKind::Reasoning);
         !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
     }
 
     /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.
     pub fn has_thought(&self, glue: &Glue) -> bool {
-        let close = self.thought.map(|thought| &thought.close).filter(|close| is_strong(close));
+        let close = self
+            .thought
+            .map(|thought| &thought.close)
+            .filter(|close| is_strong(close));
         close.is_some_and(|close| glue.head().contains(close.core()))
     }
 }

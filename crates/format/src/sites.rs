@@ -1,4 +1,5 @@
-//! The sites where models deviate from their template: what the lowering knows there, as data for the rules.
+//! The sites where models deviate from their template: what the lowering knows there, as data for
+//! the rules.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -60,7 +61,12 @@ impl<K> Default for Once<K> {
 
 impl<K: PartialEq> Once<K> {
     pub fn get(&self, key: K, make: impl FnOnce() -> ExprId) -> ExprId {
-        let known = self.0.borrow().iter().find(|(known, _)| *known == key).map(|(_, rule)| *rule);
+        let known = self
+            .0
+            .borrow()
+            .iter()
+            .find(|(known, _)| *known == key)
+            .map(|(_, rule)| *rule);
         known.unwrap_or_else(|| {
             let made = make();
             self.0.borrow_mut().push((key, made));
@@ -94,14 +100,28 @@ impl End {
 
     pub fn first_mark(&self) -> std::ops::Range<usize> {
         let length = self.close.head().len();
-        self.close.marker_spans().first().cloned().unwrap_or(length..length)
+        self.close
+            .marker_spans()
+            .first()
+            .cloned()
+            .unwrap_or(length..length)
     }
 }
 
 /// The text that a call has beside its name and its arguments.
 pub fn keys(turn: &TurnFormat, open: &Glue) -> String {
-    let glues = turn.pieces().filter_map(|piece| if let CallPiece::Glue(glue) = piece { Some(glue) } else { None });
-    glues.chain([open]).chain(turn.calls.iter().map(|form| &form.close)).map(Glue::head).collect()
+    let glues = turn.pieces().filter_map(|piece| {
+        if let CallPiece::Glue(glue) = piece {
+            Some(glue)
+        } else {
+            None
+        }
+    });
+    glues
+        .chain([open])
+        .chain(turn.calls.iter().map(|form| &form.close))
+        .map(Glue::head)
+        .collect()
 }
 
 /// The text between the two names of a call, from the end of its first marker on.
@@ -184,7 +204,8 @@ pub struct Value<'a> {
     pub nested: Vec<(ValueKind, &'a Slot)>,
     /// The slot for null, where its type is allowed.
     pub null: Option<&'a Slot>,
-    /// The slot for raw texts, where the schema allows none: a value that does not match the schema is a text.
+    /// The slot for raw texts, where the schema allows none: a value that does not match the schema
+    /// is a text.
     pub fallback: Option<&'a Slot>,
     /// The slots of other types, whose values are texts as well.
     pub mistyped: Vec<&'a Slot>,

@@ -39,7 +39,8 @@ pub enum Tag {
     Object,
     /// An array whose items are argument values.
     Array,
-    /// The text between two members or items, if the comma must be visible before the second begins.
+    /// The text between two members or items, if the comma must be visible before the second
+    /// begins.
     Separator,
     /// The call that follows is of a tool that is not offered.
     Unknown,
@@ -49,7 +50,8 @@ pub enum Tag {
     Broken,
     /// Text of `content` that the format marks as the answer.
     Answer,
-    /// Empty: what is in front is markup of the part at hand, even if the output leaves the format here.
+    /// Empty: what is in front is markup of the part at hand, even if the output leaves the format
+    /// here.
     Markup,
     /// The name in this call has the escapes of a JSON string.
     Escaped,
@@ -121,7 +123,8 @@ impl Tag {
         Tag::ALL[self as usize].1
     }
 
-    /// The tag that descriptions of formats know by this name: not one of those that are [`lower()`](super::lower())'s own.
+    /// The tag that descriptions of formats know by this name: not one of those that are
+    /// [`lower()`](super::lower())'s own.
     pub fn named(name: &str) -> Option<Tag> {
         let mut known = Tag::ALL.into_iter().take(Tag::Key as usize);
         known.find(|(_, known)| *known == name).map(|(tag, _)| tag)
@@ -132,7 +135,12 @@ impl Tag {
         self.streams()
             || matches!(
                 self,
-                Tag::ToolName | Tag::ToolId | Tag::ArgName | Tag::Announced | Tag::Unnamed | Tag::JsonText
+                Tag::ToolName
+                    | Tag::ToolId
+                    | Tag::ArgName
+                    | Tag::Announced
+                    | Tag::Unnamed
+                    | Tag::JsonText
             )
     }
 

@@ -22,25 +22,37 @@ use chatparse_peg::ExprId;
 impl Writer<'_> {
     /// The markers that end a text in front of calls.
     pub fn marks_of_calls(&self) -> &[String] {
-        self.marks_of_calls.get_or_init(|| self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue)))
+        self.marks_of_calls.get_or_init(|| {
+            self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue))
+        })
     }
 
     /// The markers of those calls whose glue in front is `such`.
     fn marks_of(&self, such: impl Fn(&Glue) -> bool) -> Vec<String> {
-        let glues = if self.callable { self.before_first_call() } else { &[] };
+        let glues = if self.callable {
+            self.before_first_call()
+        } else {
+            &[]
+        };
         let named = self.turn.calls_begin_with_names();
         let marker = self.marker().trim();
-        let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| match glue.head().find(marker) {
-            // What stands between the marker and the name may differ.
-            Some(at) if !(named && self.p.prefix.is_empty() || marker.is_empty()) => {
-                heads(&glue.up_to(at + marker.len()))
+        let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| {
+            match glue.head().find(marker) {
+                // What stands between the marker and the name may differ.
+                Some(at) if !(named && self.p.prefix.is_empty() || marker.is_empty()) => {
+                    heads(&glue.up_to(at + marker.len()))
+                }
+                // Text may begin as a call does.
+                _ if named && is_strong(glue) && self.begins_content(glue) => {
+                    let names = self
+                        .spec
+                        .tools()
+                        .iter()
+                        .map(|tool| glue.and(&Glue::from(&*tool.name)));
+                    names.flat_map(|call| heads(&call)).collect()
+                }
+                _ => calls::heads(self.turn, glue, self.spec),
             }
-            // Text may begin as a call does.
-            _ if named && is_strong(glue) && self.begins_content(glue) => {
-                let names = self.spec.tools().iter().map(|tool| glue.and(&Glue::from(&*tool.name)));
-                names.flat_map(|call| heads(&call)).collect()
-            }
-            _ => calls::heads(self.turn, glue, self.spec),
         });
         self.p.spelled(marks)
     }
@@ -53,25 +65,41 @@ impl Writer<'_> {
     /// Whether what is in front of content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
         let start = glue.head().trim_start();
-        !start.is_empty() && self.before_content().any(|glue| glue.head().trim_start().starts_with(start))
+        !start.is_empty()
+            && self
+                .before_content()
+                .any(|glue| glue.head().trim_start().starts_with(start))
     }
 
-    /// What calls without the markers around all calls have before their names, and those markers: other white space may stand
-    /// behind them.
+    /// What calls without the markers around all calls have before their names, and those markers:
+    /// other white space may stand behind them.
     pub fn marks_of_bare_calls(&self) -> Vec<String> {
-        let Some(open) = self.bare_open() else { return Vec::new() };
-        let outer = self.before_first_call().iter().filter_map(|glue| self.p.first_tag(glue));
+        let Some(open) = self.bare_open() else {
+            return Vec::new();
+        };
+        let outer = self
+            .before_first_call()
+            .iter()
+            .filter_map(|glue| self.p.first_tag(glue));
         self.p.spelled(
             outer
                 .chain(self.family_of_markers())
                 .chain([open.head()])
-                .flat_map(|mark| [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned)),
+                .flat_map(|mark| {
+                    [mark, mark.strip_prefix(&*self.p.prefix).unwrap_or(mark)].map(str::to_owned)
+                }),
         )
     }
 
     /// Text up to calls or one of `ends`.
     pub fn text(&self, ends: Vec<String>) -> ExprId {
-        self.text_up_to(self.marks_of_calls().iter().chain(&ends).map(SmolStr::new).collect())
+        self.text_up_to(
+            self.marks_of_calls()
+                .iter()
+                .chain(&ends)
+                .map(SmolStr::new)
+                .collect(),
+        )
     }
 
     fn text_up_to(&self, stops: Vec<SmolStr>) -> ExprId {
@@ -97,14 +125,20 @@ impl Writer<'_> {
                 p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
             });
             let text = p.content(p.until_marker(stops.iter().cloned()));
-            p.choice([at_once, Some(p.choice(blank.iter().copied())), near, Some(text)])
+            p.choice([
+                at_once,
+                Some(p.choice(blank.iter().copied())),
+                near,
+                Some(text),
+            ])
         };
         if self.bare_open().is_none() {
             return plain();
         }
         let alone = p.only_read(true, p.and(self.announced_call()));
         // A token that nobody writes is none.
-        let marked = brackets::begins_token(self.call_open.head().trim_start()) || freely && !p.prefix.is_empty();
+        let marked = brackets::begins_token(self.call_open.head().trim_start())
+            || freely && !p.prefix.is_empty();
         if !self.tolerances.bare_calls && !marked {
             // Behind other text, what looks like a call is a part of that.
             return p.choice([alone, plain()]);
@@ -113,10 +147,15 @@ impl Writer<'_> {
         let glues = self.before_first_call();
         let freely = self.tolerances.bare_calls || freely;
         let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
-        let spaces = chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
+        let spaces =
+            chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let mut marks = stops.clone();
         for mark in self.marks_of_bare_calls() {
-            marks.extend(spaces.iter().map(|space| SmolStr::from([space, &*mark].concat())));
+            marks.extend(
+                spaces
+                    .iter()
+                    .map(|space| SmolStr::from([space, &*mark].concat())),
+            );
         }
         let stop = |call: ExprId| p.choice([call, p.any_of(stops.iter().cloned()), cut]);
         let text = if freely {
@@ -125,12 +164,17 @@ impl Writer<'_> {
         } else {
             let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
             let stop = stop(p.sequence([apart, self.announced_call()]));
-            let more = p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]));
+            let more =
+                p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]));
             p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
         };
         let text = p.only_read(true, text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
-        let written = if self.spec.is_faithful() { marks } else { stops };
+        let written = if self.spec.is_faithful() {
+            marks
+        } else {
+            stops
+        };
         p.choice([alone, text, p.content(p.until_marker(written))])
     }
 
@@ -139,7 +183,11 @@ impl Writer<'_> {
         let p = self.p;
         let mut ways = Vec::new();
         for (open, turn) in order::others(self.turn, &self.call_open, &self.wrapper_close) {
-            for outer in self.before_first_call().iter().filter_map(|glue| glue.strip_suffix(&self.call_open)) {
+            for outer in self
+                .before_first_call()
+                .iter()
+                .filter_map(|glue| glue.strip_suffix(&self.call_open))
+            {
                 let mut parts = vec![p.glue(&outer.and(&open).trim_start())];
                 for piece in turn.calls.iter().take(1).flat_map(|form| &form.pieces) {
                     parts.push(match piece {
@@ -155,18 +203,24 @@ impl Writer<'_> {
         ways
     }
 
-    /// What opens calls, where the output ends behind or inside of it: the markers that it begins with, and all of it. Such an output
-    /// was cut off.
+    /// What opens calls, where the output ends behind or inside of it: the markers that it begins
+    /// with, and all of it. Such an output was cut off.
     fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
         let read = self.callable && self.spec.options.compat == Compat::Off;
         let glues = if read { self.before_first_call() } else { &[] };
-        let opens = glues.iter().filter(|glue| is_strong(glue) && glue.is_literal()).filter_map(|glue| {
-            let first = glue.marker_spans().into_iter().next()?;
-            let (open, rest) = (glue.head()[..first.end].trim_start(), &glue.head()[first.end..]);
-            let way = || p.sequence([p.marker(open), p.sequence(p.each_optional(rest))]);
-            brackets::is_marker(open).then(|| (open.into(), way()))
-        });
+        let opens = glues
+            .iter()
+            .filter(|glue| is_strong(glue) && glue.is_literal())
+            .filter_map(|glue| {
+                let first = glue.marker_spans().into_iter().next()?;
+                let (open, rest) = (
+                    glue.head()[..first.end].trim_start(),
+                    &glue.head()[first.end..],
+                );
+                let way = || p.sequence([p.marker(open), p.sequence(p.each_optional(rest))]);
+                brackets::is_marker(open).then(|| (open.into(), way()))
+            });
         let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();
         (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
     }
@@ -174,21 +228,38 @@ impl Writer<'_> {
     /// The marker around all calls, where a call without its own marker follows.
     fn section_without_marker(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
-        let inner = self.turn.marker_in_calls(&self.call_open).filter(|_| self.callable);
+        let inner = self
+            .turn
+            .marker_in_calls(&self.call_open)
+            .filter(|_| self.callable);
         let sections: Vec<SmolStr> = inner
             .iter()
             .flat_map(|_| self.before_first_call())
-            .filter_map(|glue| glue.strip_suffix(&self.call_open)?.first_marker().map(SmolStr::new))
+            .filter_map(|glue| {
+                glue.strip_suffix(&self.call_open)?
+                    .first_marker()
+                    .map(SmolStr::new)
+            })
             .collect();
         let head = coverage::any_word(p);
-        let parts = [p.any_of(sections.iter().cloned()), p.space(), head, p.space(), p.any_of(inner)];
+        let parts = [
+            p.any_of(sections.iter().cloned()),
+            p.space(),
+            head,
+            p.space(),
+            p.any_of(inner),
+        ];
         (sections, p.sequence(parts))
     }
 
     /// What ends messages before others, where each part of a turn is one.
     fn message_ends(&self) -> Vec<Glue> {
         let opening = self.turn.opening.trim();
-        let ends = self.turn.edges.iter().filter_map(|edge| Some(edge.glue.up_to(edge.glue.head().find(opening)?)));
+        let ends = self
+            .turn
+            .edges
+            .iter()
+            .filter_map(|edge| Some(edge.glue.up_to(edge.glue.head().find(opening)?)));
         ends.filter(is_strong).collect()
     }
 
@@ -203,30 +274,46 @@ impl Writer<'_> {
     fn message_openings(&self) -> impl Iterator<Item = ExprId> {
         let opens = self.turn.glues([Reasoning], Content);
         let opening = self.turn.opening.trim();
-        let opens = opens.filter(move |open| is_strong(open) && open.head().trim_start().starts_with(opening));
+        let opens = opens
+            .filter(move |open| is_strong(open) && open.head().trim_start().starts_with(opening));
         opens.map(|open| self.content_open(open))
     }
 
     /// More content, in a message of its own.
     pub fn message(&self, text: ExprId) -> Option<ExprId> {
-        Some(self.p.sequence([self.next_message(self.message_openings())?, text]))
+        Some(
+            self.p
+                .sequence([self.next_message(self.message_openings())?, text]),
+        )
     }
 
-    /// What ends a text because another message begins: the texts that this begins with, and up to its header.
+    /// What ends a text because another message begins: the texts that this begins with, and up to
+    /// its header.
     fn up_to_header(&self) -> (Vec<SmolStr>, ExprId) {
         let (p, opening) = (self.p, self.turn.opening.trim());
         let ends = self.message_ends();
-        let texts = ends.iter().flat_map(heads).map(SmolStr::from).chain([SmolStr::new(opening)]);
+        let texts = ends
+            .iter()
+            .flat_map(heads)
+            .map(SmolStr::from)
+            .chain([SmolStr::new(opening)]);
         let mut begins: Vec<ExprId> = self.message_openings().collect();
-        begins.extend(self.thought.and_then(|thought| self.reasoning_again(thought)));
-        if let Some(marker) = calls::announced(self.turn).as_ref().and_then(Glue::first_marker) {
+        begins.extend(
+            self.thought
+                .and_then(|thought| self.reasoning_again(thought)),
+        );
+        if let Some(marker) = calls::announced(self.turn)
+            .as_ref()
+            .and_then(Glue::first_marker)
+        {
             let calls = self.before_first_call().iter().map(Glue::trim_start);
             let word = coverage::any_word(p);
             let calls = calls.filter(|call| call.head().starts_with(opening));
             begins.extend(calls.map(|call| p.sequence([p.glue(&call), word, p.marker(marker)])));
         }
         // A thought that is content has its markers.
-        let apart = self.spec.options.compat == Compat::Off && (self.thought.is_none() || self.reads_thoughts());
+        let apart = self.spec.options.compat == Compat::Off
+            && (self.thought.is_none() || self.reads_thoughts());
         let next = self.next_message(begins).filter(|_| apart);
         next.map_or_else(|| (Vec::new(), p.never()), |next| (texts.collect(), next))
     }
@@ -234,16 +321,29 @@ impl Writer<'_> {
     /// What opens content, unless it is what opens calls: they may differ after white space alone.
     fn content_open(&self, open: &Glue) -> ExprId {
         let (p, start) = (self.p, open.core());
-        let calls = if self.callable && !start.is_empty() { self.before_first_call() } else { &[] };
-        let calls = calls.iter().map(Glue::trim_start).filter(|call| call.head().starts_with(start) && is_strong(call));
-        let calls = p.any_way(calls.map(|call| p.glue(&call))).map(|call| p.not(p.after_space(call)));
-        p.sequence([calls, Some(p.or(p.glue(open), CONTENT_OPEN, |way| way(self, open)))])
+        let calls = if self.callable && !start.is_empty() {
+            self.before_first_call()
+        } else {
+            &[]
+        };
+        let calls = calls
+            .iter()
+            .map(Glue::trim_start)
+            .filter(|call| call.head().starts_with(start) && is_strong(call));
+        let calls = p
+            .any_way(calls.map(|call| p.glue(&call)))
+            .map(|call| p.not(p.after_space(call)));
+        p.sequence([
+            calls,
+            Some(p.or(p.glue(open), CONTENT_OPEN, |way| way(self, open))),
+        ])
     }
 
     /// The markers that end the last text of a turn.
     pub fn marks_of_end(&self) -> Vec<String> {
         let closes: Vec<String> = self.turn.glues([Content], End).flat_map(heads).collect();
-        // Content that has a closer may lack it before the end of the turn, as far as that is no token of its own.
+        // Content that has a closer may lack it before the end of the turn, as far as that is no
+        // token of its own.
         let (turn, _) = self.turn.end.before_last_marker();
         let turn = Some(&turn).filter(|turn| !closes.is_empty() && is_strong(turn));
         let spelled = self.tolerances.spelled_end.then_some(&self.turn.end);
@@ -257,77 +357,118 @@ impl Writer<'_> {
         if self.thought.is_some() && !self.reads_thoughts() && !begun {
             // The marker of content is none of the content's, whatever reasoning is in front.
             let end = self.thought.map_or("", |thought| thought.close.core());
-            let marked: Vec<&Glue> =
-                self.before_content().filter(|glue| is_strong(glue) && !glue.head().contains(end)).collect();
+            let marked: Vec<&Glue> = self
+                .before_content()
+                .filter(|glue| is_strong(glue) && !glue.head().contains(end))
+                .collect();
             // As in llama.cpp, one that begins a message of its own is.
             let opening = self.opening.trim();
-            let apart = !opening.is_empty() && marked.iter().any(|glue| glue.head().contains(opening));
+            let apart =
+                !opening.is_empty() && marked.iter().any(|glue| glue.head().contains(opening));
             if marked.is_empty() || apart {
                 return self.text(Vec::new());
             }
-            let ends = marked.iter().flat_map(|glue| heads(glue)).chain(self.marks_of_calls().to_vec());
+            let ends = marked
+                .iter()
+                .flat_map(|glue| heads(glue))
+                .chain(self.marks_of_calls().to_vec());
             let before = p.content(p.until_marker(ends));
             let marker = p.choice(marked.iter().map(|open| p.glue(open)));
-            return p.sequence([before, p.optional(p.sequence([marker, self.text(self.marks_of_end())]))]);
+            return p.sequence([
+                before,
+                p.optional(p.sequence([marker, self.text(self.marks_of_end())])),
+            ]);
         }
         let (stops, mut ends) = (self.marks_of_calls(), self.marks_of_end());
         ends.extend(self.section().map(|section| section.concat()));
-        let late = self
-            .thought
-            .filter(|thought| (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning());
-        ends.extend(late.into_iter().flat_map(|thought| [&thought.start, thought.close.core()].map(str::to_owned)));
-        let marked = !self.tolerances.calls_from.is_empty() || self.before_first_call().iter().all(is_strong);
+        let late = self.thought.filter(|thought| {
+            (self.tolerances.late_thoughts || thought.is_special()) && self.spec.extract_reasoning()
+        });
+        ends.extend(
+            late.into_iter()
+                .flat_map(|thought| [&thought.start, thought.close.core()].map(str::to_owned)),
+        );
+        let marked = !self.tolerances.calls_from.is_empty()
+            || self.before_first_call().iter().all(is_strong);
         let text = match stops.is_empty() || marked {
             true => self.text(ends.clone()),
             false => {
                 // An answer that is such a call from its first byte.
                 let mut alone: Vec<ExprId> = Vec::new();
-                alone.extend(members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable));
-                let opens: Vec<Glue> =
-                    self.before_first_call().iter().map(Glue::trim_start).filter(|_| !begun).collect();
+                alone.extend(
+                    members_before_name(p, self.turn, &self.call_open).filter(|_| self.callable),
+                );
+                let opens: Vec<Glue> = self
+                    .before_first_call()
+                    .iter()
+                    .map(Glue::trim_start)
+                    .filter(|_| !begun)
+                    .collect();
                 if self.callable && self.turn.calls_begin_with_names() {
-                    let named =
-                        opens.iter().filter(|open| open.head().trim_start_matches('[').trim_start().starts_with('{'));
-                    alone.extend(named.map(|open| p.sequence([as_written(p, open), self.named_call()])));
+                    let named = opens.iter().filter(|open| {
+                        open.head()
+                            .trim_start_matches('[')
+                            .trim_start()
+                            .starts_with('{')
+                    });
+                    alone.extend(
+                        named.map(|open| p.sequence([as_written(p, open), self.named_call()])),
+                    );
                 }
                 // Or such a list, which begins with what is not offered.
                 if p.is_defined(UNLISTED_FRONT) {
                     let bracket = || p.optional(p.literal("["));
                     let front = || p.reference(UNLISTED_FRONT);
-                    alone.extend(opens.iter().map(|open| p.sequence([p.glue(open), bracket(), front()])));
+                    alone.extend(
+                        opens
+                            .iter()
+                            .map(|open| p.sequence([p.glue(open), bracket(), front()])),
+                    );
                 }
                 if self.callable && !begun {
                     alone.extend(self.other_orders());
                 }
                 let text = wrappers::text_before(p, stops, &ends, self.spec.extract_reasoning());
-                let alone = alone.into_iter().map(|opened| p.only_read(true, p.and(p.after_space(opened))));
+                let alone = alone
+                    .into_iter()
+                    .map(|opened| p.only_read(true, p.and(p.after_space(opened))));
                 p.choice(alone.chain([text]))
             }
         };
         let text = late.map_or(text, |thought| {
             let again = self.reasoning_again(thought);
-            let block = again.map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
+            let block = again
+                .map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
             let close = p.ways(LATE_THOUGHT, |way| way(self, thought));
-            let last = p.choice(p.ways(LATE_TEXT, |way| way(self, &ends)).into_iter().chain([text]));
+            let last = p.choice(
+                p.ways(LATE_TEXT, |way| way(self, &ends))
+                    .into_iter()
+                    .chain([text]),
+            );
             let more = p.many(p.sequence([p.choice(block.into_iter().chain(close)), last]));
             // As the template writes it, or as models do that have learnt it elsewhere.
             p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])
         });
-        // Text after a marker of its own ends at another one, or as the template writes calls after text.
+        // Text after a marker of its own ends at another one, or as the template writes calls after
+        // text.
         let follows = |glue: &Glue| self.turn.glues([Content], Call).any(|other| other == glue);
         let own = self.marks_of(|glue| is_strong(glue) || follows(glue));
         let marked_text = match own.is_empty() || own == stops {
             true => text,
             false => self.text_up_to(own.iter().chain(&ends).map(SmolStr::new).collect()),
         };
-        let (blank, marked): (Vec<&Glue>, Vec<&Glue>) =
-            self.turn.glues(self.begin(), Content).partition(|glue| glue.is_blank());
+        let (blank, marked): (Vec<&Glue>, Vec<&Glue>) = self
+            .turn
+            .glues(self.begin(), Content)
+            .partition(|glue| glue.is_blank());
         if begun {
             return if marked.is_empty() { text } else { marked_text };
         }
         let more = p.between(TEXT_AGAIN, |way| way(self, marked_text));
-        let mut ways: Vec<ExprId> =
-            marked.iter().map(|open| p.sequence([self.content_open(open), marked_text, more])).collect();
+        let mut ways: Vec<ExprId> = marked
+            .iter()
+            .map(|open| p.sequence([self.content_open(open), marked_text, more]))
+            .collect();
         let mut spaces: Vec<&str> = blank.into_iter().map(Glue::head).collect();
         spaces.dedup();
         if spaces.is_empty() {
@@ -342,15 +483,25 @@ impl Writer<'_> {
     /// Text up to the end of the turn or one of `marks`.
     pub fn last_text(&self, marks: Vec<String>) -> ExprId {
         let p = self.p;
-        let text = p.until_marker(self.marks_of_end().into_iter().chain(heads(&self.turn.end)).chain(marks));
+        let text = p.until_marker(
+            self.marks_of_end()
+                .into_iter()
+                .chain(heads(&self.turn.end))
+                .chain(marks),
+        );
         // What the request does not allow is no call.
         let is_text = self.tolerances.allowed_calls && !self.spec.parallel();
-        let text = if is_text { p.answer(text) } else { p.content(text) };
+        let text = if is_text {
+            p.answer(text)
+        } else {
+            p.content(text)
+        };
         p.sequence([text, self.close(Content)])
     }
 }
 
-/// The first word of a text of several, with the white space before it: between them other white space may be.
+/// The first word of a text of several, with the white space before it: between them other white
+/// space may be.
 fn first_word(text: &str) -> Option<SmolStr> {
     let core = text.trim_start();
     let word = core.trim_end().find(char::is_whitespace)?;

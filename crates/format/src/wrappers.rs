@@ -1,4 +1,5 @@
-//! What models put around calls: fences, brackets, tags, special tokens. A wrapper belongs to its calls and is not content.
+//! What models put around calls: fences, brackets, tags, special tokens. A wrapper belongs to its
+//! calls and is not content.
 
 use super::FormatBuilder;
 use super::coverage;
@@ -13,38 +14,67 @@ const STARTS: [&str; 4] = ["```", "<", "[", WORD];
 const WORD: &str = "functools";
 
 /// Names of tags around calls; also between brackets, in capitals.
-const NAMES: [&str; 9] =
-    ["tool_calls", "tool_call", "toolcall", "tools", "tool", "function_calls", "function_call", "functions", "action"];
+const NAMES: [&str; 9] = [
+    "tool_calls",
+    "tool_call",
+    "toolcall",
+    "tools",
+    "tool",
+    "function_calls",
+    "function_call",
+    "functions",
+    "action",
+];
 
-/// Maximum number of wrappers or marks of thoughts in front of a call. Without it, a row of them would be read once for each.
+/// Maximum number of wrappers or marks of thoughts in front of a call. Without it, a row of them
+/// would be read once for each.
 pub const MARKS: u32 = 4;
 
 /// What may stand around an empty thought in front of calls.
 pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 
-/// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a call without a marker is
-/// not a quotation, so `held` may match one. `own`: what opens and closes calls of the format.
+/// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a
+/// call without a marker is not a quotation, so `held` may match one. `own`: what opens and closes
+/// calls of the format.
 pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2]) -> ExprId {
     let row = |call| {
         let separator = p.optional(separator(p));
-        p.sequence([call, p.many(p.sequence([p.space(), separator, p.space(), call]))])
+        p.sequence([
+            call,
+            p.many(p.sequence([p.space(), separator, p.space(), call])),
+        ])
     };
     let calls = p.rule("calls-in-a-row", row(call));
     let held = p.rule("held-calls-in-a-row", row(held));
-    let list = p.sequence([p.literal("["), p.space(), held, p.optional(p.after_space(p.literal("]")))]);
+    let list = p.sequence([
+        p.literal("["),
+        p.space(),
+        held,
+        p.optional(p.after_space(p.literal("]"))),
+    ]);
     let marked = p.rule("marked-calls", p.choice([held, list]));
     let tags = NAMES.map(|name| format!("<{name}>"));
-    let own = [p.any_of(own[0].iter().filter(|text| !tags.contains(text))), p.any_of(own[1])];
+    let own = [
+        p.any_of(own[0].iter().filter(|text| !tags.contains(text))),
+        p.any_of(own[1]),
+    ];
     let with = |inner, marked| p.choice([calls].into_iter().chain(around(p, inner, marked, own)));
     let once = p.rule("wrapped-once", with(calls, marked));
-    // Each wrapper is tried once: what holds wrapped calls holds calls, and what opens the format's calls and is a tag counts as one.
+    // Each wrapper is tried once: what holds wrapped calls holds calls, and what opens the format's
+    // calls and is a tag counts as one.
     with(once, p.choice([marked, once]))
 }
 
-/// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a text is tried where it ends.
+/// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a
+/// text is tried where it ends.
 pub fn starts() -> impl Iterator<Item = String> {
-    let named = NAMES.into_iter().flat_map(|name| [format!("<{name}>"), format!("[{}]", name.to_uppercase())]);
-    let starts = ["```", "<|", "<｜", "<tool▁"].iter().chain(&THOUGHT).map(|start| (*start).to_owned());
+    let named = NAMES
+        .into_iter()
+        .flat_map(|name| [format!("<{name}>"), format!("[{}]", name.to_uppercase())]);
+    let starts = ["```", "<|", "<｜", "<tool▁"]
+        .iter()
+        .chain(&THOUGHT)
+        .map(|start| (*start).to_owned());
     starts.chain([format!("{WORD}[")]).chain(named)
 }
 
@@ -54,7 +84,12 @@ pub fn separator(p: &FormatBuilder) -> ExprId {
 }
 
 /// A wrapper with `inner`, or with `marked` if it is a tag or a special token.
-fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [ExprId; 2]) -> [ExprId; 7] {
+fn around(
+    p: &FormatBuilder,
+    inner: ExprId,
+    marked: ExprId,
+    [opens, closes]: [ExprId; 2],
+) -> [ExprId; 7] {
     let holding = |inner: ExprId, open: ExprId, close: ExprId| {
         p.sequence([open, p.space(), inner, p.optional(p.after_space(close))])
     };
@@ -69,32 +104,71 @@ fn around(p: &FormatBuilder, inner: ExprId, marked: ExprId, [opens, closes]: [Ex
     ]
 }
 
-/// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers around such calls. `ends`:
-/// other texts that end it. `has_thoughts`: an empty thought is a wrapper.
-pub fn text_before(p: &FormatBuilder, calls: &[String], ends: &[String], has_thoughts: bool) -> ExprId {
-    let thought = if has_thoughts { p.any_of(THOUGHT) } else { p.never() };
-    let wrapper = p.choice([fence(p), special(p, false), tag(p, "<"), p.literal(WORD), thought]);
+/// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers
+/// around such calls. `ends`: other texts that end it. `has_thoughts`: an empty thought is a
+/// wrapper.
+pub fn text_before(
+    p: &FormatBuilder,
+    calls: &[String],
+    ends: &[String],
+    has_thoughts: bool,
+) -> ExprId {
+    let thought = if has_thoughts {
+        p.any_of(THOUGHT)
+    } else {
+        p.never()
+    };
+    let wrapper = p.choice([
+        fence(p),
+        special(p, false),
+        tag(p, "<"),
+        p.literal(WORD),
+        thought,
+    ]);
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(MARKS));
     let call = p.and(p.any_of(calls));
-    let held = p.sequence([wrappers, p.choice([call, p.sequence([p.literal("["), p.space(), call])])]);
+    let held = p.sequence([
+        wrappers,
+        p.choice([call, p.sequence([p.literal("["), p.space(), call])]),
+    ]);
     let stops: Vec<&str> = calls.iter().chain(ends).map(String::as_str).collect();
     let plain = p.content(p.until_marker(stops.iter().copied()));
     let marks = stops.iter().copied().chain(STARTS);
-    let text = text_up_to(p, marks, p.any_of(stops.iter().copied()), held, has_thoughts.then_some(plain));
+    let text = text_up_to(
+        p,
+        marks,
+        p.any_of(stops.iter().copied()),
+        held,
+        has_thoughts.then_some(plain),
+    );
     p.choice([p.only_read(true, text), plain])
 }
 
 /// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`.
-pub fn text_before_calls(p: &FormatBuilder, marks: &[SmolStr], stop: ExprId, calls: Option<ExprId>) -> ExprId {
+pub fn text_before_calls(
+    p: &FormatBuilder,
+    marks: &[SmolStr],
+    stop: ExprId,
+    calls: Option<ExprId>,
+) -> ExprId {
     let run = p.until_marker(marks.iter().cloned());
     let plain = p.content(p.sequence([run, p.more_text(stop, run)]));
     let Some(calls) = calls else { return plain };
     let thoughts = p.sequence([thoughts(p), p.and(calls)]);
-    text_up_to(p, marks.iter().cloned().chain(THOUGHT.map(SmolStr::new_static)), stop, thoughts, Some(plain))
+    text_up_to(
+        p,
+        marks
+            .iter()
+            .cloned()
+            .chain(THOUGHT.map(SmolStr::new_static)),
+        stop,
+        thoughts,
+        Some(plain),
+    )
 }
 
-/// Text up to `stop` or `held`, which begin with one of `marks`, and what is `held`. A thought that is not empty is text, and so is
-/// its end: `plain` is the text from its opening on.
+/// Text up to `stop` or `held`, which begin with one of `marks`, and what is `held`. A thought that
+/// is not empty is text, and so is its end: `plain` is the text from its opening on.
 fn text_up_to<S: Into<SmolStr>>(
     p: &FormatBuilder,
     marks: impl Iterator<Item = S>,
@@ -105,22 +179,32 @@ fn text_up_to<S: Into<SmolStr>>(
     let opened = plain.map(|_| p.marker(THOUGHT[0]));
     let run = p.until_marker(marks);
     let more = p.more_text(p.choice([Some(held), Some(stop), opened]), run);
-    let thought = opened.zip(plain).map(|(opened, plain)| p.sequence([p.and(opened), plain]));
+    let thought = opened
+        .zip(plain)
+        .map(|(opened, plain)| p.sequence([p.and(opened), plain]));
     let rest = p.choice([Some(held), thought]);
     p.sequence([p.content(p.sequence([run, more])), p.optional(rest)])
 }
 
-/// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns; `openings`: the texts that begin
-/// calls. `foreign`: the calls are of another format, so what looks like a closer may be theirs, and tokens at the end of the output
-/// the end of their turn.
+/// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns;
+/// `openings`: the texts that begin calls. `foreign`: the calls are of another format, so what
+/// looks like a closer may be theirs, and tokens at the end of the output the end of their turn.
 pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
     let any = || p.choice([known, tag(p, "</"), in_brackets(p, "[/")]);
     // A bracket only together with the marker behind it.
-    let bracket = p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
+    let bracket =
+        p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
-    let fence = p.sequence([p.literal("```"), p.choice([p.end(), p.and(p.literal("\n"))])]);
-    let closer = if foreign { p.choice([fence, any()]) } else { known };
+    let fence = p.sequence([
+        p.literal("```"),
+        p.choice([p.end(), p.and(p.literal("\n"))]),
+    ]);
+    let closer = if foreign {
+        p.choice([fence, any()])
+    } else {
+        known
+    };
     let closer = p.sequence([bracket, p.not(next), closer]);
     if !foreign {
         return p.many(p.after_space(closer));
@@ -128,7 +212,10 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
     // What opens, where nothing follows but the header of the next turn, was to close.
     let mark = p.sequence([p.choice([next, tag(p, "<"), special(p, true)]), p.space()]);
     let role = p.optional(p.sequence([p.any_of(ROLES), p.space()]));
-    let last = p.choice([p.sequence([p.some(mark), role]), p.sequence([p.literal("]"), p.space()])]);
+    let last = p.choice([
+        p.sequence([p.some(mark), role]),
+        p.sequence([p.literal("]"), p.space()]),
+    ]);
     let last = p.sequence([last, p.and(p.end())]);
     p.many(p.after_space(p.choice([closer, last])))
 }
@@ -140,7 +227,10 @@ fn thoughts(p: &FormatBuilder) -> ExprId {
 
 /// The opening of a code fence.
 fn fence(p: &FormatBuilder) -> ExprId {
-    p.sequence([p.literal("```"), coverage::word(p, 0, &[('a', 'z'), ('_', '_')])])
+    p.sequence([
+        p.literal("```"),
+        coverage::word(p, 0, &[('a', 'z'), ('_', '_')]),
+    ])
 }
 
 /// A text with a blank between its tags.
@@ -153,14 +243,33 @@ pub fn token(p: &FormatBuilder, word: ExprId) -> ExprId {
     p.sequence([p.literal("<|"), word, p.literal("|>")])
 }
 
-/// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`: behind calls, where the token
-/// opens nothing.
+/// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`:
+/// behind calls, where the token opens nothing.
 pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
-    let any = coverage::word(p, 2, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')]);
-    let between =
-        |left: &str, right: &str| p.sequence([p.literal(left), p.optional(p.literal("/")), any, p.literal(right)]);
-    let half = if closes { between("<|", ">") } else { p.never() };
-    let token = p.choice([between("<|", "|>"), half, between("<｜", "｜>"), between("<tool▁", ">")]);
+    let any = coverage::word(
+        p,
+        2,
+        &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')],
+    );
+    let between = |left: &str, right: &str| {
+        p.sequence([
+            p.literal(left),
+            p.optional(p.literal("/")),
+            any,
+            p.literal(right),
+        ])
+    };
+    let half = if closes {
+        between("<|", ">")
+    } else {
+        p.never()
+    };
+    let token = p.choice([
+        between("<|", "|>"),
+        half,
+        between("<｜", "｜>"),
+        between("<tool▁", ">"),
+    ]);
     let opens = p.after_space(p.one_of(&[('{', '{'), ('[', '[')]));
     if closes {
         p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")])
@@ -171,10 +280,18 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
 
 /// `[NAME]` or `[/NAME]`.
 fn in_brackets(p: &FormatBuilder, open: &str) -> ExprId {
-    p.sequence([p.literal(open), p.choice(NAMES.map(|name| p.literal(name.to_uppercase()))), p.literal("]")])
+    p.sequence([
+        p.literal(open),
+        p.choice(NAMES.map(|name| p.literal(name.to_uppercase()))),
+        p.literal("]"),
+    ])
 }
 
 /// A tag.
 pub fn tag(p: &FormatBuilder, open: &str) -> ExprId {
-    p.sequence([p.literal(open), p.choice(NAMES.map(|name| p.literal(name))), p.literal(">")])
+    p.sequence([
+        p.literal(open),
+        p.choice(NAMES.map(|name| p.literal(name))),
+        p.literal(">"),
+    ])
 }

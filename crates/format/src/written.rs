@@ -25,12 +25,12 @@ const VALUES: [(&str, MakeValue); 10] = [
     ("python_or_json", Builder::python),
 ];
 
-/// Reads a format: what [`Arena::to_json`] wrote, or a description, which also has tags and labels by name, values in a
-/// notation, and the calls of a request.
+/// Reads a format: what [`Arena::to_json`] wrote, or a description, which also has tags and labels
+/// by name, values in a notation, and the calls of a request.
 ///
 /// # Errors
-/// As [`Arena::from_json`]; those of a class of characters, of GBNF, and of the request and the turn of calls;
-/// [`ErrorKind::Limit`] for too many labels.
+/// As [`Arena::from_json`]; those of a class of characters, of GBNF, and of the request and the
+/// turn of calls; [`ErrorKind::Limit`] for too many labels.
 pub fn from_json(json: Value) -> Result<Arena> {
     Arena::from_json(json, read_kind)
 }
@@ -38,8 +38,13 @@ pub fn from_json(json: Value) -> Result<Arena> {
 fn read_kind(builder: &mut Builder, node: &mut Value) -> Result<Option<ExprId>> {
     if let Some(tag) = node.pointer_mut("/tag/0") {
         if let Some(name) = tag.as_str() {
-            let known = Tag::named(name).map(TagId::from).or_else(|| builder.label(name));
-            *tag = known.ok_or_else(|| Error::new(ErrorKind::Limit, "has one label too many"))?.0.into();
+            let known = Tag::named(name)
+                .map(TagId::from)
+                .or_else(|| builder.label(name));
+            *tag = known
+                .ok_or_else(|| Error::new(ErrorKind::Limit, "has one label too many"))?
+                .0
+                .into();
         }
         return Ok(None);
     }
@@ -50,7 +55,11 @@ fn read_kind(builder: &mut Builder, node: &mut Value) -> Result<Option<ExprId>> 
         let request = Request::from_json(&calls["request"])?;
         return described(builder, &request, &calls["turn"]).map(Some);
     }
-    if let Some(body) = node.pointer("/gbnf/1").and_then(Value::as_str).filter(|body| !body.is_empty()) {
+    if let Some(body) = node
+        .pointer("/gbnf/1")
+        .and_then(Value::as_str)
+        .filter(|body| !body.is_empty())
+    {
         Rule::gbnf(body)?;
     }
     let value = VALUES.iter().find(|(name, _)| node.as_str() == Some(name));

@@ -1,5 +1,5 @@
-//! Grammars for constrained sampling, from JSON schemas and formats, as GBNF; their triggers; and checks of texts against
-//! grammars and of values against schemas.
+//! Grammars for constrained sampling, from JSON schemas and formats, as GBNF; their triggers; and
+//! checks of texts against grammars and of values against schemas.
 #![forbid(unsafe_code)]
 // What only the dialects use is not in a build without them, either.
 #![cfg_attr(not(feature = "dialects"), allow(dead_code, unused_imports))]
@@ -35,7 +35,8 @@ use chatparse_message::GrammarStyle;
 /// The grammar of the JSON values that a schema allows, compact or pretty-printed.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Schema`] for a schema that cannot be used, with a JSON pointer; [`crate::ErrorKind::Limit`].
+/// [`crate::ErrorKind::Schema`] for a schema that cannot be used, with a JSON pointer;
+/// [`crate::ErrorKind::Limit`].
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "integer", "minimum": 0, "maximum": 23});
@@ -72,13 +73,19 @@ pub struct Trigger {
 impl Trigger {
     /// A trigger at this text.
     pub fn word(value: impl Into<String>) -> Self {
-        Trigger { kind: TriggerKind::Word, value: value.into() }
+        Trigger {
+            kind: TriggerKind::Word,
+            value: value.into(),
+        }
     }
 
-    /// A trigger at a match of this regular expression: the grammar starts at the first group that matched, or at the
-    /// beginning of the match.
+    /// A trigger at a match of this regular expression: the grammar starts at the first group that
+    /// matched, or at the beginning of the match.
     pub fn pattern(value: impl Into<String>) -> Self {
-        Trigger { kind: TriggerKind::Pattern, value: value.into() }
+        Trigger {
+            kind: TriggerKind::Pattern,
+            value: value.into(),
+        }
     }
 }
 
@@ -89,8 +96,8 @@ chatparse_base::names! {
     pub enum TriggerKind {
         /// A text in the output.
         Word(1) = "word",
-        /// A regular expression (ECMAScript) to search for in the output. The grammar applies from the match's first
-        /// group that took part, or else from the start of the match.
+        /// A regular expression (ECMAScript) to search for in the output. The grammar applies from
+        /// the match's first group that took part, or else from the start of the match.
         Pattern(2) = "pattern",
     }
 }

@@ -12,8 +12,9 @@ use chatparse_base::{Error, Result};
 use chatparse_message::Message;
 use chatparse_stream::{DeltaKind, Ended, Stream};
 
-/// A conversation in token ids: what is sent and what is sampled, in order. What is in it is never encoded again, and never changes,
-/// but where the template changes what was sent and [`Conversation::extend`] says so.
+/// A conversation in token ids: what is sent and what is sampled, in order. What is in it is never
+/// encoded again, and never changes, but where the template changes what was sent and
+/// [`Conversation::extend`] says so.
 ///
 /// One thread at a time; a clone is another conversation that goes on from here.
 #[derive(Clone)]
@@ -76,7 +77,8 @@ pub struct OwnDelta {
 pub struct Observed {
     /// What they add to the message.
     pub deltas: Vec<OwnDelta>,
-    /// The last of the output is a special token that ends it. While nothing follows, it is no part of the message.
+    /// The last of the output is a special token that ends it. While nothing follows, it is no part
+    /// of the message.
     pub ended: bool,
 }
 
@@ -88,7 +90,8 @@ pub struct Extended {
     pub kept: usize,
     /// The ids to send behind them.
     pub ids: Vec<u32>,
-    /// What the template changes of what was sent. With the option `append: always` all ids stay nevertheless.
+    /// What the template changes of what was sent. With the option `append: always` all ids stay
+    /// nevertheless.
     pub rewrite: Option<Moved>,
     /// The output as a message.
     pub message: Message,
@@ -111,16 +114,27 @@ impl Conversation {
     /// [`chatparse_base::ErrorKind::InvalidArgument`] for special tokens without text.
     pub fn new(opens: Arc<dyn Opens>, tokenizer: Arc<dyn Tokenizer>) -> Result<Self> {
         let vocabulary = Arc::new(Vocabulary::new(tokenizer)?);
-        Ok(Conversation { vocabulary, opens, ids: Vec::new(), tokens: Vec::new(), running: None })
+        Ok(Conversation {
+            vocabulary,
+            opens,
+            ids: Vec::new(),
+            tokens: Vec::new(),
+            running: None,
+        })
     }
 
     /// Another one of the same template, tokenizer and options, without messages so far.
     pub fn fresh(&self) -> Self {
-        Conversation { ids: Vec::new(), tokens: Vec::new(), running: None, ..self.clone() }
+        Conversation {
+            ids: Vec::new(),
+            tokens: Vec::new(),
+            running: None,
+            ..self.clone()
+        }
     }
 
-    /// Begins with these messages, and forgets what there was: the ids of the prompt. Special tokens are the template's own; what
-    /// messages say is text.
+    /// Begins with these messages, and forgets what there was: the ids of the prompt. Special
+    /// tokens are the template's own; what messages say is text.
     ///
     /// # Errors
     /// What is wrong with the messages; those of the template and of the tokenizer.
@@ -139,8 +153,9 @@ impl Conversation {
     /// Takes ids as they were sampled.
     ///
     /// # Errors
-    /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt, behind [`Conversation::finish`], and for an id that the tokenizer
-    /// does not know. Then nothing is taken.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt, behind
+    /// [`Conversation::finish`], and for an id that the tokenizer does not know. Then nothing is
+    /// taken.
     pub fn observe(&mut self, ids: &[u32]) -> Result<Observed> {
         self.observe_with(ids, &[])
     }
@@ -151,35 +166,57 @@ impl Conversation {
     /// The same, and for a wrong number of them.
     pub fn observe_with(&mut self, ids: &[u32], logprobs: &[f32]) -> Result<Observed> {
         if !logprobs.is_empty() && logprobs.len() != ids.len() {
-            return Err(Error::invalid(format!("logprobs: there are {} for {} ids", logprobs.len(), ids.len())));
+            return Err(Error::invalid(format!(
+                "logprobs: there are {} for {} ids",
+                logprobs.len(),
+                ids.len()
+            )));
         }
         let running = self.running.as_mut().ok_or_else(unopened)?;
         if running.ended.is_some() {
             return Err(Error::invalid("ids: the output is finished"));
         }
-        let texts = ids.iter().map(|id| self.vocabulary.bytes(*id)).collect::<Result<Vec<_>>>()?;
+        let texts = ids
+            .iter()
+            .map(|id| self.vocabulary.bytes(*id))
+            .collect::<Result<Vec<_>>>()?;
         let sent = running.turns.prompt().len();
         let mut deltas = Vec::new();
         for (number, (id, text)) in ids.iter().zip(&texts).enumerate() {
             let from = running.output.len();
             running.output.extend_from_slice(text);
             let special = self.vocabulary.special(*id);
-            running.spans.extend(special.map(|_| from..running.output.len()));
+            running
+                .spans
+                .extend(special.map(|_| from..running.output.len()));
             let logprob = logprobs.get(number).copied();
             self.ids.push(*id);
-            self.tokens.push(Token { end: sent + running.output.len(), sampled: true, logprob, ..Token::default() });
+            self.tokens.push(Token {
+                end: sent + running.output.len(),
+                sampled: true,
+                logprob,
+                ..Token::default()
+            });
             let first = deltas.len();
-            running.at_end = special.is_some_and(|text| running.ends.iter().any(|end| end.trim() == text.trim()));
+            running.at_end = special
+                .is_some_and(|text| running.ends.iter().any(|end| end.trim() == text.trim()));
             let whole = 0..text.len();
-            let marks = if special.is_some() { std::slice::from_ref(&whole) } else { &[] };
+            let marks = if special.is_some() {
+                std::slice::from_ref(&whole)
+            } else {
+                &[]
+            };
             deltas.extend(running.stream.feed_marked(text, marks)?.map(OwnDelta::of));
             running.note(&deltas[first..], &mut self.tokens);
         }
-        Ok(Observed { deltas, ended: running.at_end })
+        Ok(Observed {
+            deltas,
+            ended: running.at_end,
+        })
     }
 
-    /// Ends the output, and gives what was held back because it could have become a marker. [`Conversation::extend`] does so by itself.
-    /// `cut_off`: a limit ended it, not the model.
+    /// Ends the output, and gives what was held back because it could have become a marker.
+    /// [`Conversation::extend`] does so by itself. `cut_off`: a limit ended it, not the model.
     ///
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt.
@@ -191,31 +228,51 @@ impl Conversation {
         running.ended = Some(running.stream.finish(cut_off));
         let deltas: Vec<OwnDelta> = running.stream.deltas().map(OwnDelta::of).collect();
         running.note(&deltas, &mut self.tokens);
-        Ok(Observed { deltas, ended: !cut_off })
+        Ok(Observed {
+            deltas,
+            ended: !cut_off,
+        })
     }
 
-    /// The ids to send behind the output in order to go on with `messages`, an array as in a request: results of tools, or what the
-    /// user says next. If it fails, nothing has changed.
+    /// The ids to send behind the output in order to go on with `messages`, an array as in a
+    /// request: results of tools, or what the user says next. If it fails, nothing has changed.
     ///
     /// # Errors
     /// What is wrong with the messages; those of the template and of the tokenizer.
     pub fn extend(&mut self, messages: &Value) -> Result<Extended> {
         let running = self.running.as_ref().ok_or_else(unopened)?;
         let sent = running.turns.prompt().len();
-        let step = running.turns.next(&running.output, &self.vocabulary.stream, &running.spans, messages)?;
+        let step = running.turns.next(
+            &running.output,
+            &self.vocabulary.stream,
+            &running.spans,
+            messages,
+        )?;
         let prompt = step.turns.prompt();
         let shown = Shown::of(&running.output);
         // Text that is no UTF-8 stands in the prompt as U+FFFD: ends of tokens behind it move.
-        let end_of = |token: &Token| if token.end > sent { sent + shown.at(token.end - sent) } else { token.end };
+        let end_of = |token: &Token| {
+            if token.end > sent {
+                sent + shown.at(token.end - sent)
+            } else {
+                token.end
+            }
+        };
         let changed = step.changed.as_ref().map(|changed| {
             let mine = &self.tokens[..];
-            mine.partition_point(|token| end_of(token) <= changed.at).min(mine.len())
+            mine.partition_point(|token| end_of(token) <= changed.at)
+                .min(mine.len())
         });
         let (kept, from) = if step.stays || step.changed.is_none() {
             (self.ids.len(), sent + shown.length())
         } else {
-            let mut kept = self.tokens.partition_point(|token| end_of(token) <= step.kept);
-            let from = |kept: usize| kept.checked_sub(1).map_or(0, |last| end_of(&self.tokens[last]));
+            let mut kept = self
+                .tokens
+                .partition_point(|token| end_of(token) <= step.kept);
+            let from = |kept: usize| {
+                kept.checked_sub(1)
+                    .map_or(0, |last| end_of(&self.tokens[last]))
+            };
             while !prompt.is_char_boundary(from(kept)) {
                 kept -= 1;
             }
@@ -223,21 +280,37 @@ impl Conversation {
         };
         let own = step.turns.own(from)?;
         let placed = self.vocabulary.encode(&prompt[from..], &own)?;
-        let next = Running::new(Arc::clone(&step.turns), kept + placed.len(), &self.vocabulary)?;
+        let next = Running::new(
+            Arc::clone(&step.turns),
+            kept + placed.len(),
+            &self.vocabulary,
+        )?;
         let first = running.first;
         let ends: Vec<usize> = self.tokens[first..].iter().map(end_of).collect();
         self.finish(false)?;
-        self.tokens[first..].iter_mut().zip(ends).for_each(|(token, end)| token.end = end);
+        self.tokens[first..]
+            .iter_mut()
+            .zip(ends)
+            .for_each(|(token, end)| token.end = end);
         self.ids.truncate(kept);
         self.tokens.truncate(kept);
         self.send(&placed, from, &own);
         self.running = Some(next);
-        let rewrite = step.changed.zip(changed).map(|(why, token)| Moved { token, why });
-        Ok(Extended { kept, ids: self.ids[kept..].to_vec(), rewrite, message: step.message })
+        let rewrite = step
+            .changed
+            .zip(changed)
+            .map(|(why, token)| Moved { token, why });
+        Ok(Extended {
+            kept,
+            ids: self.ids[kept..].to_vec(),
+            rewrite,
+            message: step.message,
+        })
     }
 
-    /// Takes back what was sampled behind the first `length` ids, also behind [`Conversation::finish`]. To go back further, keep a
-    /// clone. Costs what the rest of the output has cost.
+    /// Takes back what was sampled behind the first `length` ids, also behind
+    /// [`Conversation::finish`]. To go back further, keep a clone. Costs what the rest of the
+    /// output has cost.
     ///
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] if these ids do not end in the last output.
@@ -245,14 +318,23 @@ impl Conversation {
         let running = self.running.as_ref().ok_or_else(unopened)?;
         let (first, last) = (running.first, self.ids.len());
         if !(first..=last).contains(&length) {
-            return Err(Error::invalid(format!("length: {length} is not in the last output, {first} to {last}")));
+            return Err(Error::invalid(format!(
+                "length: {length} is not in the last output, {first} to {last}"
+            )));
         }
         let again = self.ids.split_off(first);
-        let logprobs: Vec<Option<f32>> = self.tokens.drain(first..).map(|token| token.logprob).collect();
+        let logprobs: Vec<Option<f32>> = self
+            .tokens
+            .drain(first..)
+            .map(|token| token.logprob)
+            .collect();
         let turns = Arc::clone(&running.turns);
         self.running = Some(Running::new(turns, first, &self.vocabulary)?);
         self.observe(&again[..length - first])?;
-        self.tokens[first..].iter_mut().zip(logprobs).for_each(|(token, logprob)| token.logprob = logprob);
+        self.tokens[first..]
+            .iter_mut()
+            .zip(logprobs)
+            .for_each(|(token, logprob)| token.logprob = logprob);
         Ok(())
     }
 
@@ -278,7 +360,9 @@ impl Conversation {
 
     /// The text in front of the last output; empty before a prompt.
     pub fn prompt(&self) -> &str {
-        self.running.as_ref().map_or("", |running| running.turns.prompt())
+        self.running
+            .as_ref()
+            .map_or("", |running| running.turns.prompt())
     }
 
     /// The bytes of the last output.
@@ -290,7 +374,9 @@ impl Conversation {
     pub fn message(&self) -> Message {
         match &self.running {
             None => Message::new("assistant", ""),
-            Some(Running { ended: Some(ended), .. }) => ended.message.clone(),
+            Some(Running {
+                ended: Some(ended), ..
+            }) => ended.message.clone(),
             Some(running) => running.stream.message(),
         }
     }
@@ -300,7 +386,10 @@ impl Conversation {
     /// # Errors
     /// For an id that the tokenizer does not know.
     pub fn decode(&self, ids: &[u32]) -> Result<Vec<u8>> {
-        let texts = ids.iter().map(|id| self.vocabulary.bytes(*id)).collect::<Result<Vec<_>>>()?;
+        let texts = ids
+            .iter()
+            .map(|id| self.vocabulary.bytes(*id))
+            .collect::<Result<Vec<_>>>()?;
         Ok(texts.concat())
     }
 
@@ -309,11 +398,24 @@ impl Conversation {
         let mut begin = 0;
         for (id, end) in placed {
             let at = own.partition_point(|range| range.end <= begin);
-            let is_own = own.get(at).is_some_and(|range| range.start <= begin && *end <= range.end);
-            let kind = if is_own { FieldKind::Template } else { FieldKind::Value };
+            let is_own = own
+                .get(at)
+                .is_some_and(|range| range.start <= begin && *end <= range.end);
+            let kind = if is_own {
+                FieldKind::Template
+            } else {
+                FieldKind::Value
+            };
             self.ids.push(*id);
-            let field = Field { kind, ..Field::default() };
-            self.tokens.push(Token { end: from + end, field, ..Token::default() });
+            let field = Field {
+                kind,
+                ..Field::default()
+            };
+            self.tokens.push(Token {
+                end: from + end,
+                field,
+                ..Token::default()
+            });
             begin = *end;
         }
     }
@@ -325,7 +427,12 @@ fn unopened() -> Error {
 
 impl OwnDelta {
     fn of(delta: chatparse_stream::Delta<'_>) -> Self {
-        OwnDelta { kind: delta.kind, call: delta.call, text: delta.text.to_owned(), span: delta.span }
+        OwnDelta {
+            kind: delta.kind,
+            call: delta.call,
+            text: delta.text.to_owned(),
+            span: delta.span,
+        }
     }
 }
 
@@ -335,7 +442,17 @@ impl Running {
         let mut stream = Stream::new(&turns.parser().clone().ending(ends.clone()));
         stream.set_special_tokens(&vocabulary.stream)?;
         let (output, spans, members) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Running { turns, first, stream, output, spans, members, ends, at_end: false, ended: None })
+        Ok(Running {
+            turns,
+            first,
+            stream,
+            output,
+            spans,
+            members,
+            ends,
+            at_end: false,
+            ended: None,
+        })
     }
 
     /// Notes in the tokens of the output what they have become.
@@ -343,7 +460,9 @@ impl Running {
         let sent = self.turns.prompt().len();
         let tokens = &mut tokens[self.first..];
         for delta in deltas {
-            let Some(kind) = FieldKind::of(delta.kind) else { continue };
+            let Some(kind) = FieldKind::of(delta.kind) else {
+                continue;
+            };
             let call = delta.kind.is_of_call().then_some(delta.call);
             let text = delta.text.as_bytes();
             // As written: then each token has its own piece of the text.
@@ -357,14 +476,18 @@ impl Running {
             while from < delta.span.end && at < tokens.len() {
                 let to = (tokens[at].end - sent).min(delta.span.end);
                 let argument = match kind {
-                    FieldKind::ToolArguments if is_same => {
-                        self.members(delta.call).read(&text[from - delta.span.start..to - delta.span.start])
-                    }
+                    FieldKind::ToolArguments if is_same => self
+                        .members(delta.call)
+                        .read(&text[from - delta.span.start..to - delta.span.start]),
                     _ => whole.clone(),
                 };
                 let field = &mut tokens[at].field;
                 if field.kind == FieldKind::Markup {
-                    *field = Field { kind, call, argument };
+                    *field = Field {
+                        kind,
+                        call,
+                        argument,
+                    };
                 } else if field.kind == kind && field.call == call && field.argument.is_none() {
                     field.argument = argument;
                 }
@@ -394,11 +517,15 @@ impl Shown {
         for chunk in output.utf8_chunks() {
             at += chunk.valid().len() + chunk.invalid().len();
             if !chunk.invalid().is_empty() {
-                by += char::REPLACEMENT_CHARACTER.len_utf8() as isize - chunk.invalid().len() as isize;
+                by += char::REPLACEMENT_CHARACTER.len_utf8() as isize
+                    - chunk.invalid().len() as isize;
                 moved.push((at, by));
             }
         }
-        Shown { moved, length: output.len() }
+        Shown {
+            moved,
+            length: output.len(),
+        }
     }
 
     fn at(&self, byte: usize) -> usize {

@@ -121,9 +121,30 @@ mod tests {
     #[test]
     fn members_of_pieces() {
         let mut members = Members::default();
-        let pieces = ["{\"ci", "ty\": ", "\"O:s,", "\\\"}lo\"", ", \"a\\\"b\"", ":", "[1, {\"x\": 2}", "]", "}"];
-        let found: Vec<Option<Arc<str>>> = pieces.iter().map(|piece| members.read(piece.as_bytes())).collect();
-        let found: Vec<&str> = found.iter().map(|key| key.as_deref().unwrap_or("-")).collect();
-        assert_eq!(found, ["-", "city", "city", "city", "city", "a\"b", "a\"b", "a\"b", "a\"b"]);
+        let pieces = [
+            "{\"ci",
+            "ty\": ",
+            "\"O:s,",
+            "\\\"}lo\"",
+            ", \"a\\\"b\"",
+            ":",
+            "[1, {\"x\": 2}",
+            "]",
+            "}",
+        ];
+        let found: Vec<Option<Arc<str>>> = pieces
+            .iter()
+            .map(|piece| members.read(piece.as_bytes()))
+            .collect();
+        let found: Vec<&str> = found
+            .iter()
+            .map(|key| key.as_deref().unwrap_or("-"))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "-", "city", "city", "city", "city", "a\"b", "a\"b", "a\"b", "a\"b"
+            ]
+        );
     }
 }

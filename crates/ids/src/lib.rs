@@ -1,4 +1,5 @@
-//! Conversations in token ids: ids in, ids out, and nothing that was sent or sampled is encoded again.
+//! Conversations in token ids: ids in, ids out, and nothing that was sent or sampled is encoded
+//! again.
 //!
 //! ```text
 //! messages ─▶ Turns ──text, and which bytes are the template's──▶ Vocabulary ──ids──▶ Conversation ─▶ host
@@ -6,7 +7,8 @@
 //! ```
 //!
 //! - `tokenizer`: what a host hands over, a [`Tokenizer`]; a text with marks to ids.
-//! - `turns`: what is asked of a template, [`Opens`] and [`Turns`]. The façade has the implementation: `ChatTemplate::conversation`.
+//! - `turns`: what is asked of a template, [`Opens`] and [`Turns`]. The façade has the
+//!   implementation: `ChatTemplate::conversation`.
 //! - `field`: what a sampled token became.
 //! - `conversation`: the ids, and what is known of each.
 //! - `check`: whether a tokenizer goes with a template.

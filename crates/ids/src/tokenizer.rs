@@ -1,8 +1,9 @@
 //! What a host hands over, and texts to ids with it.
 //!
-//! A tokenizer cuts a text at special tokens, and encodes what is between them. So does a [`Vocabulary`], but it looks for special
-//! tokens in the template's own bytes alone. What is between two of them is encoded in one go, whoever wrote it: the ids are those
-//! of the tokenizer for the whole text, unless a user writes a marker.
+//! A tokenizer cuts a text at special tokens, and encodes what is between them. So does a
+//! [`Vocabulary`], but it looks for special tokens in the template's own bytes alone. What is
+//! between two of them is encoded in one go, whoever wrote it: the ids are those of the tokenizer
+//! for the whole text, unless a user writes a marker.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,14 +14,15 @@ use chatparse_stream::SpecialTokens;
 
 /// A tokenizer as the host has it.
 pub trait Tokenizer: Send + Sync {
-    /// The ids of a text in which nothing is a special token. Nothing is put in front of it or behind it.
+    /// The ids of a text in which nothing is a special token. Nothing is put in front of it or
+    /// behind it.
     ///
     /// # Errors
     /// Why it cannot be encoded.
     fn encode(&self, text: &str) -> Result<Vec<u32>>;
 
-    /// The tokens that a template writes as such: all that the tokenizer looks for before it encodes, whether it calls them
-    /// special or not.
+    /// The tokens that a template writes as such: all that the tokenizer looks for before it
+    /// encodes, whether it calls them special or not.
     fn special_tokens(&self) -> Vec<SpecialToken>;
 
     /// The bytes that a token stands for; those of a special token are its text.
@@ -46,7 +48,11 @@ pub struct SpecialToken {
 impl SpecialToken {
     /// A token that leaves the text around it alone.
     pub fn new(id: u32, text: impl Into<String>) -> Self {
-        SpecialToken { id, text: text.into(), ..SpecialToken::default() }
+        SpecialToken {
+            id,
+            text: text.into(),
+            ..SpecialToken::default()
+        }
     }
 }
 
@@ -67,17 +73,38 @@ pub(crate) struct Vocabulary {
 impl Vocabulary {
     pub fn new(tokenizer: Arc<dyn Tokenizer>) -> Result<Self> {
         let mut tokens = tokenizer.special_tokens();
-        tokens.sort_by(|a, b| b.text.len().cmp(&a.text.len()).then_with(|| a.text.cmp(&b.text)));
+        tokens.sort_by(|a, b| {
+            b.text
+                .len()
+                .cmp(&a.text.len())
+                .then_with(|| a.text.cmp(&b.text))
+        });
         if let Some(empty) = tokens.iter().find(|token| token.text.is_empty()) {
-            return Err(Error::invalid(format!("tokenizer: the special token {} has no text", empty.id)));
+            return Err(Error::invalid(format!(
+                "tokenizer: the special token {} has no text",
+                empty.id
+            )));
         }
-        let stream = SpecialTokens::new(&tokens.iter().map(|token| &token.text).collect::<Vec<_>>())?;
-        let texts = tokens.iter().map(|token| (token.id, token.text.clone())).collect();
+        let stream =
+            SpecialTokens::new(&tokens.iter().map(|token| &token.text).collect::<Vec<_>>())?;
+        let texts = tokens
+            .iter()
+            .map(|token| (token.id, token.text.clone()))
+            .collect();
         let mut heads: HashMap<u8, Vec<SpecialToken>> = HashMap::new();
         for token in tokens {
-            heads.entry(token.text.as_bytes()[0]).or_default().push(token);
+            heads
+                .entry(token.text.as_bytes()[0])
+                .or_default()
+                .push(token);
         }
-        Ok(Vocabulary { tokenizer, heads, texts, stream, bytes: RwLock::default() })
+        Ok(Vocabulary {
+            tokenizer,
+            heads,
+            texts,
+            stream,
+            bytes: RwLock::default(),
+        })
     }
 
     /// The text of a special token.
@@ -87,23 +114,33 @@ impl Vocabulary {
 
     /// Whether a text is a special token.
     pub fn has(&self, text: &str) -> bool {
-        self.special_at(text.as_bytes()).is_some_and(|token| token.text == text)
+        self.special_at(text.as_bytes())
+            .is_some_and(|token| token.text == text)
     }
 
     /// The bytes of a token.
     pub fn bytes(&self, id: u32) -> Result<Arc<[u8]>> {
-        if let Some(bytes) = self.bytes.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+        if let Some(bytes) = self
+            .bytes
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&id)
+        {
             return Ok(Arc::clone(bytes));
         }
         let bytes: Arc<[u8]> = match self.special(id) {
             Some(text) => text.as_bytes().into(),
             None => self.tokenizer.token_bytes(id)?.into(),
         };
-        self.bytes.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&bytes));
+        self.bytes
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id, Arc::clone(&bytes));
         Ok(bytes)
     }
 
-    /// The ids of a text; special tokens count in the ranges `own` alone, which are in order and disjoint.
+    /// The ids of a text; special tokens count in the ranges `own` alone, which are in order and
+    /// disjoint.
     pub fn encode(&self, text: &str, own: &[Range<usize>]) -> Result<Vec<Placed>> {
         let mut placed = Vec::new();
         let mut from = 0;
@@ -115,7 +152,11 @@ impl Vocabulary {
                     continue;
                 };
                 let before = &text[from..at];
-                let before = if token.strips_left { before.trim_end() } else { before };
+                let before = if token.strips_left {
+                    before.trim_end()
+                } else {
+                    before
+                };
                 self.plain(before, from, &mut placed)?;
                 from = at + token.text.len();
                 if token.strips_right {
@@ -130,7 +171,10 @@ impl Vocabulary {
     }
 
     fn special_at(&self, bytes: &[u8]) -> Option<&SpecialToken> {
-        self.heads.get(bytes.first()?)?.iter().find(|token| bytes.starts_with(token.text.as_bytes()))
+        self.heads
+            .get(bytes.first()?)?
+            .iter()
+            .find(|token| bytes.starts_with(token.text.as_bytes()))
     }
 
     /// A text without special tokens, which begins at `base`.
@@ -139,21 +183,30 @@ impl Vocabulary {
             return Ok(());
         }
         // The tokenizer makes a special token of its pieces: so the pieces are encoded apart.
-        let cuts = text.char_indices().filter(|(at, _)| self.special_at(&text.as_bytes()[*at..]).is_some());
+        let cuts = text
+            .char_indices()
+            .filter(|(at, _)| self.special_at(&text.as_bytes()[*at..]).is_some());
         let mut from = 0;
         for to in cuts.map(|(at, c)| at + c.len_utf8()).chain([text.len()]) {
             if let Some(id) = self.piece(&text[from..to], base + from, placed)? {
-                return Err(Error::invalid(format!("tokenizer: plain text became the special token {id}")));
+                return Err(Error::invalid(format!(
+                    "tokenizer: plain text became the special token {id}"
+                )));
             }
             from = to;
         }
         Ok(())
     }
 
-    /// Adds the tokens of a text, unless one is a special token, which is returned. If they do not stand for the text's bytes, because
-    /// the tokenizer changes texts, nothing is known but the end of all.
+    /// Adds the tokens of a text, unless one is a special token, which is returned. If they do not
+    /// stand for the text's bytes, because the tokenizer changes texts, nothing is known but the
+    /// end of all.
     fn piece(&self, text: &str, base: usize, placed: &mut Vec<Placed>) -> Result<Option<u32>> {
-        let ids = if text.is_empty() { Vec::new() } else { self.tokenizer.encode(text)? };
+        let ids = if text.is_empty() {
+            Vec::new()
+        } else {
+            self.tokenizer.encode(text)?
+        };
         if let Some(id) = ids.iter().find(|id| self.texts.contains_key(id)) {
             return Ok(Some(*id));
         }
@@ -164,7 +217,9 @@ impl Vocabulary {
             placed.push((id, base + at));
         }
         if at != text.len() {
-            placed[first..].iter_mut().for_each(|(_, end)| *end = base + text.len());
+            placed[first..]
+                .iter_mut()
+                .for_each(|(_, end)| *end = base + text.len());
         }
         Ok(None)
     }

@@ -35,14 +35,15 @@ pub trait Turns: Send + Sync {
     /// The texts of tokens that end outputs.
     fn ends(&self) -> Vec<String>;
 
-    /// What the template writes to end a turn of the model; empty if nothing does, or if that is unknown.
+    /// What the template writes to end a turn of the model; empty if nothing does, or if that is
+    /// unknown.
     fn end(&self) -> &str;
 
     /// The texts that must be tokens.
     fn markers(&self) -> Vec<String>;
 
-    /// Which bytes of the prompt from `from` on are the template's own, counted from there; in order and disjoint. All others are
-    /// somebody's text.
+    /// Which bytes of the prompt from `from` on are the template's own, counted from there; in
+    /// order and disjoint. All others are somebody's text.
     ///
     /// # Errors
     /// Those of renders.
@@ -52,14 +53,21 @@ pub trait Turns: Send + Sync {
     ///
     /// # Errors
     /// What is wrong with the messages, or with the template.
-    fn next(&self, output: &[u8], tokens: &SpecialTokens, spans: &[Range<usize>], messages: &Value) -> Result<Step>;
+    fn next(
+        &self,
+        output: &[u8],
+        tokens: &SpecialTokens,
+        spans: &[Range<usize>],
+        messages: &Value,
+    ) -> Result<Step>;
 }
 
 /// What follows an output.
 pub struct Step {
     /// The prompt with the output and the new messages.
     pub turns: Arc<dyn Turns>,
-    /// How many bytes of the earlier prompt and the output stay. They may be less by half a character although `stays`.
+    /// How many bytes of the earlier prompt and the output stay. They may be less by half a
+    /// character although `stays`.
     pub kept: usize,
     /// The host has asked that all stays, whatever the template would change.
     pub stays: bool,

@@ -1,12 +1,14 @@
-//! What a render may use: work, and bytes for values. Templates are untrusted, and one step of the engine can touch any
-//! amount of data; so all that reads or builds values counts here what it touches, before it does.
+//! What a render may use: work, and bytes for values. Templates are untrusted, and one step of the
+//! engine can touch any amount of data; so all that reads or builds values counts here what it
+//! touches, before it does.
 //!
-//! The counts belong to the thread, because a value that is looped over, compared or printed knows no render. Where nothing
-//! can fail, the excess is noted ([`note`]), the value gives nothing any more, and the render fails at its end
-//! ([`Meter::check`]). Without a render, nothing is bounded.
+//! The counts belong to the thread, because a value that is looped over, compared or printed knows
+//! no render. Where nothing can fail, the excess is noted ([`note`]), the value gives nothing any
+//! more, and the render fails at its end ([`Meter::check`]). Without a render, nothing is bounded.
 //!
-//! A unit of work takes about a nanosecond: [`COMPARED`] bytes that are compared, [`SEARCHED`] that are searched or built, one
-//! byte whose character is looked at. An item of a container takes [`ITEM`] units. The engine counts its steps itself.
+//! A unit of work takes about a nanosecond: [`COMPARED`] bytes that are compared, [`SEARCHED`] that
+//! are searched or built, one byte whose character is looked at. An item of a container takes
+//! [`ITEM`] units. The engine counts its steps itself.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -32,7 +34,8 @@ pub const PRINTED: usize = 32;
 /// What a container takes besides its items, in bytes.
 const CONTAINER_BYTES: usize = 192;
 
-/// What a text takes while it is built, in lengths: a buffer, the larger one it grows into, and the value made of it.
+/// What a text takes while it is built, in lengths: a buffer, the larger one it grows into, and the
+/// value made of it.
 const TEXT_COPIES: usize = 3;
 
 /// What was used up.
@@ -67,7 +70,13 @@ struct Counts {
 
 impl Counts {
     const fn new(max_work: u64) -> Counts {
-        Counts { work: 0, max_work, bytes: 0, excess: None, given_changed: false }
+        Counts {
+            work: 0,
+            max_work,
+            bytes: 0,
+            excess: None,
+            given_changed: false,
+        }
     }
 
     /// Changes the counts of the render.
@@ -91,12 +100,13 @@ pub const LARGE: usize = 4 << 10;
 /// The work of looking whether a text is still held.
 const LOOK: usize = 64;
 
-/// Large texts and their lengths. Some may be gone: a template that appends to one text again and again holds only the last.
+/// Large texts and their lengths. Some may be gone: a template that appends to one text again and
+/// again holds only the last.
 #[derive(Default)]
 struct Texts {
     all: Vec<(Weak<str>, usize)>,
-    /// The number at which those that are gone are dropped: twice as many as there were then, so that each is looked at a few
-    /// times only.
+    /// The number at which those that are gone are dropped: twice as many as there were then, so
+    /// that each is looked at a few times only.
     full: usize,
 }
 
@@ -119,12 +129,18 @@ pub struct Meter {
 impl Meter {
     /// `max_work`: the units of work that the render may take.
     pub fn start(max_work: u64) -> Meter {
-        Meter { around: COUNTS.replace(Counts::new(max_work)), texts: TEXTS.take() }
+        Meter {
+            around: COUNTS.replace(Counts::new(max_work)),
+            texts: TEXTS.take(),
+        }
     }
 
     /// An error if the render noted that something is used up.
     pub fn check(&self) -> Result<()> {
-        COUNTS.get().excess.map_or(Ok(()), |excess| Err(excess.into()))
+        COUNTS
+            .get()
+            .excess
+            .map_or(Ok(()), |excess| Err(excess.into()))
     }
 }
 
@@ -168,7 +184,11 @@ pub fn spent() -> u64 {
 
 /// Counts units of work.
 pub fn work(units: usize) -> Result<()> {
-    if note(units as u64) { Ok(()) } else { fail(Excess::Work) }
+    if note(units as u64) {
+        Ok(())
+    } else {
+        fail(Excess::Work)
+    }
 }
 
 /// Counts a text that is compared or copied.
@@ -188,7 +208,11 @@ pub fn charge(bytes: usize) -> Result<()> {
         counts.bytes = counts.bytes.saturating_add(bytes);
         counts.bytes
     });
-    if total > RENDER_BYTES { fail(Excess::Bytes) } else { search(bytes) }
+    if total > RENDER_BYTES {
+        fail(Excess::Bytes)
+    } else {
+        search(bytes)
+    }
 }
 
 /// Counts text that is appended to a captured or printed one.
@@ -198,7 +222,11 @@ pub fn charge_output(bytes: usize) -> Result<()> {
 
 /// Counts a text that was just built.
 pub fn charge_text(bytes: usize) -> Result<()> {
-    if bytes > PROMPT_BYTES { fail(Excess::Text) } else { charge(bytes) }
+    if bytes > PROMPT_BYTES {
+        fail(Excess::Text)
+    } else {
+        charge(bytes)
+    }
 }
 
 /// Counts `count` items that are copied.
@@ -278,5 +306,9 @@ pub fn check_text(bytes: usize) -> Result<()> {
     }
     let needed = bytes.saturating_mul(TEXT_COPIES);
     make_room(needed);
-    if has_room(needed) { Ok(()) } else { fail(Excess::Bytes) }
+    if has_room(needed) {
+        Ok(())
+    } else {
+        fail(Excess::Bytes)
+    }
 }

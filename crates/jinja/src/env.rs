@@ -26,7 +26,8 @@ use crate::source::rewrite::expr::UNKNOWN;
 use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
 use crate::source::texts::open_block;
 use chatparse_base::limits::{
-    PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, SHALLOW_DEPTH, STEP_WORK,
+    PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, SHALLOW_DEPTH,
+    STEP_WORK,
 };
 use chatparse_base::{Error, ErrorKind, Place, Result, stack};
 
@@ -46,15 +47,23 @@ const OPERATORS: &[(&str, Operator)] = &[
     ("op.dict", ops::dict),
     ("op.each", ops::each),
     ("op.generation", generation),
-    ("op.ge", |_, args| ops::compares(args, Ordering::is_ge).map(Value::from)),
+    ("op.ge", |_, args| {
+        ops::compares(args, Ordering::is_ge).map(Value::from)
+    }),
     ("op.grow", grown::grow),
-    ("op.gt", |_, args| ops::compares(args, Ordering::is_gt).map(Value::from)),
+    ("op.gt", |_, args| {
+        ops::compares(args, Ordering::is_gt).map(Value::from)
+    }),
     ("op.held", namespace::held),
     ("op.in", ops::contains),
     ("op.item", ops::item),
-    ("op.le", |_, args| ops::compares(args, Ordering::is_le).map(Value::from)),
+    ("op.le", |_, args| {
+        ops::compares(args, Ordering::is_le).map(Value::from)
+    }),
     ("op.list", ops::list),
-    ("op.lt", |_, args| ops::compares(args, Ordering::is_lt).map(Value::from)),
+    ("op.lt", |_, args| {
+        ops::compares(args, Ordering::is_lt).map(Value::from)
+    }),
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
@@ -94,7 +103,8 @@ fn reads(filter: &str) -> Reads {
     }
 }
 
-/// The template's name in the engine. It has no file extension, because the engine would choose escaping by it.
+/// The template's name in the engine. It has no file extension, because the engine would choose
+/// escaping by it.
 const NAME: &str = "template";
 
 /// One of our functions, with its name, as an engine value.
@@ -119,7 +129,9 @@ impl Object for Function {
 /// The text of a `{% generation %}` block.
 fn generation(state: &mut State, args: &[Value]) -> Made {
     let text = args.first().cloned().unwrap_or_default();
-    Ok(labels(state).map_or(text.clone(), |labels| Value::from(labels.block(&pyrepr::text(&text)))))
+    Ok(labels(state).map_or(text.clone(), |labels| {
+        Value::from(labels.block(&pyrepr::text(&text)))
+    }))
 }
 
 /// The source of a template, for errors.
@@ -157,8 +169,8 @@ pub struct Engine {
 /// The work that is left for all renders of probes: none after one that reached a limit.
 struct Learning(AtomicU64);
 
-/// A prompt; how much of it was written when the template first asked whether to open a turn, and whether it did not ask again;
-/// `None` if it did not.
+/// A prompt; how much of it was written when the template first asked whether to open a turn, and
+/// whether it did not ask again; `None` if it did not.
 pub type Rendered = Result<(String, Option<(usize, bool)>)>;
 
 impl Engine {
@@ -179,7 +191,12 @@ impl Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
         let learning = Learning(AtomicU64::new(work));
-        Engine { env, memo: None, learning: Some(Arc::new(learning)), ..self.clone() }
+        Engine {
+            env,
+            memo: None,
+            learning: Some(Arc::new(learning)),
+            ..self.clone()
+        }
     }
 
     /// Turns on labels for blocks.
@@ -187,8 +204,8 @@ impl Engine {
         self.env.add_global(LABELS, Value::from_object(*labels));
     }
 
-    /// Renders the template, on the caller's stack where that will do. The context is made anew for each try, because a template may
-    /// change its values.
+    /// Renders the template, on the caller's stack where that will do. The context is made anew for
+    /// each try, because a template may change its values.
     pub fn render(&self, context: impl Fn(Arc<Watch>) -> Result<Value> + Sync) -> Rendered {
         let write = |engine: &Engine| -> Rendered {
             let prompt = Prompt::default();
@@ -215,7 +232,10 @@ impl Engine {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        let max_work = self.learning.as_ref().map_or(Ok(RENDER_WORK), |learning| learning.next())?;
+        let max_work = self
+            .learning
+            .as_ref()
+            .map_or(Ok(RENDER_WORK), |learning| learning.next())?;
         let meter = Meter::start(max_work);
         let rendered = self.run(context, &mut prompt, &meter);
         if let Some(learning) = &self.learning {
@@ -224,7 +244,8 @@ impl Engine {
             learning.spend(&rendered, budget::spent(), again);
         }
         rendered?;
-        String::from_utf8(prompt.text).map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
+        String::from_utf8(prompt.text)
+            .map_err(|_| Error::new(ErrorKind::Internal, "a rendered prompt is not UTF-8"))
     }
 
     /// Writes the prompt. Returns the number of steps.
@@ -233,7 +254,9 @@ impl Engine {
         let template = self.env.get_template(NAME).map_err(failed)?;
         let rendered = template.render_captured_to(context, prompt);
         match (meter.check(), rendered) {
-            (Ok(()), Ok(captured)) => Ok(captured.state().fuel_levels().map_or(0, |(steps, _)| steps)),
+            (Ok(()), Ok(captured)) => {
+                Ok(captured.state().fuel_levels().map_or(0, |(steps, _)| steps))
+            }
             (_, Err(error)) if error.kind() == EngineErrorKind::OutOfFuel => Err(failed(error)),
             // What was used up may have led to another error.
             (Err(error), _) | (Ok(()), Err(error)) => Err(failed(error)),
@@ -245,39 +268,74 @@ impl Learning {
     /// The work that the next render may take.
     fn next(&self) -> Result<u64> {
         match self.0.load(Memory::Relaxed) {
-            0 => Err(Error::new(ErrorKind::Limit, "template: the renders that it is learnt from take too much work")),
+            0 => Err(Error::new(
+                ErrorKind::Limit,
+                "template: the renders that it is learnt from take too much work",
+            )),
             left => Ok(left.min(PROBE_WORK)),
         }
     }
 
-    /// Counts a render that took this work besides its steps. `again`: one that nests too deeply is no end yet.
+    /// Counts a render that took this work besides its steps. `again`: one that nests too deeply is
+    /// no end yet.
     fn spend(&self, rendered: &Result<u64>, work: u64, again: bool) {
         let used = match rendered {
             Ok(steps) => steps.saturating_mul(STEP_WORK).saturating_add(work),
-            Err(error) if error.kind() == ErrorKind::Limit && !(again && is_too_deep(error.message())) => u64::MAX,
+            Err(error)
+                if error.kind() == ErrorKind::Limit && !(again && is_too_deep(error.message())) =>
+            {
+                u64::MAX
+            }
             // It is not known how many steps it was.
-            Err(_) => (PROBE_FUEL / 16).saturating_mul(STEP_WORK).saturating_add(work),
+            Err(_) => (PROBE_FUEL / 16)
+                .saturating_mul(STEP_WORK)
+                .saturating_add(work),
         };
-        let _ = self.0.fetch_update(Memory::Relaxed, Memory::Relaxed, |left| Some(left.saturating_sub(used)));
+        let _ = self
+            .0
+            .fetch_update(Memory::Relaxed, Memory::Relaxed, |left| {
+                Some(left.saturating_sub(used))
+            });
     }
 }
 
 /// Compiles the rewritten `source`.
 pub fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
-    let Rewritten { text, tags, unread, opens_last } = rewritten;
-    let origin = Origin { source: source.to_owned(), tags };
+    let Rewritten {
+        text,
+        tags,
+        unread,
+        opens_last,
+    } = rewritten;
+    let origin = Origin {
+        source: source.to_owned(),
+        tags,
+    };
     let mut env = empty();
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build();
     env.set_syntax(syntax.map_err(|error| failure(&error, &origin))?);
-    env.add_template_owned(NAME, text).map_err(|error| failure(&error, &origin))?;
+    env.add_template_owned(NAME, text)
+        .map_err(|error| failure(&error, &origin))?;
     // The engine would run what the pass did not rewrite, and nothing would count it.
     if let Some(error) = unread {
         return Err(error);
     }
-    Ok(Engine { env, origin: Arc::new(origin), opens_last, memo: Some(Arc::default()), learning: None, fault: None })
+    Ok(Engine {
+        env,
+        origin: Arc::new(origin),
+        opens_last,
+        memo: Some(Arc::default()),
+        learning: None,
+        fault: None,
+    })
 }
 
-/// The engine without a template. Each template has its own, because a shared static one would look like a leak to hosts.
+/// The engine without a template. Each template has its own, because a shared static one would look
+/// like a leak to hosts.
 fn empty() -> Environment<'static> {
     let mut env = Environment::empty();
     // Errors know their place without debug mode, which would copy the variables into each.
@@ -292,7 +350,11 @@ fn empty() -> Environment<'static> {
         env.add_filter(name, move |state: &mut State, args: Rest<ValueOrKwargs>| {
             let args = args.into_values();
             reading::touch(args.iter(), reads)?;
-            let args = if prints { args.into() } else { without_labels(&args) };
+            let args = if prints {
+                args.into()
+            } else {
+                without_labels(&args)
+            };
             let result = code(state, &Args::new(&args)?)?;
             if reads != Reads::Nothing {
                 charge_value(&result)?;
@@ -315,8 +377,13 @@ fn empty() -> Environment<'static> {
             }
         });
     }
-    for (&name, code) in TESTS.iter().flat_map(|(names, code)| names.iter().map(move |name| (name, code))) {
-        env.add_test(name, move |_: &State, args: &[Value]| code(&without_labels(args)));
+    for (&name, code) in TESTS
+        .iter()
+        .flat_map(|(names, code)| names.iter().map(move |name| (name, code)))
+    {
+        env.add_test(name, move |_: &State, args: &[Value]| {
+            code(&without_labels(args))
+        });
     }
     for &(name, code) in FUNCTIONS {
         env.add_global(name, Value::from_object(Function(name, code)));
@@ -333,7 +400,10 @@ struct Prompt {
 impl Default for Prompt {
     /// Reserves space for a short prompt.
     fn default() -> Self {
-        Prompt { text: Vec::with_capacity(2048), watch: Arc::default() }
+        Prompt {
+            text: Vec::with_capacity(2048),
+            watch: Arc::default(),
+        }
     }
 }
 
@@ -353,7 +423,11 @@ impl io::Write for Prompt {
 }
 
 /// Writes the value of `{{ value }}`.
-fn format(out: &mut Output, _: &mut State, value: &Value) -> std::result::Result<(), minijinja::Error> {
+fn format(
+    out: &mut Output,
+    _: &mut State,
+    value: &Value,
+) -> std::result::Result<(), minijinja::Error> {
     let text = pyrepr::text(value);
     budget::charge_output(text.len())?;
     Ok(out.write_str(&text)?)
@@ -367,17 +441,21 @@ fn is_too_deep(error: &str) -> bool {
     error.contains("recursion limit")
 }
 
-/// Converts the engine's error: adds the line, and the column of the tag if it is on that line. An error that the template
-/// raised itself is used as it is.
+/// Converts the engine's error: adds the line, and the column of the tag if it is on that line. An
+/// error that the template raised itself is used as it is.
 fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
     let kind = match error.kind() {
         EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,
         _ if error.detail().is_some_and(is_too_deep) => ErrorKind::Limit,
         _ => ErrorKind::Template,
     };
-    let raised = error.detail().and_then(|detail| detail.strip_prefix(RAISED));
+    let raised = error
+        .detail()
+        .and_then(|detail| detail.strip_prefix(RAISED));
     let what = match (error.kind(), error.detail()) {
-        (EngineErrorKind::WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
+        (EngineErrorKind::WriteFailure, _) => {
+            format!("the prompt is longer than {PROMPT_BYTES} bytes")
+        }
         _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
         (EngineErrorKind::OutOfFuel, Some(detail)) => detail.to_owned(),
         // It says which kind of error it is.
@@ -385,7 +463,9 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
             detail.replacen(UNKNOWN, "", 1)
         }
         (_, Some(detail)) => format!("{}: {detail}", error.kind()),
-        (EngineErrorKind::OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
+        (EngineErrorKind::OutOfFuel, None) => {
+            format!("the render takes more than {RENDER_FUEL} steps")
+        }
         (kind, None) => kind.to_string(),
     };
     let mut what = shortened(&what, ERROR_CHARS);
@@ -401,13 +481,37 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
             line_and_column(&origin.source, at).0
         ));
     }
-    let Some(number) = error.line() else { return Error::new(kind, format!("template: {what}")) };
-    let tag = origin.tag(error).map(|tag| (tag, line_and_column(&origin.source, tag)));
+    let Some(number) = error.line() else {
+        return Error::new(kind, format!("template: {what}"));
+    };
+    let tag = origin
+        .tag(error)
+        .map(|tag| (tag, line_and_column(&origin.source, tag)));
     let (column, text) = match tag.filter(|(_, (line, _))| *line == number) {
         Some((tag, (_, column))) => (Some(column), &origin.source[tag..]),
-        None => (None, origin.source.lines().nth(number.saturating_sub(1)).unwrap_or_default()),
+        None => (
+            None,
+            origin
+                .source
+                .lines()
+                .nth(number.saturating_sub(1))
+                .unwrap_or_default(),
+        ),
     };
     let excerpt = excerpt(text);
-    let more = if raised.is_some() || excerpt.is_empty() { String::new() } else { format!(" (at `{excerpt}`)") };
-    Error::in_template(kind, Place { line: number, column, excerpt }, &what, &more)
+    let more = if raised.is_some() || excerpt.is_empty() {
+        String::new()
+    } else {
+        format!(" (at `{excerpt}`)")
+    };
+    Error::in_template(
+        kind,
+        Place {
+            line: number,
+            column,
+            excerpt,
+        },
+        &what,
+        &more,
+    )
 }

@@ -1,5 +1,5 @@
-//! Renders chat templates to prompts as llama.cpp and transformers do, within bounds ([`Template`]). Nothing else of chatparse knows the
-//! engine, minijinja.
+//! Renders chat templates to prompts as llama.cpp and transformers do, within bounds
+//! ([`Template`]). Nothing else of chatparse knows the engine, minijinja.
 //!
 //! ```text
 //! source ──source──▶ engine (env) ◀── python: values; builtins: filters, tests, functions, methods
@@ -99,19 +99,31 @@ impl Caps {
 
     /// A text as content, in the form that the template takes.
     pub fn content(&self, text: &str) -> Value {
-        if self.wants_parts() { [text_part(text)].into_iter().collect() } else { text.into() }
+        if self.wants_parts() {
+            [text_part(text)].into_iter().collect()
+        } else {
+            text.into()
+        }
     }
 
     /// Arguments of a call, in the form that the template takes.
     pub(crate) fn arguments(&self, arguments: Value) -> Value {
-        if self.object_arguments { arguments } else { arguments.to_string().into() }
+        if self.object_arguments {
+            arguments
+        } else {
+            arguments.to_string().into()
+        }
     }
 
     /// Adds to a message what the template demands.
     pub fn complete(&self, message: &mut Value) {
-        let (Some(field), Value::Object(fields)) = (&self.demanded_reasoning, message) else { return };
+        let (Some(field), Value::Object(fields)) = (&self.demanded_reasoning, message) else {
+            return;
+        };
         if fields.get("role").is_some_and(|role| role == "assistant") {
-            fields.entry(&**field).or_insert_with(|| Value::String(String::new()));
+            fields
+                .entry(&**field)
+                .or_insert_with(|| Value::String(String::new()));
         }
     }
 
@@ -130,7 +142,8 @@ impl Caps {
         ]
     }
 
-    /// The capabilities as a JSON object: booleans, and `reasoning_effort_levels`, a list of strings.
+    /// The capabilities as a JSON object: booleans, and `reasoning_effort_levels`, a list of
+    /// strings.
     pub fn to_json(&self) -> Value {
         let mut all: Value = self.named().into_iter().collect();
         all["reasoning_effort_levels"] = json!(self.reasoning_effort_levels);
@@ -141,13 +154,13 @@ impl Caps {
 /// Whose variables a template has besides those of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// Ours, and those that transformers always passes: `tools` and `documents` are `none` if there are none, unless the
-    /// template raises on that.
+    /// Ours, and those that transformers always passes: `tools` and `documents` are `none` if there
+    /// are none, unless the template raises on that.
     Own,
     /// Those of llama.cpp, which leaves `tools` and `add_generation_prompt` undefined.
     LlamaCpp,
-    /// Those that transformers always passes and the special tokens; the source is not patched, and a text that is added to one that
-    /// is marked as safe is escaped.
+    /// Those that transformers always passes and the special tokens; the source is not patched, and
+    /// a text that is added to one that is marked as safe is escaped.
     Transformers,
 }
 
@@ -177,7 +190,8 @@ pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
 #[derive(Clone)]
 pub struct Template {
     own: Arc<Source>,
-    /// The source without the patches for known faults, and with macros that do not see their callers' variables.
+    /// The source without the patches for known faults, and with macros that do not see their
+    /// callers' variables.
     unpatched: Option<Arc<Source>>,
     bos: String,
     eos: String,
@@ -201,43 +215,65 @@ struct Source {
 
 impl Source {
     fn new(text: String, sees_callers: bool) -> Arc<Source> {
-        Arc::new(Source { text, sees_callers, engine: OnceLock::new() })
+        Arc::new(Source {
+            text,
+            sees_callers,
+            engine: OnceLock::new(),
+        })
     }
 
     /// The same, rendered by another engine.
     fn by(&self, engine: Engine) -> Arc<Source> {
-        Arc::new(Source { text: self.text.clone(), sees_callers: false, engine: engine.into() })
+        Arc::new(Source {
+            text: self.text.clone(),
+            sees_callers: false,
+            engine: engine.into(),
+        })
     }
 
     /// Recurses as deeply as the text nests.
     fn engine(&self) -> &Engine {
         let compile = || {
-            let callers = if self.sees_callers { macros::callers(&self.text) } else { Vec::new() };
+            let callers = if self.sees_callers {
+                macros::callers(&self.text)
+            } else {
+                Vec::new()
+            };
             env::compile(rewrite::rewrite(&self.text, &callers)?, &self.text)
         };
-        self.engine.get_or_init(|| stack::deep(compile).unwrap_or_else(Engine::failing))
+        self.engine
+            .get_or_init(|| stack::deep(compile).unwrap_or_else(Engine::failing))
     }
 }
 
 impl Template {
-    /// Compiles `source`. `bos` and `eos` are the texts of the special tokens; empty if the model has none.
+    /// Compiles `source`. `bos` and `eos` are the texts of the special tokens; empty if the model
+    /// has none.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line where it does not
-    /// parse.
+    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::Template`] with the line
+    /// where it does not parse.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Template> {
         let template = Template::uncompiled(source, bos, eos, Findings::default())?;
-        template.own.engine().fault.clone().map_or(Ok(template), Err)
+        template
+            .own
+            .engine()
+            .fault
+            .clone()
+            .map_or(Ok(template), Err)
     }
 
-    /// A template that was stored: with what is known of it, and compiled when it first renders, which fails where it does not parse.
+    /// A template that was stored: with what is known of it, and compiled when it first renders,
+    /// which fails where it does not parse.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::InvalidArgument`] where `findings` are not those of
-    /// [`Template::findings`].
+    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::InvalidArgument`] where
+    /// `findings` are not those of [`Template::findings`].
     pub fn stored(source: &str, bos: &str, eos: &str, findings: &Value) -> Result<Template> {
         let findings = Findings::deserialize(findings).map_err(|error| {
-            Error::invalid(format!("template: what is stored of its trials cannot be read: {error}"))
+            Error::invalid(format!(
+                "template: what is stored of its trials cannot be read: {error}"
+            ))
         })?;
         Template::uncompiled(source, bos, eos, findings)
     }
@@ -246,13 +282,17 @@ impl Template {
         if source.len() > TEMPLATE_BYTES {
             return Err(Error::new(
                 ErrorKind::Limit,
-                format!("the template has {} bytes, more than {TEMPLATE_BYTES}", source.len()),
+                format!(
+                    "the template has {} bytes, more than {TEMPLATE_BYTES}",
+                    source.len()
+                ),
             ));
         }
         let whole = rewrite::normalize(source);
         let patched = rewrite::patched(&whole);
         let sees_callers = !macros::callers(&whole).is_empty();
-        let unpatched = (patched.is_some() || sees_callers).then(|| Source::new(whole.clone(), false));
+        let unpatched =
+            (patched.is_some() || sees_callers).then(|| Source::new(whole.clone(), false));
         let own = Source::new(patched.unwrap_or(whole), sees_callers);
         Ok(Template {
             ways: prepare::Ways::of(&own.text),
@@ -267,15 +307,21 @@ impl Template {
         })
     }
 
-    /// The same template with the limits for short probes, for each and for all of them. After a probe that reaches a limit,
-    /// all others fail.
+    /// The same template with the limits for short probes, for each and for all of them. After a
+    /// probe that reaches a limit, all others fail.
     pub fn probing(&self) -> Template {
-        Template { own: self.own.by(self.own.engine().for_probes(LEARNING_WORK)), ..self.clone() }
+        Template {
+            own: self.own.by(self.own.engine().for_probes(LEARNING_WORK)),
+            ..self.clone()
+        }
     }
 
     /// The same template, learnt under these variables.
     pub fn under(&self, variables: Map<String, Value>) -> Template {
-        Template { variables: Arc::new(variables), ..self.clone() }
+        Template {
+            variables: Arc::new(variables),
+            ..self.clone()
+        }
     }
 
     /// The variables that it is learnt under.
@@ -283,18 +329,32 @@ impl Template {
         &self.variables
     }
 
-    /// Whether the source may read this variable of a request, under any of its names, and does not get its value elsewhere.
+    /// Whether the source may read this variable of a request, under any of its names, and does not
+    /// get its value elsewhere.
     pub fn reads(&self, name: &str) -> bool {
-        const OWN: [&str; 6] =
-            ["enable_thinking", "messages", "tools", "bos_token", "eos_token", "add_generation_prompt"];
+        const OWN: [&str; 6] = [
+            "enable_thinking",
+            "messages",
+            "tools",
+            "bos_token",
+            "eos_token",
+            "add_generation_prompt",
+        ];
         let aliases = if name == EFFORT[0] { &EFFORT[..] } else { &[] };
-        !OWN.contains(&name) && aliases.iter().chain([&name]).any(|name| self.has_word(name))
+        !OWN.contains(&name)
+            && aliases
+                .iter()
+                .chain([&name])
+                .any(|name| self.has_word(name))
     }
 
     /// Whether the source has this name or number.
     pub fn has_word(&self, word: &str) -> bool {
         let words = self.words.get_or_init(|| {
-            let words = self.own.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let words = self
+                .own
+                .text
+                .split(|c: char| !c.is_alphanumeric() && c != '_');
             Arc::new(words.map(str::to_owned).collect())
         });
         words.contains(word)
@@ -302,7 +362,9 @@ impl Template {
 
     /// Whether the source has this text in quotes.
     pub fn has_literal(&self, text: &str) -> bool {
-        ['\'', '"'].iter().any(|quote| self.own.text.contains(&format!("{quote}{text}{quote}")))
+        ['\'', '"']
+            .iter()
+            .any(|quote| self.own.text.contains(&format!("{quote}{text}{quote}")))
     }
 
     /// The same template for conversations with labels in their texts.
@@ -313,10 +375,16 @@ impl Template {
             source.by(engine)
         };
         let (own, unpatched) = (show(&self.own), self.unpatched.as_ref().map(show));
-        Template { own, unpatched, labels: Some(labels), ..self.clone() }
+        Template {
+            own,
+            unpatched,
+            labels: Some(labels),
+            ..self.clone()
+        }
     }
 
-    /// The template's text: with line feeds only, without the last one, and with the patches for known faults.
+    /// The template's text: with line feeds only, without the last one, and with the patches for
+    /// known faults.
     pub fn source(&self) -> &str {
         &self.own.text
     }
@@ -344,8 +412,9 @@ impl Template {
     /// Renders a conversation.
     ///
     /// # Errors
-    /// [`ErrorKind::Template`] with the line where the template raises or fails, [`ErrorKind::Limit`] where it
-    /// takes too many steps, recurses too deeply or builds too much text.
+    /// [`ErrorKind::Template`] with the line where the template raises or fails,
+    /// [`ErrorKind::Limit`] where it takes too many steps, recurses too deeply or builds too much
+    /// text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
         Ok(self.rendered(conversation)?.0)
     }
@@ -356,26 +425,45 @@ impl Template {
         let takes_none = conversation.host == Host::Own && self.takes_none();
         engine.render(|watch| {
             let (labels, memo) = (self.labels.as_ref(), engine.memo.as_deref());
-            let context = context::conversation(conversation, &self.bos, &self.eos, takes_none, labels, memo, watch);
+            let context = context::conversation(
+                conversation,
+                &self.bos,
+                &self.eos,
+                takes_none,
+                labels,
+                memo,
+                watch,
+            );
             context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
         })
     }
 
     fn engine(&self, conversation: &Conversation) -> &Engine {
-        self.unpatched.as_ref().filter(|_| conversation.host == Host::Transformers).unwrap_or(&self.own).engine()
+        self.unpatched
+            .as_ref()
+            .filter(|_| conversation.host == Host::Transformers)
+            .unwrap_or(&self.own)
+            .engine()
     }
 
-    /// Renders a conversation, and returns the prompt and the generation prompt: the end of the render with it, after the
-    /// common prefix with the render without it. Both are equal up to where the template first asks
-    /// which one it is. Where it writes nothing else from there on, one render is enough.
+    /// Renders a conversation, and returns the prompt and the generation prompt: the end of the
+    /// render with it, after the common prefix with the render without it. Both are equal up to
+    /// where the template first asks which one it is. Where it writes nothing else from there on,
+    /// one render is enough.
     ///
     /// Errors: as [`Template::render`].
-    pub fn render_with_generation_prompt(&self, conversation: &Conversation) -> Result<(String, String)> {
+    pub fn render_with_generation_prompt(
+        &self,
+        conversation: &Conversation,
+    ) -> Result<(String, String)> {
         let (prompt, same) = self.rendered(conversation)?;
-        let Some((same, once)) = same else { return Ok((prompt, String::new())) };
+        let Some((same, once)) = same else {
+            return Ok((prompt, String::new()));
+        };
         let asks = conversation.add_generation_prompt;
         // A variable of the request may be what the other prompt has.
-        let opens_last = self.engine(conversation).opens_last && !conversation.extra.contains_key(context::ASKS);
+        let opens_last =
+            self.engine(conversation).opens_last && !conversation.extra.contains_key(context::ASKS);
         if asks
             && once
             && opens_last
@@ -383,10 +471,21 @@ impl Template {
         {
             return Ok((prompt, opening));
         }
-        let other = self.render(&Conversation { add_generation_prompt: !asks, ..conversation.clone() });
+        let other = self.render(&Conversation {
+            add_generation_prompt: !asks,
+            ..conversation.clone()
+        });
         // A prompt that asks for no answer needs no opening of one.
-        let other = if asks { other? } else { other.unwrap_or_else(|_| prompt.clone()) };
-        let (without, with) = if asks { (&other, &prompt) } else { (&prompt, &other) };
+        let other = if asks {
+            other?
+        } else {
+            other.unwrap_or_else(|_| prompt.clone())
+        };
+        let (without, with) = if asks {
+            (&other, &prompt)
+        } else {
+            (&prompt, &other)
+        };
         let opening = with[shared(without, with)..].to_owned();
         Ok((prompt, opening))
     }
@@ -397,11 +496,17 @@ pub fn system_clock() -> Option<i64> {
     if cfg!(all(target_family = "wasm", target_os = "unknown")) {
         return None;
     }
-    Some(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64))
+    Some(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs() as i64),
+    )
 }
 
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Template").field("source", &self.own.text).finish_non_exhaustive()
+        f.debug_struct("Template")
+            .field("source", &self.own.text)
+            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,5 @@
-//! Counts what is read of values, before it is: by filters, functions and methods, in comparisons and in sorting.
+//! Counts what is read of values, before it is: by filters, functions and methods, in comparisons
+//! and in sorting.
 
 use minijinja::value::{Kwargs, Value};
 
@@ -21,8 +22,8 @@ pub enum Reads {
     Letters,
 }
 
-/// Counts the texts among the arguments of a filter, a function or a method, the value itself first, before the code that
-/// reads them runs. What is in lists and maps, that code counts.
+/// Counts the texts among the arguments of a filter, a function or a method, the value itself
+/// first, before the code that reads them runs. What is in lists and maps, that code counts.
 pub fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<()> {
     for (index, arg) in args.enumerate() {
         let units = |text: &str| match reads {
@@ -37,8 +38,12 @@ pub fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<
             work(units(text))?;
         } else if arg.is_kwargs() {
             let named = Kwargs::try_from(arg.clone())?;
-            let texts = named.args().filter_map(|name| named.peek::<Value>(name).ok());
-            texts.filter_map(|value| as_text(&value).map(units)).try_for_each(work)?;
+            let texts = named
+                .args()
+                .filter_map(|name| named.peek::<Value>(name).ok());
+            texts
+                .filter_map(|value| as_text(&value).map(units))
+                .try_for_each(work)?;
         }
     }
     Ok(())
@@ -58,7 +63,9 @@ pub fn read(value: &Value) -> Result<()> {
     if let Some(dict) = as_dict(value) {
         return dict.look(|pairs| {
             work(pairs.len().saturating_mul(2 * ITEM))?;
-            pairs.iter().try_for_each(|(key, item)| read(key).and_then(|()| read(item)))
+            pairs
+                .iter()
+                .try_for_each(|(key, item)| read(key).and_then(|()| read(item)))
         });
     }
     Ok(())

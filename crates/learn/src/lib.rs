@@ -1,4 +1,5 @@
-//! Learns from a chat template how its model writes ([`analysis`]): a [`Writing`], of which the format is made.
+//! Learns from a chat template how its model writes ([`analysis`]): a [`Writing`], of which the
+//! format is made.
 #![forbid(unsafe_code)]
 
 #[macro_use]

@@ -1,4 +1,5 @@
-//! Renders the prompt of a request, with helpers for the changes that families of templates make to it.
+//! Renders the prompt of a request, with helpers for the changes that families of templates make to
+//! it.
 
 use serde_json::Value;
 
@@ -24,8 +25,9 @@ pub struct PromptInput<'a> {
 pub struct Prompt {
     /// The whole prompt.
     pub prompt: String,
-    /// The end of the prompt: the opening of the model's message and, in a continuation, the text that the message already
-    /// has. The parser reads it before the model's output. Empty if it was not requested.
+    /// The end of the prompt: the opening of the model's message and, in a continuation, the text
+    /// that the message already has. The parser reads it before the model's output. Empty if it was
+    /// not requested.
     pub generation_prompt: String,
 }
 
@@ -37,29 +39,49 @@ pub fn plain(input: &PromptInput) -> Result<Prompt> {
 /// [`plain`] for another conversation than the request's.
 pub fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt> {
     if !input.opening {
-        return Ok(Prompt { prompt: input.template.render(conversation)?, generation_prompt: String::new() });
+        return Ok(Prompt {
+            prompt: input.template.render(conversation)?,
+            generation_prompt: String::new(),
+        });
     }
     let (prompt, generation_prompt) = input.template.render_with_generation_prompt(conversation)?;
-    Ok(Prompt { prompt, generation_prompt })
+    Ok(Prompt {
+        prompt,
+        generation_prompt,
+    })
 }
 
 /// [`plain`] after `change` was applied to each message.
 pub fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -> Result<Prompt> {
     let conversation = &input.prepared.conversation;
     let mut messages = Value::clone(&conversation.messages);
-    messages.as_array_mut().into_iter().flatten().for_each(change);
-    render(input, &Conversation { messages: messages.into(), ..conversation.clone() })
+    messages
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .for_each(change);
+    render(
+        input,
+        &Conversation {
+            messages: messages.into(),
+            ..conversation.clone()
+        },
+    )
 }
 
 /// The calls of an assistant message, if it has any.
 pub fn calls_of(message: &Value) -> Option<&Vec<Value>> {
-    let calls = message.get("tool_calls").filter(|_| message["role"] == "assistant")?.as_array()?;
+    let calls = message
+        .get("tool_calls")
+        .filter(|_| message["role"] == "assistant")?
+        .as_array()?;
     (!calls.is_empty()).then_some(calls)
 }
 
 impl Prompt {
-    /// Appends the message that the request continues, if any: `opening`, which ends where reasoning begins, the message's
-    /// reasoning and, if the model continues the content, `between` and the content.
+    /// Appends the message that the request continues, if any: `opening`, which ends where
+    /// reasoning begins, the message's reasoning and, if the model continues the content, `between`
+    /// and the content.
     pub fn continued(self, input: &PromptInput, opening: &str, between: &str) -> Prompt {
         self.continued_with(input.prepared, |message, in_content| {
             let mut text = format!("{opening}{}", message.reasoning_content);
@@ -71,9 +93,13 @@ impl Prompt {
         })
     }
 
-    /// Like [`Prompt::continued`], with the text that `write` returns for the message. Its second argument is true if the
-    /// model continues the content.
-    pub fn continued_with(mut self, prepared: &Prepared, write: impl FnOnce(&Message, bool) -> String) -> Prompt {
+    /// Like [`Prompt::continued`], with the text that `write` returns for the message. Its second
+    /// argument is true if the model continues the content.
+    pub fn continued_with(
+        mut self,
+        prepared: &Prepared,
+        write: impl FnOnce(&Message, bool) -> String,
+    ) -> Prompt {
         if let Some(message) = &prepared.continued {
             self.generation_prompt = write(message, prepared.continuation == Continuation::Content);
             self.prompt.push_str(&self.generation_prompt);

@@ -1,4 +1,5 @@
-//! How a model writes an assistant's turn, as plain data: the one description that formats are made of.
+//! How a model writes an assistant's turn, as plain data: the one description that formats are made
+//! of.
 
 use std::sync::Arc;
 
@@ -8,8 +9,9 @@ use crate::analysis::turn::TurnFormat;
 use crate::analysis::{Around, Layout};
 use crate::host::Host;
 
-/// How a model writes an assistant's turn, with thinking on or off. Made of what was learnt of a template, with a family's row
-/// or without, or of a response template; the format is lowered from it alone.
+/// How a model writes an assistant's turn, with thinking on or off. Made of what was learnt of a
+/// template, with a family's row or without, or of a response template; the format is lowered from
+/// it alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
     /// The parts of a turn, and the text between them.
@@ -27,13 +29,27 @@ pub struct Writing {
 impl Writing {
     /// As a template writes turns.
     pub fn learnt(turn: TurnFormat) -> Writing {
-        let tolerances = Tolerances { late_thoughts: turn.has_late_thoughts(), ..Tolerances::default() };
-        Writing { layout: Layout::of(&turn).into(), turn, tolerances, ..Writing::default() }
+        let tolerances = Tolerances {
+            late_thoughts: turn.has_late_thoughts(),
+            ..Tolerances::default()
+        };
+        Writing {
+            layout: Layout::of(&turn).into(),
+            turn,
+            tolerances,
+            ..Writing::default()
+        }
     }
 
     /// The same without a rule of this name.
     pub fn without(&self, rule: &'static str) -> Writing {
-        Writing { tolerances: Tolerances { without: rule, ..self.tolerances.clone() }, ..self.clone() }
+        Writing {
+            tolerances: Tolerances {
+                without: rule,
+                ..self.tolerances.clone()
+            },
+            ..self.clone()
+        }
     }
 
     /// What is around the reasoning of a message that is continued, where a family says it.
@@ -41,7 +57,13 @@ impl Writing {
         let continued = self.host.and_then(|host| host.continued.as_ref());
         continued
             .map(|[opening, start, end]| Around::new(opening, start, end))
-            .or_else(|| self.host?.thinking.as_ref()?.is_empty().then(Around::default))
+            .or_else(|| {
+                self.host?
+                    .thinking
+                    .as_ref()?
+                    .is_empty()
+                    .then(Around::default)
+            })
     }
 }
 
@@ -59,19 +81,20 @@ pub enum Dialect {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tolerances {
-    /// llama.cpp reads calls in reasoning at once. They count from the name of an offered tool on, because reasoning may also
-    /// mention their markers.
+    /// llama.cpp reads calls in reasoning at once. They count from the name of an offered tool on,
+    /// because reasoning may also mention their markers.
     pub calls_in_reasoning: bool,
     /// Other spellings of texts in markers: the template's, and the model's.
     pub spellings: Vec<(String, String)>,
-    /// A grammar constrains from this text on, where that is not the learnt marker of calls. Calls without it are not of the family.
+    /// A grammar constrains from this text on, where that is not the learnt marker of calls. Calls
+    /// without it are not of the family.
     pub calls_from: String,
     /// A call may begin with the marker of its own where the markers around all calls are expected.
     pub bare_calls: bool,
     /// Names are written with XML entities.
     pub entities: bool,
-    /// Only calls of offered tools, as many as the request allows, are calls. From the first other one on, all is text, as in
-    /// llama.cpp.
+    /// Only calls of offered tools, as many as the request allows, are calls. From the first other
+    /// one on, all is text, as in llama.cpp.
     pub allowed_calls: bool,
     /// A grammar allows further calls whatever the request says, as llama.cpp's does.
     pub further_calls: bool,

@@ -19,7 +19,9 @@ impl Body {
     /// The body, if no name stands twice.
     pub fn once(self) -> chatparse_base::Result<Value> {
         match self.twice {
-            Some(name) => Err(Error::invalid(format!("{name}: occurs in the request more than once"))),
+            Some(name) => Err(Error::invalid(format!(
+                "{name}: occurs in the request more than once"
+            ))),
             None => Ok(self.fields),
         }
     }
@@ -44,7 +46,10 @@ impl<'de> Deserialize<'de> for Body {
                     }
                     fields.insert(name, value);
                 }
-                Ok(Body { fields: Value::Object(fields), twice })
+                Ok(Body {
+                    fields: Value::Object(fields),
+                    twice,
+                })
             }
         }
 

@@ -1,4 +1,5 @@
-//! Tools that the APIs know by their type alone, and that the client runs: a model calls them as functions with a known schema.
+//! Tools that the APIs know by their type alone, and that the client runs: a model calls them as
+//! functions with a known schema.
 
 use std::sync::LazyLock;
 
@@ -18,7 +19,8 @@ pub struct ClientTool {
     description: &'static str,
     /// The schema of its arguments.
     parameters: Value,
-    /// How Responses shows a call: the type of the item, and the field of the arguments, which are an object there.
+    /// How Responses shows a call: the type of the item, and the field of the arguments, which are
+    /// an object there.
     pub item: Option<(&'static str, &'static str)>,
 }
 
@@ -30,10 +32,14 @@ impl ClientTool {
     /// The tool that a request gives by its type; `None` if a server must run it.
     pub fn of(tool: &Fields) -> Result<Option<&'static ClientTool>> {
         let kind = tool.required_text("type")?;
-        let found = CLIENT_TOOLS.iter().find(|known| match kind.strip_prefix(known.kind) {
-            Some(date) if known.kind.ends_with('_') => date.is_empty() || date.parse::<u32>().is_ok(),
-            rest => rest == Some(""),
-        });
+        let found = CLIENT_TOOLS
+            .iter()
+            .find(|known| match kind.strip_prefix(known.kind) {
+                Some(date) if known.kind.ends_with('_') => {
+                    date.is_empty() || date.parse::<u32>().is_ok()
+                }
+                rest => rest == Some(""),
+            });
         // A search for tools is the server's unless the request says otherwise.
         let is_clients = match tool.text("execution")? {
             None => kind != "tool_search",
@@ -41,25 +47,36 @@ impl ClientTool {
         };
         // A shell in a container is the server's.
         let place = tool.object("environment")?;
-        let is_clients =
-            is_clients && place.is_none_or(|place| place.map.get("type").is_none_or(|kind| kind == "local"));
+        let is_clients = is_clients
+            && place.is_none_or(|place| place.map.get("type").is_none_or(|kind| kind == "local"));
         Ok(found.filter(|_| is_clients))
     }
 
     /// The tool whose calls are such items of Responses, and whether the item is the call's output.
     pub fn of_item(kind: &str) -> Option<(&'static ClientTool, bool)> {
-        let (call, is_output) = kind.strip_suffix("_output").map_or((kind, false), |call| (call, true));
+        let (call, is_output) = kind
+            .strip_suffix("_output")
+            .map_or((kind, false), |call| (call, true));
         // An output may have the name of its call without the end.
-        let is_item = |item: &str| item == call || is_output && item.strip_suffix("_call") == Some(call);
-        let tool = CLIENT_TOOLS.iter().find(|tool| tool.item.is_some_and(|(item, _)| is_item(item)))?;
+        let is_item =
+            |item: &str| item == call || is_output && item.strip_suffix("_call") == Some(call);
+        let tool = CLIENT_TOOLS
+            .iter()
+            .find(|tool| tool.item.is_some_and(|(item, _)| is_item(item)))?;
         Some((tool, is_output))
     }
 
-    /// The arguments of a call in the order in which the model writes them: that of the schema. Clients send them in another.
+    /// The arguments of a call in the order in which the model writes them: that of the schema.
+    /// Clients send them in another.
     pub fn in_order(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
-        let listed = self.parameters["properties"].as_object().into_iter().flat_map(Map::keys);
+        let listed = self.parameters["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys);
         let listed = listed.filter_map(|name| arguments.get_key_value(name));
-        let mut ordered: Map<String, Value> = listed.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut ordered: Map<String, Value> = listed
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         for (name, value) in arguments {
             ordered.entry(name).or_insert_with(|| value.clone());
         }
@@ -69,7 +86,10 @@ impl ClientTool {
     /// The tool as a function of a request.
     pub(super) fn function(&self, tool: &Fields) -> Result<Value> {
         let text = |name: &str, other: &str| Ok(tool.text(name)?.unwrap_or(other).to_owned());
-        let (name, description) = (text("name", self.name)?, text("description", self.description)?);
+        let (name, description) = (
+            text("name", self.name)?,
+            text("description", self.description)?,
+        );
         let mut function = json!({"name": name, "description": description});
         function["parameters"] = tool.get("parameters").unwrap_or(&self.parameters).clone();
         for field in ["input_examples", "defer_loading"] {
@@ -86,6 +106,10 @@ mod tests {
     #[test]
     fn their_schemas_are_objects() {
         assert_eq!(CLIENT_TOOLS.len(), 7);
-        assert!(CLIENT_TOOLS.iter().all(|tool| tool.parameters["type"] == "object"));
+        assert!(
+            CLIENT_TOOLS
+                .iter()
+                .all(|tool| tool.parameters["type"] == "object")
+        );
     }
 }

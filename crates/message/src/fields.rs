@@ -36,7 +36,9 @@ fn field<'a>(map: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     if map.len() > FEW {
         return map.get(name);
     }
-    map.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    map.iter()
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)
 }
 
 impl<'a> Fields<'a> {
@@ -47,7 +49,10 @@ impl<'a> Fields<'a> {
 
     /// The same with the fields of `over` in front.
     pub fn under(self, over: &'a Map<String, Value>) -> Fields<'a> {
-        Fields { over: Some(over), ..self }
+        Fields {
+            over: Some(over),
+            ..self
+        }
     }
 
     /// The fields of another object, which errors find in the place of this one.
@@ -57,7 +62,11 @@ impl<'a> Fields<'a> {
 
     fn at(value: &'a Value, place: FieldPath<'a>) -> Result<Fields<'a>> {
         match value {
-            Value::Object(map) => Ok(Fields { map, over: None, place }),
+            Value::Object(map) => Ok(Fields {
+                map,
+                over: None,
+                place,
+            }),
             other => Err(wrong(&place.path(), "an object", other)),
         }
     }
@@ -68,18 +77,25 @@ impl<'a> Fields<'a> {
 
     pub fn path(&self, name: &str) -> String {
         let own = self.own_path();
-        if own.is_empty() { name.to_owned() } else { format!("{own}.{name}") }
+        if own.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{own}.{name}")
+        }
     }
 
     /// The field, unless it is missing or null.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
         let over = self.over.and_then(|over| field(over, name));
-        over.or_else(|| field(self.map, name)).filter(|value| !value.is_null())
+        over.or_else(|| field(self.map, name))
+            .filter(|value| !value.is_null())
     }
 
     /// The object at a key, if there is one.
     pub fn object<'s>(&'s self, name: &'s str) -> Result<Option<Fields<'s>>> {
-        self.get(name).map(|value| Fields::at(value, FieldPath::Key(self, name))).transpose()
+        self.get(name)
+            .map(|value| Fields::at(value, FieldPath::Key(self, name)))
+            .transpose()
     }
 
     /// The object at a key, which must exist.
@@ -92,8 +108,15 @@ impl<'a> Fields<'a> {
     }
 
     /// The field as `read` takes it; an error says what is `expected`.
-    pub(super) fn typed<T>(&self, name: &str, expected: &str, read: fn(&'a Value) -> Option<T>) -> Result<Option<T>> {
-        self.get(name).map(|value| read(value).ok_or_else(|| wrong(&self.path(name), expected, value))).transpose()
+    pub(super) fn typed<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: fn(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>> {
+        self.get(name)
+            .map(|value| read(value).ok_or_else(|| wrong(&self.path(name), expected, value)))
+            .transpose()
     }
 
     pub fn text(&self, name: &str) -> Result<Option<&'a str>> {
@@ -105,10 +128,12 @@ impl<'a> Fields<'a> {
         Ok(self.text(name)?.unwrap_or_default())
     }
 
-    /// The id of a call. Ids may repeat, as those of engines that count the calls of each turn do, and a result's may be of a
-    /// call that is no longer in the history.
+    /// The id of a call. Ids may repeat, as those of engines that count the calls of each turn do,
+    /// and a result's may be of a call that is no longer in the history.
     pub fn call_id(&self, name: &str) -> Result<Option<&'a str>> {
-        self.text(name)?.map(|id| self.short(name, id, limits::CALL_ID_BYTES)).transpose()
+        self.text(name)?
+            .map(|id| self.short(name, id, limits::CALL_ID_BYTES))
+            .transpose()
     }
 
     pub fn required_call_id(&self, name: &str) -> Result<&'a str> {
@@ -119,7 +144,11 @@ impl<'a> Fields<'a> {
     /// The text of a field that may have so many bytes.
     fn short(&self, name: &str, text: &'a str, most: usize) -> Result<&'a str> {
         if text.len() > most {
-            let message = format!("{}: must have at most {most} bytes, not {}", self.path(name), text.len());
+            let message = format!(
+                "{}: must have at most {most} bytes, not {}",
+                self.path(name),
+                text.len()
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(text)
@@ -130,7 +159,9 @@ impl<'a> Fields<'a> {
     }
 
     pub fn flag(&self, name: &str, other: bool) -> Result<bool> {
-        Ok(self.typed(name, "true or false", Value::as_bool)?.unwrap_or(other))
+        Ok(self
+            .typed(name, "true or false", Value::as_bool)?
+            .unwrap_or(other))
     }
 
     /// A non-negative whole number.
@@ -142,9 +173,11 @@ impl<'a> Fields<'a> {
     pub fn items<'s>(&'s self, name: &'s str) -> Result<Vec<Fields<'s>>> {
         match self.get(name) {
             None => Ok(Vec::new()),
-            Some(Value::Array(items)) => {
-                items.iter().enumerate().map(|(index, item)| self.item(name, index, item)).collect()
-            }
+            Some(Value::Array(items)) => items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| self.item(name, index, item))
+                .collect(),
             Some(other) => Err(wrong(&self.path(name), "an array", other)),
         }
     }
@@ -178,7 +211,10 @@ impl<'a> Fields<'a> {
     pub fn function(&self) -> Result<Fields<'_>> {
         let kind = self.required_text("type")?;
         if kind != "function" {
-            return Err(self.refuse("type", &format!("only \"function\" is supported, not {kind:?}")));
+            return Err(self.refuse(
+                "type",
+                &format!("only \"function\" is supported, not {kind:?}"),
+            ));
         }
         self.required_object("function")
     }
@@ -216,7 +252,8 @@ impl ToolNames {
         self.0.insert((namespace.to_owned(), name.to_owned()))
     }
 
-    /// Whether this tool in the form of chat completions, or the first one of this namespace, is not there yet.
+    /// Whether this tool in the form of chat completions, or the first one of this namespace, is
+    /// not there yet.
     pub fn read_found(&mut self, tool: &Value) -> bool {
         let (namespace, tool) = match tool["tools"].get(0) {
             Some(inner) => (&tool["name"], inner),
@@ -224,8 +261,13 @@ impl ToolNames {
         };
         let kind = tool["type"].as_str().unwrap_or_default();
         let function = tool.get(kind).unwrap_or(tool);
-        let named = [&function["name"], &tool["server_label"]].into_iter().find_map(Value::as_str);
-        let namespace = namespace.as_str().or(function["namespace"].as_str()).unwrap_or_default();
+        let named = [&function["name"], &tool["server_label"]]
+            .into_iter()
+            .find_map(Value::as_str);
+        let namespace = namespace
+            .as_str()
+            .or(function["namespace"].as_str())
+            .unwrap_or_default();
         self.add(namespace, named.unwrap_or(kind))
     }
 }
@@ -251,14 +293,19 @@ pub fn wrong(path: &str, expected: &str, got: &Value) -> Error {
 
 /// The choice that a field names; `other` if it is missing.
 pub(super) fn choice<T: DeserializeOwned>(body: &Fields, name: &str, other: T) -> Result<T> {
-    let Some(text) = body.text(name)? else { return Ok(other) };
+    let Some(text) = body.text(name)? else {
+        return Ok(other);
+    };
     T::deserialize(StrDeserializer::new(text)).map_err(|Choices(known)| none_of(body, name, known))
 }
 
 /// Whether a field names the second of two choices; the first one is the default.
 pub(super) fn is_second(body: &Fields, name: &str, choices: [&str; 2]) -> Result<bool> {
-    let at = choices.iter().position(|known| body.get(name).is_none_or(|value| value == known));
-    at.map(|at| at == 1).ok_or_else(|| none_of(body, name, &choices))
+    let at = choices
+        .iter()
+        .position(|known| body.get(name).is_none_or(|value| value == known));
+    at.map(|at| at == 1)
+        .ok_or_else(|| none_of(body, name, &choices))
 }
 
 fn none_of(body: &Fields, name: &str, known: &[&str]) -> Error {

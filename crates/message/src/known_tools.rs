@@ -1,4 +1,5 @@
-//! Tools that earlier requests had: agents send nearly the same list each turn, and a tool whose text is known is not read again.
+//! Tools that earlier requests had: agents send nearly the same list each turn, and a tool whose
+//! text is known is not read again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +40,10 @@ struct Item<'t> {
 
 impl Default for KnownTools {
     fn default() -> Self {
-        KnownTools { tools: Store::new(KNOWN_TOOLS_BYTES), first: AtomicU64::new(0) }
+        KnownTools {
+            tools: Store::new(KNOWN_TOOLS_BYTES),
+            first: AtomicU64::new(0),
+        }
     }
 }
 
@@ -56,13 +60,15 @@ impl KnownTools {
     /// As there.
     pub fn request(&self, body: &str, options: &str) -> Result<Request> {
         // A body that is cut cannot tell where an error is.
-        self.request_of_cut(body, options).map_or_else(|| Request::from_text_with(body, options), Ok)
+        self.request_of_cut(body, options)
+            .map_or_else(|| Request::from_text_with(body, options), Ok)
     }
 
     /// `None` where a body has no tools, is no ordinary one, or has an error.
     fn request_of_cut(&self, body: &str, options: &str) -> Option<Request> {
         let (cut, items) = self.cut(body, tools_of(body)?)?;
-        let (body, options): (Body, Value) = (number::read(&cut).ok()?, number::read(options).ok()?);
+        let (body, options): (Body, Value) =
+            (number::read(&cut).ok()?, number::read(options).ok()?);
         let mut given = Vec::with_capacity(items.len());
         let mut new: Vec<(&str, u64, usize)> = Vec::new();
         for Item { text, hash, known } in items {
@@ -75,16 +81,24 @@ impl KnownTools {
         let request = Request::read_with(&body.once().ok()?, &options, Some(&mut given)).ok();
         let request = request.filter(|request| request.plain.is_none())?;
         for (text, hash, index) in new {
-            let Given::Known(tool) = &given[index] else { continue };
-            let size = size_of::<Known>() + text.len() + tool.description.len() + bytes(&tool.parameters);
+            let Given::Known(tool) = &given[index] else {
+                continue;
+            };
+            let size =
+                size_of::<Known>() + text.len() + tool.description.len() + bytes(&tool.parameters);
             let (text, tool): (Arc<str>, _) = (text.into(), tool.clone());
-            let known = Known { text: Arc::clone(&text), tool, next: AtomicU64::new(0) };
+            let known = Known {
+                text: Arc::clone(&text),
+                tool,
+                next: AtomicU64::new(0),
+            };
             self.tools.keep(hash, text, Arc::new(known), size);
         }
         Some(request)
     }
 
-    /// The body without the items of its list of tools, which begins at `open`, and these, each with what is known of it.
+    /// The body without the items of its list of tools, which begins at `open`, and these, each
+    /// with what is known of it.
     fn cut<'t>(&self, body: &'t str, open: usize) -> Option<(String, Vec<Item<'t>>)> {
         let (bytes, mut at, mut items) = (body.as_bytes(), open, Vec::new());
         let mut before: Option<Arc<Known>> = None;
@@ -93,16 +107,26 @@ impl KnownTools {
             // A list goes on as it did before.
             let next = before.as_ref().map_or(&self.first, |known| &known.next);
             let expected = next.load(Ordering::Relaxed);
-            let known = self.tools.get(expected, |text| bytes[at..].starts_with(text.as_bytes()));
+            let known = self
+                .tools
+                .get(expected, |text| bytes[at..].starts_with(text.as_bytes()));
             let end = match &known {
                 Some(known) => at + known.text.len(),
                 None => end_of_value(bytes, at)?,
             };
             let text = &body[at..end];
-            let hash = if known.is_some() { expected } else { hash_of(text) };
+            let hash = if known.is_some() {
+                expected
+            } else {
+                hash_of(text)
+            };
             let known = known.or_else(|| self.tools.get(hash, |known| **known == *text));
             next.store(hash, Ordering::Relaxed);
-            items.push(Item { text, hash, known: known.as_ref().map(|known| known.tool.clone()) });
+            items.push(Item {
+                text,
+                hash,
+                known: known.as_ref().map(|known| known.tool.clone()),
+            });
             before = known;
             at = behind_space(bytes, end);
             match bytes.get(at)? {
@@ -114,7 +138,8 @@ impl KnownTools {
     }
 }
 
-/// The place behind the bracket that opens the list of tools of a body; `None` where there are none.
+/// The place behind the bracket that opens the list of tools of a body; `None` where there are
+/// none.
 fn tools_of(body: &str) -> Option<usize> {
     let bytes = body.as_bytes();
     let mut at = behind_space(bytes, 0);
@@ -133,7 +158,8 @@ fn tools_of(body: &str) -> Option<usize> {
             return None;
         }
         if &body[name..end] == "\"tools\"" && *bytes.get(value)? == b'[' {
-            return Some(value + 1).filter(|open| bytes.get(behind_space(bytes, *open)) != Some(&b']'));
+            return Some(value + 1)
+                .filter(|open| bytes.get(behind_space(bytes, *open)) != Some(&b']'));
         }
         at = behind_space(bytes, end_of_value(bytes, value)?);
         if *bytes.get(at)? != b',' {
@@ -144,13 +170,20 @@ fn tools_of(body: &str) -> Option<usize> {
 
 fn behind_space(bytes: &[u8], at: usize) -> usize {
     let space = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\n' | b'\r');
-    at + bytes.get(at..).unwrap_or_default().iter().take_while(space).count()
+    at + bytes
+        .get(at..)
+        .unwrap_or_default()
+        .iter()
+        .take_while(space)
+        .count()
 }
 
-/// How deep a tool may be: in its body, it is deeper, and must not be too deep for a JSON text there.
+/// How deep a tool may be: in its body, it is deeper, and must not be too deep for a JSON text
+/// there.
 const DEPTH: usize = 100;
 
-/// Behind the JSON value that begins at `at`, if it is one; whoever reads it finds out. `None` where it is too deep.
+/// Behind the JSON value that begins at `at`, if it is one; whoever reads it finds out. `None`
+/// where it is too deep.
 fn end_of_value(bytes: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     loop {
@@ -169,7 +202,9 @@ fn end_of_value(bytes: &[u8], mut at: usize) -> Option<usize> {
             }
             b',' if depth == 0 => return None,
             _ if depth == 0 => {
-                let is_in = |byte: &&u8| !matches!(**byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+                let is_in = |byte: &&u8| {
+                    !matches!(**byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')
+                };
                 return Some(at + bytes[at..].iter().take_while(is_in).count());
             }
             _ => at += 1,
@@ -194,7 +229,11 @@ mod tests {
         let known = KnownTools::default();
         let read = |body: &str| {
             let show = |request: Result<Request>| request.map_err(|error| error.to_string());
-            let [mine, plain] = [known.request(body, "{}"), Request::from_text_with(body, "{}")].map(show);
+            let [mine, plain] = [
+                known.request(body, "{}"),
+                Request::from_text_with(body, "{}"),
+            ]
+            .map(show);
             assert_eq!(mine, plain, "{body}");
             mine.is_ok()
         };
@@ -202,7 +241,9 @@ mod tests {
         assert_eq!(known.tools.size().0, 3);
         let mut state = 1_u64;
         let mut chance = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % below
         };
         let mut fine = 0;
@@ -219,7 +260,9 @@ mod tests {
             fine += usize::from(std::str::from_utf8(&body).is_ok_and(read));
         }
         assert!(fine > 1_000, "only {fine} could be read");
-        let deep = |levels: usize| BODY.replace("[1e400, -0]", &("[".repeat(levels) + &"]".repeat(levels)));
+        let deep = |levels: usize| {
+            BODY.replace("[1e400, -0]", &("[".repeat(levels) + &"]".repeat(levels)))
+        };
         [90, 98, 120, 130, 200_000].into_iter().for_each(|levels| {
             read(&deep(levels));
         });
@@ -229,10 +272,15 @@ mod tests {
     fn what_is_kept_is_bounded() {
         let known = KnownTools::default();
         for list in 0..10_000 {
-            let description = "d".repeat(if list % 500 == 0 { KNOWN_TOOLS_BYTES } else { list % 900 });
-            let tool =
-                json!({"type": "function", "function": {"name": format!("a{list}"), "description": description}});
-            known.request(&json!({"messages": [], "tools": [tool]}).to_string(), "{}").unwrap();
+            let description = "d".repeat(if list % 500 == 0 {
+                KNOWN_TOOLS_BYTES
+            } else {
+                list % 900
+            });
+            let tool = json!({"type": "function", "function": {"name": format!("a{list}"), "description": description}});
+            known
+                .request(&json!({"messages": [], "tools": [tool]}).to_string(), "{}")
+                .unwrap();
             assert!(known.tools.size().1 <= KNOWN_TOOLS_BYTES);
         }
     }
@@ -240,16 +288,28 @@ mod tests {
     #[test]
     fn what_is_used_again_is_not_forgotten() {
         let known = KnownTools::default();
-        let tool =
-            |name: String| json!({"type": "function", "function": {"name": name, "description": "d".repeat(1_000)}});
-        let read = |tools: &[Value]| known.request(&json!({"messages": [], "tools": tools}).to_string(), "{}").unwrap();
-        let always: Vec<Value> = (0..200).map(|index| tool(format!("always_{index}"))).collect();
+        let tool = |name: String| json!({"type": "function", "function": {"name": name, "description": "d".repeat(1_000)}});
+        let read = |tools: &[Value]| {
+            known
+                .request(&json!({"messages": [], "tools": tools}).to_string(), "{}")
+                .unwrap()
+        };
+        let always: Vec<Value> = (0..200)
+            .map(|index| tool(format!("always_{index}")))
+            .collect();
         let first = read(&always);
         for list in 0..200 {
-            read(&(0..100).map(|index| tool(format!("other_{list}_{index}"))).collect::<Vec<_>>());
+            read(
+                &(0..100)
+                    .map(|index| tool(format!("other_{list}_{index}")))
+                    .collect::<Vec<_>>(),
+            );
             let again = read(&always);
             let mut both = first.tools.iter().zip(&again.tools);
-            assert!(both.all(|(one, other)| Arc::ptr_eq(&one.parameters, &other.parameters)), "{list}");
+            assert!(
+                both.all(|(one, other)| Arc::ptr_eq(&one.parameters, &other.parameters)),
+                "{list}"
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Grammars of custom tools in Lark's syntax, as a regular expression for the schema of the tool's text.
+//! Grammars of custom tools in Lark's syntax, as a regular expression for the schema of the tool's
+//! text.
 //!
-//! A call's arguments are constrained by their schema, and JSON Schema has expressions for texts, not grammars. So rules are
-//! written out where they are used. A rule that refers to itself becomes a repetition where it does so at one end of its
-//! branches, as lists do; a rule that nests cannot be had. Also beyond the subset: look-arounds, anchors, flags, priorities,
-//! templates, and what only some readers of Lark know.
+//! A call's arguments are constrained by their schema, and JSON Schema has expressions for texts,
+//! not grammars. So rules are written out where they are used. A rule that refers to itself becomes
+//! a repetition where it does so at one end of its branches, as lists do; a rule that nests cannot
+//! be had. Also beyond the subset: look-arounds, anchors, flags, priorities, templates, and what
+//! only some readers of Lark know.
 
 use std::collections::HashMap;
 
@@ -15,7 +17,8 @@ type Read<T> = Result<T, String>;
 /// The maximum nesting of groups and of rules.
 const DEPTH: usize = 64;
 
-/// The maximum length of all expressions that are written, including those of rules inside of others.
+/// The maximum length of all expressions that are written, including those of rules inside of
+/// others.
 const WRITTEN: usize = 8 * limits::PATTERN_SOURCE_BYTES;
 
 /// Terminals that a grammar can import from `common`: a line has a name and its expression.
@@ -23,12 +26,20 @@ const COMMON: &str = include_str!("lark_common.txt");
 
 /// The texts of the rule `start`, as an ECMAScript expression without anchors.
 pub fn pattern(grammar: &str) -> Read<String> {
-    let mut reader = Reader { tokens: tokens(grammar)?, at: 0, rule: String::new(), depth: 0 };
+    let mut reader = Reader {
+        tokens: tokens(grammar)?,
+        at: 0,
+        rule: String::new(),
+        depth: 0,
+    };
     let mut writer = Writer::default();
     reader.grammar(&mut writer)?;
     writer.ignored = match std::mem::take(&mut writer.ignores) {
         nodes if nodes.is_empty() => String::new(),
-        nodes => format!("(?:{})*", writer.write("%ignore", &Node::Choice(nodes), true)?),
+        nodes => format!(
+            "(?:{})*",
+            writer.write("%ignore", &Node::Choice(nodes), true)?
+        ),
     };
     let start = writer.rule("start", "start")?;
     Ok(format!("{}{start}", writer.ignored))
@@ -44,7 +55,9 @@ enum Token {
     Mark(&'static str),
 }
 
-const MARKS: [&str; 18] = ["..", "->", ":", "|", "(", ")", "[", "]", "?", "*", "+", "~", ".", "%", ",", "!", "{", "}"];
+const MARKS: [&str; 18] = [
+    "..", "->", ":", "|", "(", ")", "[", "]", "?", "*", "+", "~", ".", "%", ",", "!", "{", "}",
+];
 
 /// The tokens, and whether each is the first of its line.
 fn tokens(grammar: &str) -> Read<Vec<(Token, bool)>> {
@@ -70,11 +83,14 @@ fn tokens(grammar: &str) -> Read<Vec<(Token, bool)>> {
                 (Token::Text(text, folded.is_some()), folded.unwrap_or(rest))
             }
             '/' => {
-                let end = unescaped(&rest[1..], b'/').ok_or_else(|| format!("no / ends {rest:.20}"))?;
+                let end =
+                    unescaped(&rest[1..], b'/').ok_or_else(|| format!("no / ends {rest:.20}"))?;
                 (Token::Regex(rest[1..=end].to_owned()), &rest[end + 2..])
             }
             c if c == '_' || c.is_ascii_alphanumeric() => {
-                let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                let end = rest
+                    .find(|c: char| c != '_' && !c.is_ascii_alphanumeric())
+                    .unwrap_or(rest.len());
                 (Token::Name(rest[..end].to_owned()), &rest[end..])
             }
             _ => match MARKS.into_iter().find(|mark| rest.starts_with(mark)) {
@@ -100,7 +116,8 @@ fn unescaped(text: &str, byte: u8) -> Option<usize> {
 /// The text in quotes that `rest` begins with, and what follows.
 fn quoted(rest: &str) -> Read<(String, &str)> {
     let end = unescaped(&rest[1..], b'"').ok_or_else(|| format!("no quote ends {rest:.20}"))? + 2;
-    let text = serde_json::from_str(&rest[..end]).map_err(|_| format!("{} is no text as JSON has it", &rest[..end]))?;
+    let text = serde_json::from_str(&rest[..end])
+        .map_err(|_| format!("{} is no text as JSON has it", &rest[..end]))?;
     Ok((text, &rest[end..]))
 }
 
@@ -173,11 +190,19 @@ impl Reader {
                 } else if self.skip(".") {
                     imported.push(self.name()?);
                 }
-                let other = if self.skip("->") { Some(self.name()?) } else { None };
+                let other = if self.skip("->") {
+                    Some(self.name()?)
+                } else {
+                    None
+                };
                 for name in imported {
-                    let known = COMMON.lines().find_map(|line| line.strip_prefix(&*name)?.strip_prefix(' '));
-                    let text = known.ok_or_else(|| self.error(&format!("common has no {name} here")))?;
-                    into.rules.insert(other.clone().unwrap_or(name), Node::Token(text.to_owned()));
+                    let known = COMMON
+                        .lines()
+                        .find_map(|line| line.strip_prefix(&*name)?.strip_prefix(' '));
+                    let text =
+                        known.ok_or_else(|| self.error(&format!("common has no {name} here")))?;
+                    into.rules
+                        .insert(other.clone().unwrap_or(name), Node::Token(text.to_owned()));
                 }
             }
             _ => return Err(self.error("only %ignore and %import can be had")),
@@ -195,7 +220,11 @@ impl Reader {
             branches.push(self.sequence()?);
         }
         self.depth -= 1;
-        Ok(if branches.len() == 1 { branches.swap_remove(0) } else { Node::Choice(branches) })
+        Ok(if branches.len() == 1 {
+            branches.swap_remove(0)
+        } else {
+            Node::Choice(branches)
+        })
     }
 
     fn sequence(&mut self) -> Read<Node> {
@@ -207,13 +236,24 @@ impl Reader {
         if self.skip("->") {
             self.name()?;
         }
-        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Node::Sequence(parts) })
+        Ok(if parts.len() == 1 {
+            parts.swap_remove(0)
+        } else {
+            Node::Sequence(parts)
+        })
     }
 
     fn part(&mut self) -> Read<Option<Node>> {
-        let Some((token, first)) = self.tokens.get(self.at) else { return Ok(None) };
-        let begins_rule = *first && !matches!(token, Token::Mark("|" | "(" | "[") | Token::Text(..) | Token::Regex(_));
-        let ends = matches!(token, Token::Mark("|" | ")" | "]" | "->")) || *first && *token == Token::Mark("%");
+        let Some((token, first)) = self.tokens.get(self.at) else {
+            return Ok(None);
+        };
+        let begins_rule = *first
+            && !matches!(
+                token,
+                Token::Mark("|" | "(" | "[") | Token::Text(..) | Token::Regex(_)
+            );
+        let ends = matches!(token, Token::Mark("|" | ")" | "]" | "->"))
+            || *first && *token == Token::Mark("%");
         if begins_rule && self.depth == 1 || ends {
             return Ok(None);
         }
@@ -222,7 +262,9 @@ impl Reader {
         Ok(Some(match token {
             Token::Name(name) => Node::Use(name),
             Token::Text(text, _) if self.skip("..") => Node::Token(self.range(&text)?),
-            Token::Text(text, folded) => Node::Token(text.chars().map(|c| literal(c, folded)).collect()),
+            Token::Text(text, folded) => {
+                Node::Token(text.chars().map(|c| literal(c, folded)).collect())
+            }
             Token::Regex(source) => {
                 let flags = matches!(self.tokens.get(self.at), Some((Token::Name(flags), false))
                     if flags.chars().all(|c| "imslux".contains(c)));
@@ -240,7 +282,11 @@ impl Reader {
     /// What stands in brackets, of which the first was read.
     fn group(&mut self, close: &str) -> Read<Node> {
         let inner = self.choice()?;
-        if self.skip(close) { Ok(inner) } else { Err(self.error(&format!("a group has no {close:?}"))) }
+        if self.skip(close) {
+            Ok(inner)
+        } else {
+            Err(self.error(&format!("a group has no {close:?}")))
+        }
     }
 
     fn repeated(&mut self, mut part: Node) -> Read<Node> {
@@ -253,7 +299,11 @@ impl Reader {
                 Some((Token::Mark("~"), _)) => {
                     self.at += 1;
                     let least = self.number()?;
-                    let most = if self.skip("..") { self.number()? } else { least };
+                    let most = if self.skip("..") {
+                        self.number()?
+                    } else {
+                        least
+                    };
                     format!("{{{least},{most}}}")
                 }
                 _ => return Ok(part),
@@ -271,14 +321,17 @@ impl Reader {
         self.at += 1;
         let (mut from, mut to) = (from.chars(), to.chars());
         match (from.next(), from.next(), to.next(), to.next()) {
-            (Some(from), None, Some(to), None) if from <= to => Ok(format!("[{}-{}]", in_class(from), in_class(to))),
+            (Some(from), None, Some(to), None) if from <= to => {
+                Ok(format!("[{}-{}]", in_class(from), in_class(to)))
+            }
             _ => Err(self.error("a range needs two characters in order")),
         }
     }
 
     /// An expression between slashes, as ECMAScript has it.
     fn expression(&self, source: &str) -> Read<String> {
-        let (mut text, mut in_class, mut chars) = ("(?:".to_owned(), false, source.chars().peekable());
+        let (mut text, mut in_class, mut chars) =
+            ("(?:".to_owned(), false, source.chars().peekable());
         while let Some(c) = chars.next() {
             match c {
                 '\\' => match chars.next() {
@@ -286,18 +339,24 @@ impl Reader {
                     Some(c @ ('A' | 'Z' | 'b' | 'B' | 'z' | 'G')) if !in_class => {
                         return Err(self.error(&format!("\\{c} of an expression cannot be had")));
                     }
-                    Some(c @ ('p' | 'P')) => return Err(self.error(&format!("\\{c} of an expression cannot be had"))),
+                    Some(c @ ('p' | 'P')) => {
+                        return Err(self.error(&format!("\\{c} of an expression cannot be had")));
+                    }
                     Some(c) => text.extend(['\\', c]),
                     None => return Err(self.error("an expression ends in a backslash")),
                 },
                 '[' => (in_class, _) = (true, text.push('[')),
                 ']' => (in_class, _) = (false, text.push(']')),
                 '.' if !in_class => text.push_str("[^\\n]"),
-                '^' | '$' if !in_class => return Err(self.error("anchors of an expression cannot be had")),
+                '^' | '$' if !in_class => {
+                    return Err(self.error("anchors of an expression cannot be had"));
+                }
                 '(' if !in_class && chars.peek() == Some(&'?') => {
                     chars.next();
                     if chars.next() != Some(':') {
-                        return Err(self.error("look-arounds, flags and names in an expression cannot be had"));
+                        return Err(self.error(
+                            "look-arounds, flags and names in an expression cannot be had",
+                        ));
                     }
                     text.push_str("(?:");
                 }
@@ -313,7 +372,8 @@ impl Reader {
     }
 
     fn skip(&mut self, mark: &str) -> bool {
-        let found = matches!(self.tokens.get(self.at), Some((Token::Mark(next), _)) if *next == mark);
+        let found =
+            matches!(self.tokens.get(self.at), Some((Token::Mark(next), _)) if *next == mark);
         self.at += usize::from(found);
         found
     }
@@ -330,26 +390,38 @@ impl Reader {
 
     fn number(&mut self) -> Read<u32> {
         let name = self.name()?;
-        name.parse().map_err(|_| self.error(&format!("{name} is no number of repetitions")))
+        name.parse()
+            .map_err(|_| self.error(&format!("{name} is no number of repetitions")))
     }
 
     fn error(&self, what: &str) -> String {
-        if self.rule.is_empty() { format!("the grammar: {what}") } else { format!("the rule {}: {what}", self.rule) }
+        if self.rule.is_empty() {
+            format!("the grammar: {what}")
+        } else {
+            format!("the rule {}: {what}", self.rule)
+        }
     }
 }
 
 /// A character of a text.
 fn literal(c: char, folded: bool) -> String {
     match c {
-        c if folded && c.is_ascii_alphabetic() => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
-        '\\' | '^' | '$' | '.' | '|' | '?' | '*' | '+' | '(' | ')' | '[' | ']' | '{' | '}' | '/' => format!("\\{c}"),
+        c if folded && c.is_ascii_alphabetic() => {
+            format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase())
+        }
+        '\\' | '^' | '$' | '.' | '|' | '?' | '*' | '+' | '(' | ')' | '[' | ']' | '{' | '}'
+        | '/' => format!("\\{c}"),
         c => c.to_string(),
     }
 }
 
 /// A character in a class.
 fn in_class(c: char) -> String {
-    if matches!(c, '\\' | '[' | ']' | '^' | '-') { format!("\\{c}") } else { c.to_string() }
+    if matches!(c, '\\' | '[' | ']' | '^' | '-') {
+        format!("\\{c}")
+    } else {
+        c.to_string()
+    }
 }
 
 fn is_terminal(name: &str) -> bool {
@@ -378,10 +450,14 @@ impl Writer {
             return Err(format!("the rule {user}: there is no rule {name}"));
         };
         if self.open.iter().any(|open| open == name) {
-            return Err(format!("the rule {name}: it nests in itself, which no regular expression can say"));
+            return Err(format!(
+                "the rule {name}: it nests in itself, which no regular expression can say"
+            ));
         }
         if self.open.len() == DEPTH {
-            return Err(format!("the rule {name}: rules are nested more than {DEPTH} deep"));
+            return Err(format!(
+                "the rule {name}: rules are nested more than {DEPTH} deep"
+            ));
         }
         self.open.push(name.to_owned());
         let body = unrolled(name, body);
@@ -401,30 +477,47 @@ impl Writer {
             Node::Use(name) => self.rule(name, rule)?,
             Node::Sequence(parts) => self.all(rule, parts, in_terminal)?.concat(),
             Node::Choice(parts) => format!("(?:{})", self.all(rule, parts, in_terminal)?.join("|")),
-            Node::Repeat(part, quantifier) => format!("(?:{}){quantifier}", self.write(rule, part, in_terminal)?),
+            Node::Repeat(part, quantifier) => {
+                format!("(?:{}){quantifier}", self.write(rule, part, in_terminal)?)
+            }
         };
         self.length = self.length.saturating_add(text.len());
         if text.len() > limits::PATTERN_SOURCE_BYTES || self.length > WRITTEN {
-            return Err(format!("the rule {rule}: it is too long, with all rules that it uses"));
+            return Err(format!(
+                "the rule {rule}: it is too long, with all rules that it uses"
+            ));
         }
         Ok(text)
     }
 
     fn all(&mut self, rule: &str, parts: &[Node], in_terminal: bool) -> Read<Vec<String>> {
-        parts.iter().map(|part| self.write(rule, part, in_terminal)).collect()
+        parts
+            .iter()
+            .map(|part| self.write(rule, part, in_terminal))
+            .collect()
     }
 }
 
 /// A rule that refers to itself at one end of its branches, as a repetition.
 fn unrolled(name: &str, body: Node) -> Node {
     let own = Node::Use(name.to_owned());
-    let Node::Choice(branches) = &body else { return body };
-    let (again, once): (Vec<&Node>, Vec<&Node>) = branches.iter().partition(|branch| branch.uses(name));
+    let Node::Choice(branches) = &body else {
+        return body;
+    };
+    let (again, once): (Vec<&Node>, Vec<&Node>) =
+        branches.iter().partition(|branch| branch.uses(name));
     let rests = |first: bool| {
         let rest = |branch: &&Node| {
-            let Node::Sequence(parts) = branch else { return None };
-            let (end, rest) = if first { parts.split_first()? } else { parts.split_last()? };
-            (*end == own && rest.iter().all(|part| !part.uses(name))).then(|| Node::Sequence(rest.to_vec()))
+            let Node::Sequence(parts) = branch else {
+                return None;
+            };
+            let (end, rest) = if first {
+                parts.split_first()?
+            } else {
+                parts.split_last()?
+            };
+            (*end == own && rest.iter().all(|part| !part.uses(name)))
+                .then(|| Node::Sequence(rest.to_vec()))
         };
         again.iter().map(rest).collect::<Option<Vec<Node>>>()
     };

@@ -1,4 +1,5 @@
-//! Messages, tools and requests as plain data, with their JSON forms. Most other modules use these types.
+//! Messages, tools and requests as plain data, with their JSON forms. Most other modules use these
+//! types.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -47,7 +48,8 @@ pub const TOOL_REFERENCE: &str = "tool_reference";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// `system`, `user`, `assistant`, `tool`, `developer`, or another role that the template accepts.
+    /// `system`, `user`, `assistant`, `tool`, `developer`, or another role that the template
+    /// accepts.
     pub role: String,
     /// The text. Empty if [`Message::parts`] is used.
     pub content: String,
@@ -68,26 +70,40 @@ pub struct Message {
 impl Message {
     /// A message of text.
     pub fn new(role: impl Into<String>, content: impl Into<String>) -> Self {
-        Message { role: role.into(), content: content.into(), ..Message::default() }
+        Message {
+            role: role.into(),
+            content: content.into(),
+            ..Message::default()
+        }
     }
 
     /// Whether the message holds nothing but a role.
     pub fn is_empty(&self) -> bool {
-        *self == Message { role: self.role.clone(), ..Message::default() }
+        *self
+            == Message {
+                role: self.role.clone(),
+                ..Message::default()
+            }
     }
 
-    /// The message with the reasoning parts moved to [`Message::reasoning_content`], behind its text; each on a separate
-    /// line.
+    /// The message with the reasoning parts moved to [`Message::reasoning_content`], behind its
+    /// text; each on a separate line.
     pub fn with_reasoning_apart(&self) -> Cow<'_, Message> {
         if self.parts.iter().all(|part| part.kind != THINKING) {
             return Cow::Borrowed(self);
         }
         let mut message = self.clone();
-        let (thoughts, parts): (Vec<Part>, Vec<Part>) =
-            std::mem::take(&mut message.parts).into_iter().partition(|part| part.kind == THINKING);
+        let (thoughts, parts): (Vec<Part>, Vec<Part>) = std::mem::take(&mut message.parts)
+            .into_iter()
+            .partition(|part| part.kind == THINKING);
         message.parts = parts;
-        let all = [&*self.reasoning_content].into_iter().chain(thoughts.iter().map(|part| &*part.text));
-        message.reasoning_content = all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+        let all = [&*self.reasoning_content]
+            .into_iter()
+            .chain(thoughts.iter().map(|part| &*part.text));
+        message.reasoning_content = all
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n");
         Cow::Owned(message)
     }
 
@@ -96,12 +112,17 @@ impl Message {
         if !self.content.is_empty() {
             return self.content.clone();
         }
-        let texts = self.parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str());
+        let texts = self
+            .parts
+            .iter()
+            .filter(|part| part.kind == "text")
+            .map(|part| part.text.as_str());
         texts.collect::<Vec<_>>().join("\n\n")
     }
 }
 
-/// Concatenates typed parts, given by kind and text: each text on a separate line, media markers without a line break.
+/// Concatenates typed parts, given by kind and text: each text on a separate line, media markers
+/// without a line break.
 pub fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut joined = String::new();
     let mut after_media = false;
@@ -119,12 +140,13 @@ pub fn join_parts<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> String
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {
-    /// `text`, `thinking` (reasoning between other parts), `tool_reference` (reveals a deferred tool), `media_marker`, or
-    /// the kind of media: `image`, `audio`, `video` or `file`.
+    /// `text`, `thinking` (reasoning between other parts), `tool_reference` (reveals a deferred
+    /// tool), `media_marker`, or the kind of media: `image`, `audio`, `video` or `file`.
     pub kind: String,
     /// The text, the reasoning, the name of the tool or the marker's text; empty for media.
     pub text: String,
-    /// The JSON of media in the request, e.g. `{"type": "image_url", "image_url": {"url": ...}}`; `None` for other parts.
+    /// The JSON of media in the request, e.g. `{"type": "image_url", "image_url": {"url": ...}}`;
+    /// `None` for other parts.
     pub source: Option<Arc<Value>>,
 }
 
@@ -155,14 +177,24 @@ pub struct ToolCall {
     pub arguments: String,
     /// The id, empty if the format has none.
     pub id: String,
-    /// The namespace of the tool in a request; empty for none. In an output, it is a part of the name.
+    /// The namespace of the tool in a request; empty for none. In an output, it is a part of the
+    /// name.
     pub namespace: String,
 }
 
 impl ToolCall {
     /// A call: the tool's name, the arguments as JSON text, and the id, empty for none.
-    pub fn new(name: impl Into<String>, arguments: impl Into<String>, id: impl Into<String>) -> Self {
-        ToolCall { name: name.into(), arguments: arguments.into(), id: id.into(), ..ToolCall::default() }
+    pub fn new(
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+        id: impl Into<String>,
+    ) -> Self {
+        ToolCall {
+            name: name.into(),
+            arguments: arguments.into(),
+            id: id.into(),
+            ..ToolCall::default()
+        }
     }
 }
 
@@ -187,12 +219,27 @@ pub struct Tool {
     pub deferred: bool,
 }
 
-/// Tools whose JSON is written alike are equal. Those of a list that is sent again often have the same parameters in memory.
+/// Tools whose JSON is written alike are equal. Those of a list that is sent again often have the
+/// same parameters in memory.
 impl PartialEq for Tool {
     fn eq(&self, other: &Tool) -> bool {
-        let Tool { name, description, parameters, more, namespace, deferred } = self;
-        (name, description, namespace, deferred) == (&other.name, &other.description, &other.namespace, &other.deferred)
-            && (Arc::ptr_eq(parameters, &other.parameters) || json::same(parameters, &other.parameters))
+        let Tool {
+            name,
+            description,
+            parameters,
+            more,
+            namespace,
+            deferred,
+        } = self;
+        (name, description, namespace, deferred)
+            == (
+                &other.name,
+                &other.description,
+                &other.namespace,
+                &other.deferred,
+            )
+            && (Arc::ptr_eq(parameters, &other.parameters)
+                || json::same(parameters, &other.parameters))
             && json::same_members(more, &other.more)
     }
 }
@@ -201,7 +248,12 @@ impl Tool {
     /// A tool: its name, what it does, and the JSON schema of its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
         let (name, description) = (name.into(), description.into());
-        Tool { name, description, parameters: Arc::new(parameters), ..Tool::default() }
+        Tool {
+            name,
+            description,
+            parameters: Arc::new(parameters),
+            ..Tool::default()
+        }
     }
 }
 
@@ -252,23 +304,26 @@ options! {
         DeepSeekLegacy,
     }
 
-    /// Whose ways count where the library's own differ on purpose, and what options mean that a request does not have.
+    /// Whose ways count where the library's own differ on purpose, and what options mean that a
+    /// request does not have.
     enum Compat {
-        /// The library's. A continued message is rendered with the conversation, as transformers does it.
+        /// The library's. A continued message is rendered with the conversation, as transformers
+        /// does it.
         #[default]
         Off,
-        /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the content, a grammar has one call,
-        /// schemas become its text, and reasoning that opens again is reasoning. No tool can be called beside the schema of a
-        /// response. Text parts are joined for all roles or for none.
+        /// llama.cpp's. A continued message follows the generation prompt. Reasoning stays in the
+        /// content, a grammar has one call, schemas become its text, and reasoning that opens again
+        /// is reasoning. No tool can be called beside the schema of a response. Text parts are
+        /// joined for all roles or for none.
         #[serde(rename = "llama.cpp")]
         LlamaCpp,
     }
 
-    /// What a prompt has for arguments of an earlier call that are not a JSON object. Models sometimes write such, and hosts
-    /// keep them in the history.
+    /// What a prompt has for arguments of an earlier call that are not a JSON object. Models
+    /// sometimes write such, and hosts keep them in the history.
     enum MalformedArguments {
-        /// Their text; as a JSON string if the template takes arguments as an object. `{}` for null and an empty text, and if the
-        /// template would fail on the text or leave it out.
+        /// Their text; as a JSON string if the template takes arguments as an object. `{}` for null
+        /// and an empty text, and if the template would fail on the text or leave it out.
         #[default]
         Keep,
         /// `{}`.
@@ -277,15 +332,17 @@ options! {
         Error,
     }
 
-    /// Which outputs are searched for tool calls in dialects other than the template's format. Only if calls are allowed.
+    /// Which outputs are searched for tool calls in dialects other than the template's format. Only
+    /// if calls are allowed.
     enum Dialects {
         /// None: such calls are content.
         Off,
         /// Only the output behind the place where it left the format.
         #[default]
         Recover,
-        /// Also content that ends with them: calls with a marker, of offered tools, complete and valid, behind which the output
-        /// ends. From the first such call on, the rest waits for the end of the output; elsewhere it stays text.
+        /// Also content that ends with them: calls with a marker, of offered tools, complete and
+        /// valid, behind which the output ends. From the first such call on, the rest waits for the
+        /// end of the output; elsewhere it stays text.
         Tail,
         /// All content. Text that may become a call is delayed until that is certain.
         Always,
@@ -304,22 +361,25 @@ options! {
     enum CallsInReasoning {
         /// As reasoning.
         Off,
-        /// Calls of offered tools as calls, if the output ends and the reasoning was not closed. From the first on, all waits for that.
+        /// Calls of offered tools as calls, if the output ends and the reasoning was not closed.
+        /// From the first on, all waits for that.
         #[default]
         AtEnd,
         /// As calls.
         Always,
-        /// As llama.cpp does: as calls at once with the models that it knows to write them so, else as reasoning.
+        /// As llama.cpp does: as calls at once with the models that it knows to write them so, else
+        /// as reasoning.
         #[serde(rename = "llama.cpp")]
         LlamaCpp,
     }
 
-    /// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply to templates whose own calls
-    /// are such objects.
+    /// When a JSON object that looks like a call, but has no marker, is read as one. Does not apply
+    /// to templates whose own calls are such objects.
     enum BareCalls {
         /// Never.
         Off,
-        /// If the whole answer consists of calls of offered tools. Such an answer is delayed until its end.
+        /// If the whole answer consists of calls of offered tools. Such an answer is delayed until
+        /// its end.
         #[default]
         Whole,
         /// Wherever other dialects are read.
@@ -349,7 +409,8 @@ options! {
         /// It is a call, and its report says that it is not complete.
         #[default]
         Keep,
-        /// It is not in the message that the parse ends with. A diagnostic has its bytes. Deltas have shown it.
+        /// It is not in the message that the parse ends with. A diagnostic has its bytes. Deltas
+        /// have shown it.
         Drop,
         /// What the model wrote is content of that message.
         Content,
@@ -364,13 +425,15 @@ options! {
         Always,
     }
 
-    /// What is done where a template raises on the messages as they were sent, or leaves out what they say.
+    /// What is done where a template raises on the messages as they were sent, or leaves out what
+    /// they say.
     enum Roles {
         /// Nothing: the template's error is the request's.
         AsSent,
-        /// The fewest changes with which the prompt has all texts: ids of calls have the form that is demanded, results are in the order
-        /// of their calls, several calls of a turn are turns, instructions are one, the user's or at the front, neighbours of one role are
-        /// one, and turns are put where they are demanded.
+        /// The fewest changes with which the prompt has all texts: ids of calls have the form that
+        /// is demanded, results are in the order of their calls, several calls of a turn are turns,
+        /// instructions are one, the user's or at the front, neighbours of one role are one, and
+        /// turns are put where they are demanded.
         #[default]
         Fit,
     }
@@ -379,15 +442,17 @@ options! {
     enum Effort {
         /// It is sent all the same.
         AsSent,
-        /// `none` turns thinking off, and a level that is refused becomes the nearest one that is taken.
+        /// `none` turns thinking off, and a level that is refused becomes the nearest one that is
+        /// taken.
         #[default]
         Fit,
     }
 
     /// The white space in the JSON of a grammar.
     enum JsonSpacing {
-        /// As the template writes it, where it writes JSON on one line and the grammar is the faithful one. Else free, and free in
-        /// a request with a response schema, whose JSON no template shows.
+        /// As the template writes it, where it writes JSON on one line and the grammar is the
+        /// faithful one. Else free, and free in a request with a response schema, whose JSON no
+        /// template shows.
         #[default]
         Template,
         /// A blank, a line break with an indentation, or none, wherever JSON allows it.
@@ -415,7 +480,11 @@ pub enum Continuation {
 impl Compat {
     /// What these ways take of the two.
     fn choose<T>(self, ours: T, llama_cpp: T) -> T {
-        if self == Compat::LlamaCpp { llama_cpp } else { ours }
+        if self == Compat::LlamaCpp {
+            llama_cpp
+        } else {
+            ours
+        }
     }
 }
 
@@ -471,16 +540,18 @@ pub struct PlainConversation {
     pub documents: Arc<Value>,
 }
 
-/// How outputs are read and constrained: all that a format depends on besides the template, the tools and the prompt's end.
+/// How outputs are read and constrained: all that a format depends on besides the template, the
+/// tools and the prompt's end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OutputOptions {
     /// Whether calls are allowed, required or forbidden.
     pub tool_choice: ToolChoice,
-    /// Whether the grammar lets a message have more than one call. The parser reads any number of them.
+    /// Whether the grammar lets a message have more than one call. The parser reads any number of
+    /// them.
     pub parallel_tool_calls: bool,
-    /// Whether the grammar allows content before a required call, and a code block around a structured response. Otherwise either
-    /// begins the message, or follows its reasoning.
+    /// Whether the grammar allows content before a required call, and a code block around a
+    /// structured response. Otherwise either begins the message, or follows its reasoning.
     pub prose: bool,
     /// The white space in the JSON of the grammar.
     pub json_spacing: JsonSpacing,
@@ -488,7 +559,8 @@ pub struct OutputOptions {
     pub reasoning_format: ReasoningFormat,
     /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
-    /// The schema of a structured response; `Null` if there is none. Where calls are allowed, one may stand in its place.
+    /// The schema of a structured response; `Null` if there is none. Where calls are allowed, one
+    /// may stand in its place.
     pub json_schema: Written,
     /// How output is read that deviates from the template's format.
     pub leniency: Leniency,
@@ -524,7 +596,8 @@ pub struct Request {
     pub add_generation_prompt: bool,
     /// Whether and where to continue the last message instead of starting one.
     pub continuation: Continuation,
-    /// Whether messages may be changed where the template raises on them, or leaves out what they say.
+    /// Whether messages may be changed where the template raises on them, or leaves out what they
+    /// say.
     pub roles: Roles,
     /// Whether the level of reasoning effort may be changed.
     pub effort: Effort,
@@ -534,11 +607,12 @@ pub struct Request {
     pub append: Append,
     /// Extra template variables, which replace the computed ones.
     pub template_kwargs: Map<String, Value>,
-    /// A conversation for the template that replaces `messages`, as with transformers. `tools` is then for the parser only.
+    /// A conversation for the template that replaces `messages`, as with transformers. `tools` is
+    /// then for the parser only.
     pub plain: Option<PlainConversation>,
     /// Skip the analysis, and read all output as content.
     pub force_pure_content: bool,
-    /// The template's clock: Unix seconds, UTC. `None`: the system's clock, if there is one (WebAssembly has none without
-    /// WASI, and a template that reads the date then fails).
+    /// The template's clock: Unix seconds, UTC. `None`: the system's clock, if there is one
+    /// (WebAssembly has none without WASI, and a template that reads the date then fails).
     pub now: Option<i64>,
 }

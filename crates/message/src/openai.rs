@@ -15,8 +15,9 @@ impl Message {
         read::message(&Fields::new(json, "message")?, &mut Vec::new())
     }
 
-    /// The message as OpenAI JSON: `role` and `content` always, the other fields unless they are empty. Typed parts are an
-    /// array, unless media is among them: then they become one text. Text precedes parts if both exist.
+    /// The message as OpenAI JSON: `role` and `content` always, the other fields unless they are
+    /// empty. Typed parts are an array, unless media is among them: then they become one text. Text
+    /// precedes parts if both exist.
     pub fn to_json(&self) -> Value {
         let mut map = Map::with_capacity(4);
         map.insert("role".to_owned(), Value::String(self.role.clone()));
@@ -25,7 +26,10 @@ impl Message {
             map.insert(name.to_owned(), json!(text));
         }
         if !self.tool_calls.is_empty() {
-            map.insert("tool_calls".to_owned(), self.tool_calls.iter().map(ToolCall::to_json).collect());
+            map.insert(
+                "tool_calls".to_owned(),
+                self.tool_calls.iter().map(ToolCall::to_json).collect(),
+            );
         }
         map.extend(self.more.clone());
         Value::Object(map)
@@ -46,12 +50,18 @@ impl Message {
             return Value::String(self.content.clone());
         }
         if self.parts.iter().any(|part| part.kind == "media_marker") {
-            return json!(super::join_parts(self.parts.iter().map(|part| (part.kind.as_str(), part.text.as_str()))));
+            return json!(super::join_parts(
+                self.parts
+                    .iter()
+                    .map(|part| (part.kind.as_str(), part.text.as_str()))
+            ));
         }
         let part = |part: &Part| match part.kind.as_str() {
             "text" => text_part(&part.text),
             THINKING => thinking_part(&part.text),
-            TOOL_REFERENCE => json!({"type": TOOL_REFERENCE, "name": part.text, "tool_name": part.text}),
+            TOOL_REFERENCE => {
+                json!({"type": TOOL_REFERENCE, "name": part.text, "tool_name": part.text})
+            }
             media => json!({"type": media}),
         };
         self.parts.iter().map(part).collect()

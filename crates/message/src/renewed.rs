@@ -8,29 +8,48 @@ use super::read::tool_choice;
 use chatparse_base::Result;
 
 /// The options of this library that may change with a turn.
-const OPTIONS: &[&str] =
-    &["chat_template_kwargs", "continue_final_message", "enable_thinking", "grammar", "hosted_tools", "json_schema"];
+const OPTIONS: &[&str] = &[
+    "chat_template_kwargs",
+    "continue_final_message",
+    "enable_thinking",
+    "grammar",
+    "hosted_tools",
+    "json_schema",
+];
 
 impl Request {
-    /// The request of the next turn, with the new messages alone: fields of the body replace this request's, and so does each
-    /// variable of `chat_template_kwargs`. A `tool_choice` may name a tool of either.
+    /// The request of the next turn, with the new messages alone: fields of the body replace this
+    /// request's, and so does each variable of `chat_template_kwargs`. A `tool_choice` may name a
+    /// tool of either.
     ///
     /// # Errors
-    /// As [`Request::from_json`]; and for an option that says how requests are read, or outputs: it stays for all turns.
+    /// As [`Request::from_json`]; and for an option that says how requests are read, or outputs: it
+    /// stays for all turns.
     pub fn renewed(&self, body: &Value) -> Result<Request> {
         let mut given = body.clone();
         let Some(map) = given.as_object_mut() else {
-            return Err(wrong("messages", "an array, or an object that has messages", body));
+            return Err(wrong(
+                "messages",
+                "an array, or an object that has messages",
+                body,
+            ));
         };
         map.remove("tool_choice");
         map.insert("plain".to_owned(), self.plain.is_some().into());
         let new = Request::from_json(&given)?;
         let fields = Fields::new(body, "")?;
         let has = |name: &str| fields.get(name).is_some();
-        if let Some(stays) = super::OPTIONS.iter().find(|name| has(name) && !OPTIONS.contains(name)) {
+        if let Some(stays) = super::OPTIONS
+            .iter()
+            .find(|name| has(name) && !OPTIONS.contains(name))
+        {
             return Err(fields.refuse(stays, "stays for all turns"));
         }
-        let mut next = Request { messages: new.messages, notes: new.notes, ..self.clone() };
+        let mut next = Request {
+            messages: new.messages,
+            notes: new.notes,
+            ..self.clone()
+        };
         next.template_kwargs.extend(new.template_kwargs);
         if let (Some(plain), Some(new)) = (&mut next.plain, new.plain) {
             plain.messages = new.messages;
@@ -47,7 +66,10 @@ impl Request {
         if has("response_format") || has("json_schema") {
             next.output.json_schema = new.output.json_schema;
         }
-        if has("thinking") || has("enable_thinking") || self.plain.is_some() && has("chat_template_kwargs") {
+        if has("thinking")
+            || has("enable_thinking")
+            || self.plain.is_some() && has("chat_template_kwargs")
+        {
             next.output.enable_thinking = new.output.enable_thinking;
         }
         if has("grammar") {

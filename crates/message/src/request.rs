@@ -8,8 +8,8 @@ use super::known::CHAT;
 use super::known_tools::Given;
 use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
 use super::{
-    CallsInReasoning, Compat, Continuation, GrammarStyle, Leniency, Message, NearlyJson, OpeningAgain, OutputOptions,
-    ReasoningFormat, Request, Roles, Written,
+    CallsInReasoning, Compat, Continuation, GrammarStyle, Leniency, Message, NearlyJson,
+    OpeningAgain, OutputOptions, ReasoningFormat, Request, Roles, Written,
 };
 use chatparse_base::{Error, Result, number};
 
@@ -21,16 +21,22 @@ impl Default for OutputOptions {
 }
 
 impl Request {
-    /// A request of these messages, with all else as in [`Request::from_json`] where nothing is said.
+    /// A request of these messages, with all else as in [`Request::from_json`] where nothing is
+    /// said.
     pub fn new(messages: Vec<Message>) -> Request {
-        let nothing_said = Request::from_json(&json!({"messages": []})).expect("an empty body is a request");
-        Request { messages, ..nothing_said }
+        let nothing_said =
+            Request::from_json(&json!({"messages": []})).expect("an empty body is a request");
+        Request {
+            messages,
+            ..nothing_said
+        }
     }
 
     /// Reads a request from JSON text.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON; otherwise as [`Request::from_json`].
+    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON; otherwise as
+    /// [`Request::from_json`].
     pub fn from_text(text: &str) -> Result<Request> {
         Request::from_text_with(text, "{}")
     }
@@ -38,7 +44,8 @@ impl Request {
     /// [`Request::from_json_with`] from JSON texts.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as [`Request::from_json_with`].
+    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as
+    /// [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
         let fields = match number::read::<Body>(body) {
             Ok(body) => body.once()?,
@@ -48,25 +55,30 @@ impl Request {
         Request::from_json_with(&fields, &parsed(options, "options")?)
     }
 
-    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls` (default true),
-    /// `response_format`, `reasoning_effort`, and these options: `reasoning_format` (default auto), `malformed_arguments`,
-    /// `dialects`, `unknown_tools`, `calls_in_reasoning`, `bare_calls`, `opening_again`, `incomplete_calls`,
-    /// `enable_thinking` (default true), `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true),
-    /// `append`, `compat`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`, `media_marker`, `now` and `plain`
-    /// ([`super::PlainConversation`]: the template gets `messages`, `tools`, `documents` and `chat_template_kwargs`
-    /// unchanged, and no other variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
-    /// `revealed_tools`, `roles`, `effort` and `hosted_tools`; and `notes`, texts for [`Request::notes`]. Null counts as missing. Other fields of the
-    /// body are ignored, unless they change what the model sees, or the name is nearly that of a field that is read.
+    /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls`
+    /// (default true), `response_format`, `reasoning_effort`, and these options: `reasoning_format`
+    /// (default auto), `malformed_arguments`, `dialects`, `unknown_tools`, `calls_in_reasoning`,
+    /// `bare_calls`, `opening_again`, `incomplete_calls`, `enable_thinking` (default true),
+    /// `json_schema`, `grammar`, `grammar_style`, `add_generation_prompt` (default true), `append`,
+    /// `compat`, `continue_final_message`, `chat_template_kwargs`, `force_pure_content`,
+    /// `media_marker`, `now` and `plain` ([`super::PlainConversation`]: the template gets
+    /// `messages`, `tools`, `documents` and `chat_template_kwargs` unchanged, and no other
+    /// variables), `for_training` (`plain` is true by default, and `add_generation_prompt` false),
+    /// `revealed_tools`, `roles`, `effort` and `hosted_tools`; and `notes`, texts for
+    /// [`Request::notes`]. Null counts as missing. Other fields of the body are ignored, unless
+    /// they change what the model sees, or the name is nearly that of a field that is read.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g. `messages[2].tool_calls[0].function.name`, and
-    /// [`crate::ErrorKind::Limit`] for a name of a tool or an id of a call that is too long.
+    /// [`crate::ErrorKind::InvalidArgument`] naming the field, e.g.
+    /// `messages[2].tool_calls[0].function.name`, and [`crate::ErrorKind::Limit`] for a name of a
+    /// tool or an id of a call that is too long.
     pub fn from_json(body: &Value) -> Result<Request> {
         Request::read(&Fields::new(body, "")?, None)
     }
 
-    /// Like [`Request::from_json`], with the host's options beside the client's body: an object with option fields, which
-    /// replace those of the body. So a host need not change the client's body.
+    /// Like [`Request::from_json`], with the host's options beside the client's body: an object
+    /// with option fields, which replace those of the body. So a host need not change the client's
+    /// body.
     ///
     /// # Errors
     /// As there; and for an option that is not known.
@@ -74,12 +86,24 @@ impl Request {
         Request::read_with(body, options, None)
     }
 
-    /// `tools`: those of the body, whose own list is empty then. Known ones are taken, and each that can be known becomes [`Given::Known`].
-    pub(super) fn read_with(body: &Value, options: &Value, tools: Option<&mut [Given]>) -> Result<Request> {
+    /// `tools`: those of the body, whose own list is empty then. Known ones are taken, and each
+    /// that can be known becomes [`Given::Known`].
+    pub(super) fn read_with(
+        body: &Value,
+        options: &Value,
+        tools: Option<&mut [Given]>,
+    ) -> Result<Request> {
         let options = Fields::new(options, "options")?;
-        if let Some(unknown) = options.map.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
-            let message =
-                format!("{}: there is no such option; there are {}", options.path(unknown), OPTIONS.join(", "));
+        if let Some(unknown) = options
+            .map
+            .keys()
+            .find(|name| !OPTIONS.contains(&name.as_str()))
+        {
+            let message = format!(
+                "{}: there is no such option; there are {}",
+                options.path(unknown),
+                OPTIONS.join(", ")
+            );
             return Err(Error::invalid(message));
         }
         Request::read(&Fields::new(body, "")?.under(options.map), tools)
@@ -89,20 +113,49 @@ impl Request {
         body.required("messages")?;
         let for_training = body.flag("for_training", false)?;
         let is_plain = body.flag("plain", for_training)?;
-        let said = body.get("notes").and_then(Value::as_array).into_iter().flatten();
-        let mut notes: Vec<String> = said.filter_map(|note| Some(note.as_str()?.to_owned())).collect();
-        CHAT.check_body(body, &[OPTIONS, if is_plain { &["documents"] } else { &[] }], &mut notes)?;
+        let said = body
+            .get("notes")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let mut notes: Vec<String> = said
+            .filter_map(|note| Some(note.as_str()?.to_owned()))
+            .collect();
+        CHAT.check_body(
+            body,
+            &[OPTIONS, if is_plain { &["documents"] } else { &[] }],
+            &mut notes,
+        )?;
         for name in ["response_format", "thinking", "tool_choice"] {
             CHAT.check_at("request", name, body, &mut notes)?;
         }
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
-        let (messages, Tools { offered: tools, hosted, notes: of_tools, .. }, plain) = if is_plain {
+        let (
+            messages,
+            Tools {
+                offered: tools,
+                hosted,
+                notes: of_tools,
+                ..
+            },
+            plain,
+        ) = if is_plain {
             let plain = plain(body)?;
-            (Vec::new(), Tools { offered: known_tools(&plain.tools), ..Tools::default() }, Some(plain))
+            (
+                Vec::new(),
+                Tools {
+                    offered: known_tools(&plain.tools),
+                    ..Tools::default()
+                },
+                Some(plain),
+            )
         } else {
             let messages = body.items("messages")?;
-            let messages = messages.iter().map(|said| message(said, &mut notes)).collect::<Result<_>>();
+            let messages = messages
+                .iter()
+                .map(|said| message(said, &mut notes))
+                .collect::<Result<_>>();
             let keeps_hosted = is_second(body, "hosted_tools", ["refuse", "keep"])?;
             (messages?, tools(body, given, keeps_hosted)?, None)
         };
@@ -112,11 +165,17 @@ impl Request {
         let mut enable_thinking = body.flag("enable_thinking", switch)?;
         if plain.is_some() {
             // The request's value is for the template, the template's value for the parser.
-            let said = body.get("enable_thinking").cloned().or_else(|| body.get("thinking").map(|_| switch.into()));
+            let said = body
+                .get("enable_thinking")
+                .cloned()
+                .or_else(|| body.get("thinking").map(|_| switch.into()));
             if let Some(value) = said {
                 template_kwargs.entry("enable_thinking").or_insert(value);
             }
-            enable_thinking = template_kwargs.get("enable_thinking").and_then(Value::as_bool).unwrap_or(true);
+            enable_thinking = template_kwargs
+                .get("enable_thinking")
+                .and_then(Value::as_bool)
+                .unwrap_or(true);
         }
         let (tool_choice, allowed_tools) = tool_choice(body, &tools)?;
         let asked = response_format(body)?;
@@ -128,12 +187,20 @@ impl Request {
             None => asked,
         };
         if let Some(effort) = body.text("reasoning_effort")? {
-            template_kwargs.entry("reasoning_effort").or_insert_with(|| effort.into());
+            template_kwargs
+                .entry("reasoning_effort")
+                .or_insert_with(|| effort.into());
         }
-        let by_default = if plain.is_some() { Roles::AsSent } else { compat.choose(Roles::Fit, Roles::AsSent) };
+        let by_default = if plain.is_some() {
+            Roles::AsSent
+        } else {
+            compat.choose(Roles::Fit, Roles::AsSent)
+        };
         let roles = choice(body, "roles", by_default)?;
         if roles == Roles::Fit && plain.is_some() {
-            return Err(Error::invalid("roles: \"fit\" cannot go with a plain request, whose messages are as sent"));
+            return Err(Error::invalid(
+                "roles: \"fit\" cannot go with a plain request, whose messages are as sent",
+            ));
         }
         let output = OutputOptions {
             tool_choice,
@@ -159,7 +226,11 @@ impl Request {
                     compat.choose(OpeningAgain::Marker, OpeningAgain::Reasoning),
                 )?,
                 incomplete_calls: choice(body, "incomplete_calls", Default::default())?,
-                nearly_json: choice(body, "nearly_json", compat.choose(NearlyJson::Mend, NearlyJson::Keep))?,
+                nearly_json: choice(
+                    body,
+                    "nearly_json",
+                    compat.choose(NearlyJson::Mend, NearlyJson::Keep),
+                )?,
             },
             enable_thinking,
             json_schema: Written(json_schema),
@@ -190,7 +261,10 @@ impl Request {
                 Some(Value::String(part)) if part == "content" => Continuation::Content,
                 _ => Continuation::None,
             },
-            media_marker: body.text("media_marker")?.unwrap_or("<__media__>").to_owned(),
+            media_marker: body
+                .text("media_marker")?
+                .unwrap_or("<__media__>")
+                .to_owned(),
             append: choice(body, "append", Default::default())?,
             template_kwargs,
             force_pure_content: body.flag("force_pure_content", false)?,
@@ -207,15 +281,25 @@ pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
     let body = Map::from_iter([("messages".to_owned(), messages.clone())]).into();
     let body = Fields::new(&body, "")?;
     body.required("messages")?;
-    body.items("messages")?.iter().map(|said| message(said, &mut Vec::new())).collect()
+    body.items("messages")?
+        .iter()
+        .map(|said| message(said, &mut Vec::new()))
+        .collect()
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
     number::read(text).map_err(|error| {
         // What other languages print for numbers that JSON does not have.
-        let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
-        let rest = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
-        let no_number = ["NaN", "Infinity"].into_iter().find(|word| rest.starts_with(word));
+        let line = text
+            .split('\n')
+            .nth(error.line().saturating_sub(1))
+            .unwrap_or_default();
+        let rest = line
+            .get(error.column().saturating_sub(1)..)
+            .unwrap_or_default();
+        let no_number = ["NaN", "Infinity"]
+            .into_iter()
+            .find(|word| rest.starts_with(word));
         let why = no_number.map_or(String::new(), |word| format!("JSON has no {word}: "));
         Error::invalid(format!("the {what} is not JSON: {why}{error}"))
     })
@@ -285,17 +369,33 @@ mod tests {
             Request::from_json(&body)
         };
         let bare = read("messages", json!([]));
-        let values = [json!(7), json!("content"), json!(true), json!({"a": 1}), json!("fit")];
+        let values = [
+            json!(7),
+            json!("content"),
+            json!(true),
+            json!({"a": 1}),
+            json!("fit"),
+        ];
         for option in OPTIONS {
-            assert!(values.iter().any(|value| read(option, value.clone()) != bare), "{option} is not read");
+            assert!(
+                values
+                    .iter()
+                    .any(|value| read(option, value.clone()) != bare),
+                "{option} is not read"
+            );
         }
         let named = Regex::new(r#"(?:body\.\w+\(|choice\(body, )"(\w+)""#).unwrap();
         let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
-        for name in named.captures_iter(&source).map(|found| found.extract::<1>().1[0]) {
+        for name in named
+            .captures_iter(&source)
+            .map(|found| found.extract::<1>().1[0])
+        {
             assert!(
                 ["plain", "documents"].contains(&name)
                     || OPTIONS.contains(&name)
-                    || CHAT.0[0].field(name).is_some_and(|(kind, _)| kind == Kind::Read),
+                    || CHAT.0[0]
+                        .field(name)
+                        .is_some_and(|(kind, _)| kind == Kind::Read),
                 "{name} is no option"
             );
         }

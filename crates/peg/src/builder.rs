@@ -1,10 +1,13 @@
-//! Combinators that fill an [`Arena`] with expressions. They take `&self`, so that calls can be nested like the expressions.
+//! Combinators that fill an [`Arena`] with expressions. They take `&self`, so that calls can be
+//! nested like the expressions.
 
 use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
-use super::expr::{Annotated, Arena, CharSet, Children, Expr, ExprId, Notation, Parts, SchemaRef, Spacing, TagId};
+use super::expr::{
+    Annotated, Arena, CharSet, Children, Expr, ExprId, Notation, Parts, SchemaRef, Spacing, TagId,
+};
 use chatparse_base::limits;
 
 /// Builds an arena.
@@ -32,7 +35,10 @@ impl Builder {
 
     /// A builder that adds to an existing arena.
     pub fn extending(arena: Arena) -> Self {
-        Builder { arena: RefCell::new(arena), ..Builder::default() }
+        Builder {
+            arena: RefCell::new(arena),
+            ..Builder::default()
+        }
     }
 
     /// Sets the white space in the JSON of a faithful grammar.
@@ -102,7 +108,8 @@ impl Builder {
         self.add(Expr::Literal(text.into()))
     }
 
-    /// Matches what can be seen of this text, however much white space is around it or between its parts. A grammar has it as it is.
+    /// Matches what can be seen of this text, however much white space is around it or between its
+    /// parts. A grammar has it as it is.
     pub fn marker(&self, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Marker(text.into()))
     }
@@ -133,10 +140,16 @@ impl Builder {
 
     /// Takes a `dyn` iterator, so that it is compiled once for all callers.
     #[inline(never)]
-    fn flat(&self, children: &mut dyn Iterator<Item = ExprId>, inner: fn(&Expr) -> Option<&Children>) -> Children {
+    fn flat(
+        &self,
+        children: &mut dyn Iterator<Item = ExprId>,
+        inner: fn(&Expr) -> Option<&Children>,
+    ) -> Children {
         let mut out = Children::new();
         for child in children {
-            match inner(self.arena.borrow().get(child)).filter(|inner| inner.len() <= limits::EXPR_INLINE) {
+            match inner(self.arena.borrow().get(child))
+                .filter(|inner| inner.len() <= limits::EXPR_INLINE)
+            {
                 Some(grandchildren) => out.extend_from_slice(grandchildren),
                 None => out.push(child),
             };
@@ -144,7 +157,8 @@ impl Builder {
         out
     }
 
-    /// As often as it matches, between the bounds (`None`: no upper bound). A round that consumes nothing ends it.
+    /// As often as it matches, between the bounds (`None`: no upper bound). A round that consumes
+    /// nothing ends it.
     pub fn repeat(&self, child: ExprId, min: u32, max: Option<u32>) -> ExprId {
         self.add(Expr::Repeat(child, min, max))
     }
@@ -170,10 +184,19 @@ impl Builder {
         required: impl IntoIterator<Item = ExprId>,
         optional: impl IntoIterator<Item = ExprId>,
     ) -> ExprId {
-        let (required, optional): (Children, Children) =
-            (required.into_iter().collect(), optional.into_iter().collect());
+        let (required, optional): (Children, Children) = (
+            required.into_iter().collect(),
+            optional.into_iter().collect(),
+        );
         let any = self.choice(required.iter().chain(&optional).copied());
-        self.parts(self.many(any), Parts { required, optional, between: None })
+        self.parts(
+            self.many(any),
+            Parts {
+                required,
+                optional,
+                between: None,
+            },
+        )
     }
 
     /// The child parses; a grammar has the parts.
@@ -208,12 +231,18 @@ impl Builder {
 
     /// One character of these inclusive ranges.
     pub fn one_of(&self, ranges: &[(char, char)]) -> ExprId {
-        self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: false }))
+        self.add(Expr::Char(CharSet {
+            ranges: ranges.into(),
+            negated: false,
+        }))
     }
 
     /// One character outside of these inclusive ranges.
     pub fn none_of(&self, ranges: &[(char, char)]) -> ExprId {
-        self.add(Expr::Char(CharSet { ranges: ranges.into(), negated: true }))
+        self.add(Expr::Char(CharSet {
+            ranges: ranges.into(),
+            negated: true,
+        }))
     }
 
     /// The inside of a quoted string: up to this delimiter, or an escape that JSON does not have.
@@ -221,14 +250,18 @@ impl Builder {
         self.add(Expr::StringBody(delimiter))
     }
 
-    /// [`Builder::string_body`] up to the first line break, if there is one. A grammar has the whole body.
+    /// [`Builder::string_body`] up to the first line break, if there is one. A grammar has the
+    /// whole body.
     pub fn string_line(&self, delimiter: u8) -> ExprId {
         self.add(Expr::StringLine(delimiter))
     }
 
-    /// Text up to the first of several markers, or to the end of the output. Empty markers never match and are dropped.
+    /// Text up to the first of several markers, or to the end of the output. Empty markers never
+    /// match and are dropped.
     pub fn until_any<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        self.add(Expr::Until(not_empty(&mut markers.into_iter().map(Into::into))))
+        self.add(Expr::Until(not_empty(
+            &mut markers.into_iter().map(Into::into),
+        )))
     }
 
     /// Text up to one marker, or to the end of the output.
@@ -236,9 +269,12 @@ impl Builder {
         self.until_any([marker])
     }
 
-    /// The same up to what a [`Builder::marker`] of one of these texts matches, as far as that is no chance. Empty ones never match and are dropped.
+    /// The same up to what a [`Builder::marker`] of one of these texts matches, as far as that is
+    /// no chance. Empty ones never match and are dropped.
     pub fn until_marker<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
-        self.add(Expr::UntilMarker(not_empty(&mut markers.into_iter().map(Into::into))))
+        self.add(Expr::UntilMarker(not_empty(
+            &mut markers.into_iter().map(Into::into),
+        )))
     }
 
     /// The rest of the output.
@@ -279,10 +315,17 @@ impl Builder {
         schema: impl Into<SchemaRef>,
         notation: Notation,
     ) -> ExprId {
-        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), notation, argument: false })
+        self.annotated(Annotated {
+            child,
+            name: name.into(),
+            schema: schema.into(),
+            notation,
+            argument: false,
+        })
     }
 
-    /// [`Builder::schema`] of what a tool is called with: its objects have no properties but those that they declare.
+    /// [`Builder::schema`] of what a tool is called with: its objects have no properties but those
+    /// that they declare.
     pub fn argument(
         &self,
         child: ExprId,
@@ -290,7 +333,13 @@ impl Builder {
         schema: impl Into<SchemaRef>,
         notation: Notation,
     ) -> ExprId {
-        self.annotated(Annotated { child, name: name.into(), schema: schema.into(), notation, argument: true })
+        self.annotated(Annotated {
+            child,
+            name: name.into(),
+            schema: schema.into(),
+            notation,
+            argument: true,
+        })
     }
 
     #[inline(never)]
@@ -298,8 +347,13 @@ impl Builder {
         self.add(Expr::Schema(Box::new(value)))
     }
 
-    /// The child parses; in a grammar it is text that ends with the first of these markers, marker included.
-    pub fn excluding<S: Into<SmolStr>>(&self, child: ExprId, markers: impl IntoIterator<Item = S>) -> ExprId {
+    /// The child parses; in a grammar it is text that ends with the first of these markers, marker
+    /// included.
+    pub fn excluding<S: Into<SmolStr>>(
+        &self,
+        child: ExprId,
+        markers: impl IntoIterator<Item = S>,
+    ) -> ExprId {
         self.excluding_all(child, markers, Vec::new())
     }
 
@@ -310,7 +364,10 @@ impl Builder {
         markers: impl IntoIterator<Item = S>,
         others: Vec<SmolStr>,
     ) -> ExprId {
-        self.add(Expr::Excluding(child, Box::new([markers.into_iter().map(Into::into).collect(), others])))
+        self.add(Expr::Excluding(
+            child,
+            Box::new([markers.into_iter().map(Into::into).collect(), others]),
+        ))
     }
 
     /// The child parses; in a grammar this GBNF stands in its place.
@@ -330,7 +387,12 @@ impl Builder {
 
     /// The child as a rule of its own, with this name and other parts: [`Expr::Named`].
     pub fn named(&self, child: ExprId, name: impl Into<SmolStr>, part: u32, rule: u32) -> ExprId {
-        self.add(Expr::Named { child, name: name.into(), part, rule })
+        self.add(Expr::Named {
+            child,
+            name: name.into(),
+            part,
+            rule,
+        })
     }
 
     /// A reference to a rule, which may be defined later.
@@ -338,7 +400,8 @@ impl Builder {
         self.add(Expr::Ref(name.into()))
     }
 
-    /// Defines a rule and returns a reference to it. A second rule of the same name replaces the first.
+    /// Defines a rule and returns a reference to it. A second rule of the same name replaces the
+    /// first.
     pub fn rule(&self, name: impl Into<SmolStr>, child: ExprId) -> ExprId {
         self.add_rule(name.into(), child, false)
     }
@@ -350,13 +413,21 @@ impl Builder {
 
     #[inline(never)]
     fn add_rule(&self, name: SmolStr, child: ExprId, trigger: bool) -> ExprId {
-        self.node(Expr::Rule { name: name.clone(), child, trigger });
+        self.node(Expr::Rule {
+            name: name.clone(),
+            child,
+            trigger,
+        });
         self.add(Expr::Ref(name))
     }
 
     /// This node as it is; a rule is defined.
     pub(super) fn node(&self, node: Expr) -> ExprId {
-        let name = if let Expr::Rule { name, .. } = &node { Some(name.clone()) } else { None };
+        let name = if let Expr::Rule { name, .. } = &node {
+            Some(name.clone())
+        } else {
+            None
+        };
         let id = self.add(node);
         if let Some(name) = name {
             self.arena.borrow_mut().define(name, id);

@@ -29,7 +29,9 @@ impl CaptureLog {
 
     /// The captures from this number on.
     pub fn from(&self, number: usize) -> &[Capture] {
-        self.entries.get(number.saturating_sub(self.base)..).unwrap_or_default()
+        self.entries
+            .get(number.saturating_sub(self.base)..)
+            .unwrap_or_default()
     }
 
     /// Appends a capture.
@@ -43,7 +45,8 @@ impl CaptureLog {
         self.base = self.base.min(number);
     }
 
-    /// Drops the captures in front of this number. Waits until there are many, because the remaining entries move each time.
+    /// Drops the captures in front of this number. Waits until there are many, because the
+    /// remaining entries move each time.
     pub(super) fn forget(&mut self, number: usize) {
         const WORTH_MOVING: usize = 32;
         let gone = number.saturating_sub(self.base);

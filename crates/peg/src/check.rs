@@ -1,4 +1,5 @@
-//! Checks an arena before it is compiled: it has a root, no dangling reference, no left recursion, bounded nesting and size.
+//! Checks an arena before it is compiled: it has a root, no dangling reference, no left recursion,
+//! bounded nesting and size.
 
 use smol_str::SmolStr;
 
@@ -19,33 +20,52 @@ impl Checked {
     }
 }
 
-/// Checks what is reachable from the root of `arena` and from the rules at which a grammar may start.
+/// Checks what is reachable from the root of `arena` and from the rules at which a grammar may
+/// start.
 pub fn check(arena: &Arena) -> Result<Checked> {
-    let root = arena.root().ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
+    let root = arena
+        .root()
+        .ok_or_else(|| Error::new(ErrorKind::Internal, "the format description has no root"))?;
     let mut checker = Checker {
         arena,
         known: vec![Known::default(); arena.len()],
         targets: vec![None; arena.len()],
         entered: Vec::new(),
-        pending: arena.trigger_rules().filter_map(|name| arena.rule_named(name)).chain([root]).collect(),
+        pending: arena
+            .trigger_rules()
+            .filter_map(|name| arena.rule_named(name))
+            .chain([root])
+            .collect(),
         size: 0,
     };
     while let Some(next) = checker.pending.pop() {
         let size = checker.visit(next, 0)?.size as usize;
         checker.size = checker.size.saturating_add(size);
         if checker.size > limits::PROGRAM_SIZE {
-            let text = format!("the format description is longer than {} when written out", limits::PROGRAM_SIZE);
+            let text = format!(
+                "the format description is longer than {} when written out",
+                limits::PROGRAM_SIZE
+            );
             return Err(Error::new(ErrorKind::Limit, text));
         }
         checker.left(next, 0)?;
     }
-    Ok(Checked { root, targets: checker.targets })
+    Ok(Checked {
+        root,
+        targets: checker.targets,
+    })
 }
 
 const MOST_LEVELS: u32 = limits::EXPR_DEPTH as u32;
 
 fn too_deep() -> Error {
-    Error::new(ErrorKind::Limit, format!("the format description nests deeper than {} expressions", limits::EXPR_DEPTH))
+    Error::new(
+        ErrorKind::Limit,
+        format!(
+            "the format description nests deeper than {} expressions",
+            limits::EXPR_DEPTH
+        ),
+    )
 }
 
 /// The size of an expression that is laid out in place.
@@ -53,7 +73,8 @@ fn too_deep() -> Error {
 struct Extent {
     /// Levels of nesting; 0 if it was not visited yet.
     height: u32,
-    /// Number of expressions, and the bytes of their texts. A shared expression counts once for each place that uses it.
+    /// Number of expressions, and the bytes of their texts. A shared expression counts once for
+    /// each place that uses it.
     size: u32,
 }
 
@@ -62,11 +83,16 @@ impl Extent {
     fn of(node: &Expr) -> Self {
         let text = match node {
             Expr::Literal(text) | Expr::Marker(text) => text.len(),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => markers.iter().map(SmolStr::len).sum(),
+            Expr::Until(markers) | Expr::UntilMarker(markers) => {
+                markers.iter().map(SmolStr::len).sum()
+            }
             Expr::Char(set) => set.ranges.len(),
             _ => 0,
         };
-        Extent { height: 1, size: u32::try_from(text).map_or(u32::MAX, |text| text.saturating_add(1)) }
+        Extent {
+            height: 1,
+            size: u32::try_from(text).map_or(u32::MAX, |text| text.saturating_add(1)),
+        }
     }
 }
 
@@ -115,7 +141,8 @@ impl Checker<'_> {
         Ok(target)
     }
 
-    /// Checks a node and its descendants, once. Rules are visited separately, because they are compiled separately.
+    /// Checks a node and its descendants, once. Rules are visited separately, because they are
+    /// compiled separately.
     fn visit(&mut self, id: ExprId, depth: u32) -> Result<Extent> {
         let known = self.known[id.index()].extent;
         if depth + known.height > MOST_LEVELS {
@@ -134,7 +161,8 @@ impl Checker<'_> {
                 }
             }
             Expr::Repeat(_, min, Some(max)) if min > max => {
-                let text = format!("the format repeats something at least {min} and at most {max} times");
+                let text =
+                    format!("the format repeats something at least {min} and at most {max} times");
                 return Err(Error::invalid(text));
             }
             Expr::Excluding(_, markers) if markers[0].is_empty() => {
@@ -157,8 +185,8 @@ impl Checker<'_> {
         Ok(extent)
     }
 
-    /// Walks the expressions that `id` may enter before it consumes a byte. The depth does not depend on where the walk
-    /// began.
+    /// Walks the expressions that `id` may enter before it consumes a byte. The depth does not
+    /// depend on where the walk began.
     fn left(&mut self, id: ExprId, depth: u32) -> Result<Left> {
         let known = self.known[id.index()].left;
         if depth + known.height > MOST_LEVELS {
@@ -173,13 +201,20 @@ impl Checker<'_> {
             height = height.max(left.height);
             Ok(left.nullable)
         })?;
-        let left = Left { nullable, height: height + 1 };
+        let left = Left {
+            nullable,
+            height: height + 1,
+        };
         self.known[id.index()].left = left;
         Ok(left)
     }
 
     /// Whether `id` may match nothing; `below` answers that for the expressions that it enters.
-    fn left_of(&mut self, id: ExprId, below: &mut dyn FnMut(&mut Self, ExprId) -> Result<bool>) -> Result<bool> {
+    fn left_of(
+        &mut self,
+        id: ExprId,
+        below: &mut dyn FnMut(&mut Self, ExprId) -> Result<bool>,
+    ) -> Result<bool> {
         let arena = self.arena;
         Ok(match arena.get(id) {
             Expr::Empty

@@ -5,21 +5,25 @@ use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::{Error, Result};
 
 impl CharSet {
-    /// Reads a class like `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]`; the brackets are optional. A backslash makes the next
-    /// character literal, except in `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and `\UHHHHHHHH`.
+    /// Reads a class like `[a-z_]`, `[^"\\]` or `[\u4E00-\u9FFF]`; the brackets are optional. A
+    /// backslash makes the next character literal, except in `\n`, `\t`, `\r`, `\xHH`, `\uHHHH` and
+    /// `\UHHHHHHHH`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the brackets are empty, a range is reversed, or an escape does not denote a
-    /// character.
+    /// [`crate::ErrorKind::InvalidArgument`] if the brackets are empty, a range is reversed, or an
+    /// escape does not denote a character.
     pub fn parse(class: &str) -> Result<CharSet> {
         let text = class.strip_prefix('[').unwrap_or(class);
         let text = text.strip_suffix(']').unwrap_or(text);
-        let (negated, text) = text.strip_prefix('^').map_or((false, text), |rest| (true, rest));
+        let (negated, text) = text
+            .strip_prefix('^')
+            .map_or((false, text), |rest| (true, rest));
         let wrong = |what: String| Error::invalid(format!("character class {class:?}: {what}"));
         let mut ranges = Ranges::new();
         let mut rest = text;
         while !rest.is_empty() {
-            let ((low, high), after) = char_class::range(rest, str::is_empty, character).map_err(wrong)?;
+            let ((low, high), after) =
+                char_class::range(rest, str::is_empty, character).map_err(wrong)?;
             rest = after;
             if low > high {
                 return Err(wrong(format!("{low:?} comes after {high:?}")));
@@ -38,10 +42,15 @@ fn character(text: &str) -> Result<(char, &str), String> {
     match char_class::character(text) {
         Ok((code, rest)) => match char::from_u32(code) {
             Some(c) => Ok((c, rest)),
-            None => Err(format!("{} is not a character", &text[..text.len() - rest.len()])),
+            None => Err(format!(
+                "{} is not a character",
+                &text[..text.len() - rest.len()]
+            )),
         },
         // An unknown escape stands for the character itself.
-        Err(Unreadable::Escape(Some(c)) | Unreadable::Digits(c, _)) => Ok((c, &text[1 + c.len_utf8()..])),
+        Err(Unreadable::Escape(Some(c)) | Unreadable::Digits(c, _)) => {
+            Ok((c, &text[1 + c.len_utf8()..]))
+        }
         Err(Unreadable::Escape(None) | Unreadable::End) => Ok(('\\', "")),
     }
 }
@@ -58,19 +67,35 @@ mod tests {
             ("a-z-", "m-", "A"),
             ("[^]]", "a[", "]"),
             (r"[a\-z]", "a-z\u{7a}", "b"),
-            (r"[\n\t\\\]\x41\u4E00-\u9FFF\U0001F600]", "\n\t\\]A世😀", "nxu 🚀"),
+            (
+                r"[\n\t\\\]\x41\u4E00-\u9FFF\U0001F600]",
+                "\n\t\\]A世😀",
+                "nxu 🚀",
+            ),
             ("[é-ü]", "ê", "e"),
             (r"[\xzz]", "xz", "\\"),
             ("[-a]", "-a", "b"),
             ("[\\", "\\", "["),
         ] {
-            assert!(inside.chars().all(|c| set(class).contains(c)), "{class}: {inside}");
-            assert!(outside.chars().all(|c| !set(class).contains(c)), "{class}: {outside}");
+            assert!(
+                inside.chars().all(|c| set(class).contains(c)),
+                "{class}: {inside}"
+            );
+            assert!(
+                outside.chars().all(|c| !set(class).contains(c)),
+                "{class}: {outside}"
+            );
         }
-        for (class, says) in
-            [("", "empty"), ("[^]", "empty"), ("[b-a]", "comes after"), (r"[\uD800]", "not a character")]
-        {
-            assert!(CharSet::parse(class).unwrap_err().message().contains(says), "{class}");
+        for (class, says) in [
+            ("", "empty"),
+            ("[^]", "empty"),
+            ("[b-a]", "comes after"),
+            (r"[\uD800]", "not a character"),
+        ] {
+            assert!(
+                CharSet::parse(class).unwrap_err().message().contains(says),
+                "{class}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Compiles an arena to a program: rules become subroutines, and all other expressions are laid out in place. Checks the
-//! arena first ([`check`]) and adds the tests by which choices skip alternatives (`first`, `lead`).
+//! Compiles an arena to a program: rules become subroutines, and all other expressions are laid out
+//! in place. Checks the arena first ([`check`]) and adds the tests by which choices skip
+//! alternatives (`first`, `lead`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -19,8 +20,8 @@ use super::until::Markers;
 use chatparse_base::bytes::Bytes;
 use chatparse_base::{Error, ErrorKind, Result, limits};
 
-/// The number of adjacent alternatives from which on a choice uses one table for all. For fewer, trying them in turn is as
-/// fast.
+/// The number of adjacent alternatives from which on a choice uses one table for all. For fewer,
+/// trying them in turn is as fast.
 const MANY: usize = 8;
 
 /// The number of alternatives from which on a choice is laid out once, and called where it stands.
@@ -29,14 +30,15 @@ const WIDE: usize = 32;
 /// Compiles the expressions that can be reached from the arena's root.
 ///
 /// # Errors
-/// If the root is missing, a reference refers to an undefined rule, rules are left-recursive, or the nesting is deeper than
-/// [`chatparse_base::limits::EXPR_DEPTH`].
+/// If the root is missing, a reference refers to an undefined rule, rules are left-recursive, or
+/// the nesting is deeper than [`chatparse_base::limits::EXPR_DEPTH`].
 pub fn compile(arena: &Arena) -> Result<Program> {
     compile_to(arena, None, MANY, Op::Accept)
 }
 
-/// Like [`compile`], with parts ([`Expr::Late`]) that `part` compiles by their numbers ([`compile_part`]), where a machine first
-/// enters one; a run that enters one that cannot be compiled has reached its limit. `widest`: the most alternatives of their choices.
+/// Like [`compile`], with parts ([`Expr::Late`]) that `part` compiles by their numbers
+/// ([`compile_part`]), where a machine first enters one; a run that enters one that cannot be
+/// compiled has reached its limit. `widest`: the most alternatives of their choices.
 ///
 /// # Errors
 /// As [`compile`].
@@ -60,20 +62,32 @@ pub fn compile_part(arena: &Arena) -> Result<Program> {
     compile_to(arena, None, MANY, Op::Return)
 }
 
-/// Like [`compile`], with regions for rules as well. A tag in the program is an index into the returned list of regions.
+/// Like [`compile`], with regions for rules as well. A tag in the program is an index into the
+/// returned list of regions.
 pub fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
     let program = compile_to(arena, Some(&mut regions), MANY, Op::Accept)?;
     if regions.list.len() > usize::from(u16::MAX) {
-        return Err(Error::new(ErrorKind::Limit, format!("the format has more than {} rules and tags", u16::MAX)));
+        return Err(Error::new(
+            ErrorKind::Limit,
+            format!("the format has more than {} rules and tags", u16::MAX),
+        ));
     }
     Ok((program, regions.list))
 }
 
 /// `many`: see [`MANY`]; `end`: what follows the root.
-pub fn compile_to(arena: &Arena, regions: Option<&mut Regions>, many: usize, end: Op) -> Result<Program> {
+pub fn compile_to(
+    arena: &Arena,
+    regions: Option<&mut Regions>,
+    many: usize,
+    end: Op,
+) -> Result<Program> {
     let checked = check::check(arena)?;
-    let mut out = Program { ops: Vec::with_capacity(2 * arena.len()), ..Program::default() };
+    let mut out = Program {
+        ops: Vec::with_capacity(2 * arena.len()),
+        ..Program::default()
+    };
     out.tests.reserve(arena.len() / 16);
     out.begins.reserve(64);
     let rules = vec![None; arena.len()];
@@ -129,7 +143,8 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Returns the tag of a region. At most `u16::MAX` regions have one; with more, the compilation fails.
+    /// Returns the tag of a region. At most `u16::MAX` regions have one; with more, the compilation
+    /// fails.
     fn tag(&mut self, region: Region) -> TagId {
         let next = u16::try_from(self.list.len()).unwrap_or(u16::MAX);
         TagId(*self.known.entry(region).or_insert_with_key(|region| {
@@ -142,7 +157,8 @@ impl Regions {
 struct Compiler<'a> {
     arena: &'a Arena,
     checked: &'a Checked,
-    /// If set: collects the regions of tags and rules, and gives them tags that replace the arena's.
+    /// If set: collects the regions of tags and rules, and gives them tags that replace the
+    /// arena's.
     regions: Option<&'a mut Regions>,
     out: Program,
     /// Addresses of compiled rules, by expression.
@@ -153,7 +169,8 @@ struct Compiler<'a> {
     markers_at: Vec<(usize, usize)>,
     /// What the expressions can begin with.
     firsts: Firsts<'a>,
-    /// By the markers of an expression, how many there are, and whether their white space may differ: indices of the program's.
+    /// By the markers of an expression, how many there are, and whether their white space may
+    /// differ: indices of the program's.
     markers: BTreeMap<(usize, bool, &'a [SmolStr]), u32>,
     /// By hash: indices of some of the program's byte sets, to share them.
     begins: [u32; 64],
@@ -167,7 +184,8 @@ struct Compiler<'a> {
     common: HashMap<ExprId, (Own, Range<Lengths>)>,
 }
 
-/// What an [`Expr::Named`] has for itself: the index of its name, and what is added to the numbers of its parts.
+/// What an [`Expr::Named`] has for itself: the index of its name, and what is added to the numbers
+/// of its parts.
 #[derive(Clone, Copy)]
 struct Own {
     name: u32,
@@ -202,7 +220,9 @@ impl<'a> Compiler<'a> {
             Expr::Literal(text) => self.literal(text.clone()),
             Expr::Marker(text) => self.marker(id, text),
             Expr::Sequence(children) => children.iter().for_each(|&child| self.expr(child)),
-            Expr::Choice(children) if children.len() < WIDE || self.own.is_some() => self.choice(children),
+            Expr::Choice(children) if children.len() < WIDE || self.own.is_some() => {
+                self.choice(children)
+            }
             Expr::Repeat(child, min, max) => self.repeat(*child, *min, *max),
             Expr::And(child) => {
                 self.emit(Op::AndBegin);
@@ -226,7 +246,10 @@ impl<'a> Compiler<'a> {
             Expr::Until(markers) => self.until(markers, false),
             Expr::UntilMarker(markers) => self.until(markers, true),
             Expr::Tag(tag, child) => {
-                let tag = self.regions.as_mut().map_or(*tag, |regions| regions.tag(Region::Tag(*tag)));
+                let tag = self
+                    .regions
+                    .as_mut()
+                    .map_or(*tag, |regions| regions.tag(Region::Tag(*tag)));
                 self.region(tag, *child);
             }
             Expr::Atomic(child) => {
@@ -235,12 +258,18 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::AtomicEnd);
             }
             Expr::Rule { name, child, .. } => {
-                match self.regions.as_mut().map(|regions| regions.tag(Region::Rule(name.to_string()))) {
+                match self
+                    .regions
+                    .as_mut()
+                    .map(|regions| regions.tag(Region::Rule(name.to_string())))
+                {
                     Some(tag) => self.region(tag, *child),
                     None => self.expr(*child),
                 }
             }
-            Expr::Late(part) => drop(self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part)))),
+            Expr::Late(part) => {
+                drop(self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part))))
+            }
             Expr::Ref(_) => self.call(self.checked.target(id)),
             Expr::Choice(_) | Expr::Named { .. } => self.call(id),
             // What others are for is not for the parser.
@@ -258,8 +287,13 @@ impl<'a> Compiler<'a> {
         let arena = self.arena;
         match arena.get(id) {
             Expr::Choice(children) => self.choice(children),
-            Expr::Named { child, name, part, .. } => {
-                let own = Own { name: self.add_literal(name.clone()), part: *part };
+            Expr::Named {
+                child, name, part, ..
+            } => {
+                let own = Own {
+                    name: self.add_literal(name.clone()),
+                    part: *part,
+                };
                 if let Some((first, all)) = self.common.get(child).cloned() {
                     return self.copy(first, all, own);
                 }
@@ -278,12 +312,21 @@ impl<'a> Compiler<'a> {
     }
 
     fn lengths(&self) -> Lengths {
-        Lengths { ops: self.out.ops.len(), selects: self.out.selects.len(), calls: self.calls.len() }
+        Lengths {
+            ops: self.out.ops.len(),
+            selects: self.out.selects.len(),
+            calls: self.calls.len(),
+        }
     }
 
     /// Lays out what was compiled for the `first` once more.
     fn copy(&mut self, first: Own, all: Range<Lengths>, own: Own) {
-        let Program { ops, tests, repeats, .. } = &mut self.out;
+        let Program {
+            ops,
+            tests,
+            repeats,
+            ..
+        } = &mut self.out;
         let from = ops.len();
         let shift = (from - all.start.ops) as u32;
         ops.extend_from_within(all.start.ops..all.end.ops);
@@ -291,16 +334,24 @@ impl<'a> Compiler<'a> {
             match op {
                 Op::Literal(index) if *index == first.name => *index = own.name,
                 Op::Late(part) => *part = *part - first.part + own.part,
-                Op::Choice(to) | Op::Commit(to) | Op::RepeatEnd(to) | Op::NotBegin(to) => *to += shift,
+                Op::Choice(to) | Op::Commit(to) | Op::RepeatEnd(to) | Op::NotBegin(to) => {
+                    *to += shift
+                }
                 Op::Test(index) => {
                     let test = tests[*index as usize];
                     *index = tests.len() as u32;
-                    tests.push(Test { other: test.other + shift, ..test });
+                    tests.push(Test {
+                        other: test.other + shift,
+                        ..test
+                    });
                 }
                 Op::RepeatNext(index) => {
                     let bounds = repeats[*index as usize];
                     *index = repeats.len() as u32;
-                    repeats.push(Bounds { exit: bounds.exit + shift, ..bounds });
+                    repeats.push(Bounds {
+                        exit: bounds.exit + shift,
+                        ..bounds
+                    });
                 }
                 _ => {}
             }
@@ -327,10 +378,13 @@ impl<'a> Compiler<'a> {
     /// `spaced`: the markers' white space may differ.
     fn until(&mut self, markers: &'a [SmolStr], spaced: bool) {
         let all = &mut self.out.markers;
-        let index = *self.markers.entry((markers.len(), spaced, markers)).or_insert_with(|| {
-            all.push(Markers::new(markers, spaced));
-            all.len() as u32 - 1
-        });
+        let index = *self
+            .markers
+            .entry((markers.len(), spaced, markers))
+            .or_insert_with(|| {
+                all.push(Markers::new(markers, spaced));
+                all.len() as u32 - 1
+            });
         self.emit(Op::Until(index));
     }
 
@@ -353,9 +407,13 @@ impl<'a> Compiler<'a> {
             });
             self.markers_at[id.index()] = (start, self.out.ops.len());
         }
-        // Each of these characters is optional, because the text behind it may begin with more white space.
+        // Each of these characters is optional, because the text behind it may begin with more
+        // white space.
         for c in tail.chars() {
-            let (text, mut first) = (SmolStr::from_iter([c]), First::of_literal(c.encode_utf8(&mut [0; 4])));
+            let (text, mut first) = (
+                SmolStr::from_iter([c]),
+                First::of_literal(c.encode_utf8(&mut [0; 4])),
+            );
             // A line break may have a return in it.
             let returns = || First::of_literal("\r");
             if c == '\n' {
@@ -363,7 +421,9 @@ impl<'a> Compiler<'a> {
             }
             self.rounds(0, Some(1), first, |compiler| {
                 if c == '\n' {
-                    compiler.rounds(0, Some(1), returns(), |compiler| compiler.literal("\r".into()));
+                    compiler.rounds(0, Some(1), returns(), |compiler| {
+                        compiler.literal("\r".into())
+                    });
                 }
                 compiler.literal(text);
             });
@@ -382,8 +442,8 @@ impl<'a> Compiler<'a> {
             return;
         };
         self.out.widest = self.out.widest.max(children.len() as u32);
-        // For each of the other alternatives, the last one first: what it can begin with, and the first bytes for which one
-        // behind it must be tried.
+        // For each of the other alternatives, the last one first: what it can begin with, and the
+        // first bytes for which one behind it must be tried.
         let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
         let last = self.firsts.of(last);
         let mut later = last.tries();
@@ -396,7 +456,8 @@ impl<'a> Compiler<'a> {
         let all = firsts.iter().map(|(first, _)| first).chain([&last]);
         let mut tables = self.tables(children, all).into_iter().peekable();
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
-        // Whether an earlier test lets only those bytes through for which this alternative or a later one must be tried.
+        // Whether an earlier test lets only those bytes through for which this alternative or a
+        // later one must be tried.
         let mut tested = false;
         let mut next = 0;
         while let Some(&child) = children.get(next) {
@@ -411,23 +472,36 @@ impl<'a> Compiler<'a> {
                 break;
             };
             next += 1;
-            let begin = Begin { bytes: first.enters(), wide: first.wide & !first.passes };
+            let begin = Begin {
+                bytes: first.enters(),
+                wide: first.wide & !first.passes,
+            };
             // Such a test would always push the other alternatives.
-            let always = begin.bytes == later && if tested { !begin.wide } else { later == Bytes::ALL };
+            let always = begin.bytes == later
+                && if tested {
+                    !begin.wide
+                } else {
+                    later == Bytes::ALL
+                };
             let needed = first.looks && !always;
             tested = needed || (tested && always);
             let at = self.emit(Op::Choice(0));
             self.expr(child);
             commits.push(self.emit(Op::Commit(0)));
             let other = self.here();
-            self.out.ops[at] = if needed { self.test(begin, later, other) } else { Op::Choice(other) };
+            self.out.ops[at] = if needed {
+                self.test(begin, later, other)
+            } else {
+                Op::Choice(other)
+            };
         }
         for commit in commits {
             self.out.ops[commit] = Op::Commit(self.here());
         }
     }
 
-    /// Finds the runs of alternatives that are worth a table, and builds the tables. `firsts`: what they can begin with.
+    /// Finds the runs of alternatives that are worth a table, and builds the tables. `firsts`: what
+    /// they can begin with.
     fn tables<'f>(
         &mut self,
         children: &[ExprId],
@@ -436,19 +510,37 @@ impl<'a> Compiler<'a> {
         // Where each match begins with a text, no character of a set or none can begin it.
         let mut run = 0;
         let worth = |first: &First| {
-            run = if first.passes || first.wide { 0 } else { run + 1 };
+            run = if first.passes || first.wide {
+                0
+            } else {
+                run + 1
+            };
             run >= self.many
         };
         if children.len() < self.many || !firsts.any(worth) {
             return Vec::new();
         }
-        let leads = lead::of(self.arena, self.checked, self.regions.is_some(), children, &mut self.room);
+        let leads = lead::of(
+            self.arena,
+            self.checked,
+            self.regions.is_some(),
+            children,
+            &mut self.room,
+        );
         let runs = lead::runs(&leads, self.many).into_iter();
-        runs.map(|run| (run.clone(), Table::new(&leads[run]))).collect()
+        runs.map(|run| (run.clone(), Table::new(&leads[run])))
+            .collect()
     }
 
-    /// `later`: the first bytes for which alternatives behind these must be tried; `None` if there are none.
-    fn select(&mut self, children: &[ExprId], table: Table, later: Option<Bytes>, commits: &mut SmallVec<[usize; 8]>) {
+    /// `later`: the first bytes for which alternatives behind these must be tried; `None` if there
+    /// are none.
+    fn select(
+        &mut self,
+        children: &[ExprId],
+        table: Table,
+        later: Option<Bytes>,
+        commits: &mut SmallVec<[usize; 8]>,
+    ) {
         let begin = later.map(|bytes| self.begin(Begin { bytes, wide: false }));
         let index = self.out.selects.len();
         self.out.selects.push(table);
@@ -460,12 +552,25 @@ impl<'a> Compiler<'a> {
                 commits.push(self.emit(Op::Commit(0)));
             }
         }
-        self.out.selects[index].rest = begin.map(|begin| Rest { at: self.here(), begin });
+        self.out.selects[index].rest = begin.map(|begin| Rest {
+            at: self.here(),
+            begin,
+        });
     }
 
     fn test(&mut self, begin: Begin, later: Bytes, other: u32) -> Op {
-        let (begin, later) = (self.begin(begin), self.begin(Begin { bytes: later, wide: false }));
-        self.out.tests.push(Test { begin, later, other });
+        let (begin, later) = (
+            self.begin(begin),
+            self.begin(Begin {
+                bytes: later,
+                wide: false,
+            }),
+        );
+        self.out.tests.push(Test {
+            begin,
+            later,
+            other,
+        });
         Op::Test(self.out.tests.len() as u32 - 1)
     }
 
@@ -493,8 +598,16 @@ impl<'a> Compiler<'a> {
 
     fn rounds(&mut self, min: u32, max: Option<u32>, first: First, round: impl FnOnce(&mut Self)) {
         let index = self.out.repeats.len();
-        let begin = self.begin(Begin { bytes: first.bytes, wide: first.wide });
-        self.out.repeats.push(Bounds { min, max, exit: 0, begin });
+        let begin = self.begin(Begin {
+            bytes: first.bytes,
+            wide: first.wide,
+        });
+        self.out.repeats.push(Bounds {
+            min,
+            max,
+            exit: 0,
+            begin,
+        });
         self.emit(Op::RepeatBegin);
         let next = self.here();
         self.emit(Op::RepeatNext(index as u32));
@@ -504,10 +617,15 @@ impl<'a> Compiler<'a> {
     }
 
     fn set(&mut self, set: &CharSet) -> u32 {
-        let at = self.out.sets.iter().position(|known| known == set).unwrap_or_else(|| {
-            self.out.sets.push(set.clone());
-            self.out.sets.len() - 1
-        });
+        let at = self
+            .out
+            .sets
+            .iter()
+            .position(|known| known == set)
+            .unwrap_or_else(|| {
+                self.out.sets.push(set.clone());
+                self.out.sets.len() - 1
+            });
         at as u32
     }
 }

@@ -1,8 +1,8 @@
 //! Expressions: an arena of nodes that describe what an output may look like.
 //!
-//! One arena is the single description of a format: [`compile`](fn@super::compile) turns it into a [`super::Program`] that parses,
-//! and the grammar stage prints it. Annotations that only one of them reads ([`Expr::Schema`], rule names, triggers) are
-//! nodes that the other passes through.
+//! One arena is the single description of a format: [`compile`](fn@super::compile) turns it into a
+//! [`super::Program`] that parses, and the grammar stage prints it. Annotations that only one of
+//! them reads ([`Expr::Schema`], rule names, triggers) are nodes that the other passes through.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ impl ExprId {
     }
 }
 
-/// The meaning of a captured region. The engine only passes it on; the code that builds the arena defines what it stands
-/// for.
+/// The meaning of a captured region. The engine only passes it on; the code that builds the arena
+/// defines what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TagId(pub u16);
 
@@ -77,7 +77,10 @@ impl From<Value> for SchemaRef {
 
 impl From<Arc<Value>> for SchemaRef {
     fn from(document: Arc<Value>) -> Self {
-        SchemaRef { document, pointer: SmolStr::default() }
+        SchemaRef {
+            document,
+            pointer: SmolStr::default(),
+        }
     }
 }
 
@@ -99,7 +102,10 @@ impl SchemaRef {
                 c => pointer.push(c),
             });
         }
-        SchemaRef { document: Arc::clone(&self.document), pointer: pointer.finish() }
+        SchemaRef {
+            document: Arc::clone(&self.document),
+            pointer: pointer.finish(),
+        }
     }
 
     /// The schema of a property of an object schema.
@@ -117,21 +123,27 @@ pub enum Notation {
     Json,
     /// As JSON; where the schema allows a string, as the child reads it.
     JsonOrChild,
-    /// Its strings only, as they are: the child is text up to markers ([`Expr::Until`], [`Expr::Excluding`]).
+    /// Its strings only, as they are: the child is text up to markers ([`Expr::Until`],
+    /// [`Expr::Excluding`]).
     Text,
     /// Its strings only, in quotes.
     Quoted(Literals),
-    /// Its values other than strings: those stand beside it. llama.cpp's grammars have all, as JSON.
+    /// Its values other than strings: those stand beside it. llama.cpp's grammars have all, as
+    /// JSON.
     Others(Literals),
-    /// Its values other than strings, as literals of Python; in llama.cpp's grammars, as the child reads them.
+    /// Its values other than strings, as literals of Python; in llama.cpp's grammars, as the child
+    /// reads them.
     Printed,
-    /// An object or an array as the child reads it, which has the types of the parts and the names that are required.
+    /// An object or an array as the child reads it, which has the types of the parts and the names
+    /// that are required.
     Parts,
-    /// As the child reads it, an object's member, which may be missing although the schema requires it.
+    /// As the child reads it, an object's member, which may be missing although the schema requires
+    /// it.
     PerhapsLeftOut,
     /// The same of a text that may have what the template writes an undeclared argument with.
     PerhapsMore,
-    /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child reads.
+    /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child
+    /// reads.
     Escaped,
 }
 
@@ -163,7 +175,11 @@ pub struct Parts {
 impl Parts {
     /// All expressions.
     pub fn all(&self) -> impl Iterator<Item = ExprId> {
-        self.required.iter().chain(&self.optional).chain(&self.between).copied()
+        self.required
+            .iter()
+            .chain(&self.optional)
+            .chain(&self.between)
+            .copied()
     }
 }
 
@@ -179,7 +195,8 @@ pub struct Annotated {
     /// How the grammar writes the values.
     #[serde(default)]
     pub notation: Notation,
-    /// True for the arguments of a tool, or one of them: objects in it may have only the properties that they declare.
+    /// True for the arguments of a tool, or one of them: objects in it may have only the properties
+    /// that they declare.
     #[serde(default)]
     pub argument: bool,
 }
@@ -196,14 +213,15 @@ pub enum Expr {
     End,
     /// Matches exactly this text.
     Literal(SmolStr),
-    /// Matches this text with any white space around it and between its parts. A grammar has the text as written.
+    /// Matches this text with any white space around it and between its parts. A grammar has the
+    /// text as written.
     Marker(SmolStr),
     /// All children, in order.
     Sequence(Children),
     /// The first child that matches. An empty list never matches.
     Choice(Children),
-    /// The child as often as it matches, between the bounds (`None`: unbounded). A round that consumes nothing ends the
-    /// repetition.
+    /// The child as often as it matches, between the bounds (`None`: unbounded). A round that
+    /// consumes nothing ends the repetition.
     Repeat(ExprId, u32, Option<u32>),
     /// Matches if the child does, and consumes nothing.
     And(ExprId),
@@ -215,14 +233,16 @@ pub enum Expr {
     Space,
     /// One character of this set.
     Char(CharSet),
-    /// The inside of a string, with JSON's backslash escapes, up to this delimiter or an escape that JSON does not have.
+    /// The inside of a string, with JSON's backslash escapes, up to this delimiter or an escape
+    /// that JSON does not have.
     StringBody(u8),
     /// Like [`Expr::StringBody`], but ends at the first line break at the latest.
     StringLine(u8),
-    /// Text up to the first of these markers, or to the end of the output. Without markers: the rest of the output.
+    /// Text up to the first of these markers, or to the end of the output. Without markers: the
+    /// rest of the output.
     Until(Vec<SmolStr>),
-    /// Like [`Expr::Until`], where a marker also matches with other white space ([`Expr::Marker`]) if it is distinctive
-    /// enough.
+    /// Like [`Expr::Until`], where a marker also matches with other white space ([`Expr::Marker`])
+    /// if it is distinctive enough.
     UntilMarker(Vec<SmolStr>),
     /// The parser uses the child. A grammar has parts in any order.
     Unordered(ExprId, Box<Parts>),
@@ -246,23 +266,26 @@ pub enum Expr {
     Ref(SmolStr),
     /// The parser uses the child, a grammar the JSON schema.
     Schema(Box<Annotated>),
-    /// The parser uses the child. A grammar has text that ends with the first of the first markers. What the parser may end it
-    /// with instead, the second ones, is not in it; llama.cpp's grammars allow that.
+    /// The parser uses the child. A grammar has text that ends with the first of the first markers.
+    /// What the parser may end it with instead, the second ones, is not in it; llama.cpp's grammars
+    /// allow that.
     Excluding(ExprId, Box<[Vec<SmolStr>; 2]>),
     /// The parser uses the child, a grammar this GBNF.
     Gbnf(ExprId, SmolStr),
     /// The parser uses the child, a grammar this text.
     Written(ExprId, SmolStr),
-    /// A part of this number, of another arena: see [`compile_late`](fn@super::compile_late). It reads at least a byte, or none.
+    /// A part of this number, of another arena: see [`compile_late`](fn@super::compile_late). It
+    /// reads at least a byte, or none.
     #[serde(skip)]
     Late(u32),
-    /// A rule that a grammar links, perhaps like others except for a name: the child, which has this name for [`Expr::NAME`], and
-    /// parts whose numbers are larger by this.
+    /// A rule that a grammar links, perhaps like others except for a name: the child, which has
+    /// this name for [`Expr::NAME`], and parts whose numbers are larger by this.
     #[serde(skip)]
     Named {
         /// What it has in common with others.
         child: ExprId,
-        /// Its name; for a child with [`Expr::NAME`] of letters and digits of ASCII, `_`, `-` and `.`.
+        /// Its name; for a child with [`Expr::NAME`] of letters and digits of ASCII, `_`, `-` and
+        /// `.`.
         name: SmolStr,
         /// What is added to the numbers of its parts.
         part: u32,
@@ -272,13 +295,23 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// The text of a literal or a marker that stands for the name of an [`Expr::Named`]. No such name is like it.
+    /// The text of a literal or a marker that stands for the name of an [`Expr::Named`]. No such
+    /// name is like it.
     pub const NAME: &str = "name\u{10FFFF}";
 
     /// The bytes of such names.
     pub fn in_names() -> Bytes {
-        let ranges = [(b'-', b'.'), (b'0', b'9'), (b'A', b'Z'), (b'_', b'_'), (b'a', b'z')];
-        ranges.into_iter().map(|(low, high)| Bytes::range(low, high)).collect()
+        let ranges = [
+            (b'-', b'.'),
+            (b'0', b'9'),
+            (b'A', b'Z'),
+            (b'_', b'_'),
+            (b'a', b'z'),
+        ];
+        ranges
+            .into_iter()
+            .map(|(low, high)| Bytes::range(low, high))
+            .collect()
     }
 
     /// The direct children.
@@ -312,8 +345,8 @@ impl Expr {
 #[derive(Default)]
 struct Firsts {
     texts: Vec<String>,
-    /// Rules whose texts were added already, and whether a match must begin with one of them. Without it, the work would
-    /// double with each level of rules that refer to others twice.
+    /// Rules whose texts were added already, and whether a match must begin with one of them.
+    /// Without it, the work would double with each level of rules that refer to others twice.
     rules: HashMap<ExprId, bool>,
 }
 
@@ -353,21 +386,26 @@ impl Arena {
     /// The names of the rules at which a lazily applied grammar may start, sorted.
     pub fn trigger_rules(&self) -> impl Iterator<Item = &SmolStr> {
         let is_trigger = |id: &ExprId| matches!(self.get(*id), Expr::Rule { trigger: true, .. });
-        let mut names: Vec<&SmolStr> =
-            self.rules.iter().filter(|(_, id)| is_trigger(id)).map(|(name, _)| name).collect();
+        let mut names: Vec<&SmolStr> = self
+            .rules
+            .iter()
+            .filter(|(_, id)| is_trigger(id))
+            .map(|(name, _)| name)
+            .collect();
         chatparse_base::sort::sort(&mut names);
         names.into_iter()
     }
 
-    /// The texts that a match of this rule can begin with, without leading white space. `None` if it can begin with anything
-    /// else.
+    /// The texts that a match of this rule can begin with, without leading white space. `None` if
+    /// it can begin with anything else.
     pub fn first_texts(&self, rule: &str) -> Option<Vec<String>> {
         let mut firsts = Firsts::default();
         let opaque = self.firsts(self.rule_named(rule)?, &mut firsts, 0)?;
         opaque.then_some(firsts.texts)
     }
 
-    /// Adds the texts that `id` may begin with. Returns whether a match must begin with one, or `None` if that is unknown.
+    /// Adds the texts that `id` may begin with. Returns whether a match must begin with one, or
+    /// `None` if that is unknown.
     fn firsts(&self, id: ExprId, into: &mut Firsts, depth: usize) -> Option<bool> {
         if depth > limits::EXPR_DEPTH {
             return None;
@@ -375,12 +413,14 @@ impl Arena {
         let mut below = |id: ExprId| self.firsts(id, into, depth + 1);
         match self.get(id) {
             Expr::Literal(text) => {
-                into.texts.extend(Some(text.to_string()).filter(|text| !text.is_empty()));
+                into.texts
+                    .extend(Some(text.to_string()).filter(|text| !text.is_empty()));
                 Some(!text.is_empty())
             }
             Expr::Marker(text) => {
                 let text = text.trim();
-                into.texts.extend(Some(text.to_owned()).filter(|text| !text.is_empty()));
+                into.texts
+                    .extend(Some(text.to_owned()).filter(|text| !text.is_empty()));
                 Some(!text.is_empty())
             }
             Expr::Empty | Expr::Start | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
@@ -437,8 +477,15 @@ impl Arena {
 
     /// Returns the tag of a label, adding it if it is new. `None` if there are too many labels.
     pub(super) fn add_label(&mut self, label: &str) -> Option<TagId> {
-        let index = self.labels.iter().position(|known| known == label).unwrap_or(self.labels.len());
-        let id = u16::try_from(index).ok()?.checked_add(TagId::LABELS.start).filter(|id| TagId::LABELS.contains(id))?;
+        let index = self
+            .labels
+            .iter()
+            .position(|known| known == label)
+            .unwrap_or(self.labels.len());
+        let id = u16::try_from(index)
+            .ok()?
+            .checked_add(TagId::LABELS.start)
+            .filter(|id| TagId::LABELS.contains(id))?;
         if index == self.labels.len() {
             self.labels.push(label.to_owned());
         }
@@ -463,11 +510,17 @@ impl Arena {
                 + match node {
                     Expr::Literal(text) | Expr::Marker(text) | Expr::Ref(text) => text.len(),
                     Expr::Named { name, .. } => name.len(),
-                    Expr::Rule { name, .. } => name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>(),
+                    Expr::Rule { name, .. } => {
+                        name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>()
+                    }
                     Expr::Schema(value) => size_of::<Annotated>() + value.name.len(),
-                    Expr::Sequence(children) | Expr::Choice(children) => size_of_val(children.as_slice()),
+                    Expr::Sequence(children) | Expr::Choice(children) => {
+                        size_of_val(children.as_slice())
+                    }
                     Expr::Unordered(_, parts) => {
-                        size_of::<Parts>() + size_of_val(&*parts.required) + size_of_val(&*parts.optional)
+                        size_of::<Parts>()
+                            + size_of_val(&*parts.required)
+                            + size_of_val(&*parts.optional)
                     }
                     Expr::Until(texts) | Expr::UntilMarker(texts) => texts.iter().map(sized).sum(),
                     Expr::Excluding(_, texts) => texts.iter().flatten().map(sized).sum(),
@@ -489,7 +542,8 @@ impl Arena {
         if self.nodes.is_empty() {
             self.nodes.reserve(USUAL);
         }
-        let id = ExprId(u32::try_from(self.nodes.len()).expect("an arena holds fewer than 2^32 nodes"));
+        let id =
+            ExprId(u32::try_from(self.nodes.len()).expect("an arena holds fewer than 2^32 nodes"));
         self.nodes.push(node);
         id
     }

@@ -1,4 +1,5 @@
-//! JSON as rules. Each rule is defined once per arena, on first use. Numbers, strings and nesting follow RFC 8259.
+//! JSON as rules. Each rule is defined once per arena, on first use. Numbers, strings and nesting
+//! follow RFC 8259.
 
 use super::builder::Builder;
 use super::expr::ExprId;
@@ -22,14 +23,18 @@ impl Builder {
         self.reference(JSON[2])
     }
 
-    /// A JSON string, quotes included. If the arena already defines a rule `json-string`, that rule is used, also inside
-    /// JSON values.
+    /// A JSON string, quotes included. If the arena already defines a rule `json-string`, that rule
+    /// is used, also inside JSON values.
     pub fn json_string(&self) -> ExprId {
         const NAME: &str = "json-string";
         if self.is_defined(NAME) {
             return self.reference(NAME);
         }
-        self.sequence([self.literal("\""), self.string_body(b'"'), self.literal("\"")])
+        self.sequence([
+            self.literal("\""),
+            self.string_body(b'"'),
+            self.literal("\""),
+        ])
     }
 
     /// A JSON number. It ends only at a character that cannot extend it: `3` may become `3.14`.
@@ -46,7 +51,14 @@ impl Builder {
             self.optional(self.one_of(&[('+', '+'), ('-', '-')])),
             self.some(digit),
         ]);
-        let longer = [('0', '9'), ('.', '.'), ('e', 'e'), ('E', 'E'), ('+', '+'), ('-', '-')];
+        let longer = [
+            ('0', '9'),
+            ('.', '.'),
+            ('e', 'e'),
+            ('E', 'E'),
+            ('+', '+'),
+            ('-', '-'),
+        ];
         let number = self.sequence([
             self.optional(self.literal("-")),
             self.choice([self.literal("0"), positive]),

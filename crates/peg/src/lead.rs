@@ -1,7 +1,8 @@
-//! Computes the leads of expressions: texts, one of which each match begins with. A wide choice is decided by them.
+//! Computes the leads of expressions: texts, one of which each match begins with. A wide choice is
+//! decided by them.
 //!
-//! A lead stops before the first capture becomes visible. So if the output has none of an expression's leads, skipping the
-//! expression changes nothing except the work.
+//! A lead stops before the first capture becomes visible. So if the output has none of an
+//! expression's leads, skipping the expression changes nothing except the work.
 
 use std::ops::Range;
 
@@ -15,7 +16,8 @@ use chatparse_base::limits;
 /// Stands for any amount of white space in a lead. The byte does not occur in UTF-8.
 pub const SPACE: u8 = 0xFF;
 
-/// Stands for the name of an [`Expr::Named`] in what all such have in common. No byte of UTF-8 either.
+/// Stands for the name of an [`Expr::Named`] in what all such have in common. No byte of UTF-8
+/// either.
 const NAME: u8 = 0xFE;
 
 /// The most leads that one alternative may have. Leads are cut where there would be more.
@@ -24,12 +26,25 @@ const MOST: usize = 8;
 /// The leads of one alternative; none where it must always be tried.
 pub type Leads = SmallVec<[Text; 1]>;
 
-/// The leads of a choice's alternatives. `named`: rules are captured as well. `room`: bytes that all leads may take together; the bytes
-/// used are subtracted.
-pub fn of(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], room: &mut usize) -> Vec<Leads> {
+/// The leads of a choice's alternatives. `named`: rules are captured as well. `room`: bytes that
+/// all leads may take together; the bytes used are subtracted.
+pub fn of(
+    arena: &Arena,
+    checked: &Checked,
+    named: bool,
+    children: &[ExprId],
+    room: &mut usize,
+) -> Vec<Leads> {
     let find = |child: ExprId, room: usize| {
         let fuel = limits::LEAD_STEPS.min(room);
-        let mut finder = Finder { arena, checked, named, fuel, hidden: 0, captured: false };
+        let mut finder = Finder {
+            arena,
+            checked,
+            named,
+            fuel,
+            hidden: 0,
+            captured: false,
+        };
         let mut texts = Texts::one();
         finder.add(child, &mut texts);
         texts.end();
@@ -57,10 +72,18 @@ pub fn of(arena: &Arena, checked: &Checked, named: bool, children: &[ExprId], ro
 /// The leads of an alternative, with its name.
 fn with_names(texts: &[Text], name: &str) -> Leads {
     // What follows the lead accepts white space itself.
-    let bare = texts.iter().map(|text| text.strip_suffix(&[SPACE]).unwrap_or(text));
-    let leads: Leads = bare.map(|text| with_name(text, name).flatten().copied().collect()).collect();
+    let bare = texts
+        .iter()
+        .map(|text| text.strip_suffix(&[SPACE]).unwrap_or(text));
+    let leads: Leads = bare
+        .map(|text| with_name(text, name).flatten().copied().collect())
+        .collect();
     // An alternative with an empty lead must always be tried.
-    if leads.iter().any(|lead| lead.is_empty()) { Leads::new() } else { leads }
+    if leads.iter().any(|lead| lead.is_empty()) {
+        Leads::new()
+    } else {
+        leads
+    }
 }
 
 /// The runs of at least `least` adjacent alternatives that have leads.
@@ -87,7 +110,10 @@ struct Texts {
 impl Texts {
     /// The empty text only.
     fn one() -> Self {
-        Texts { open: smallvec![Text::new()], ended: SmallVec::new() }
+        Texts {
+            open: smallvec![Text::new()],
+            ended: SmallVec::new(),
+        }
     }
 
     fn end(&mut self) {
@@ -100,7 +126,10 @@ impl Texts {
 
     /// Extends the texts by optional white space.
     fn space(&mut self) {
-        self.open.iter_mut().filter(|open| !open.ends_with(&[SPACE])).for_each(|open| open.push(SPACE));
+        self.open
+            .iter_mut()
+            .filter(|open| !open.ends_with(&[SPACE]))
+            .for_each(|open| open.push(SPACE));
     }
 
     fn all(&self) -> impl Iterator<Item = &Text> {
@@ -112,32 +141,46 @@ impl Texts {
         let open = std::mem::take(&mut self.open);
         let both = |before: &Text, after: &Text| {
             let twice = before.ends_with(&[SPACE]) && after.starts_with(&[SPACE]);
-            before.iter().chain(behind(before, &after[usize::from(twice)..])).copied().collect()
+            before
+                .iter()
+                .chain(behind(before, &after[usize::from(twice)..]))
+                .copied()
+                .collect()
         };
         for before in &open {
-            self.open.extend(next.open.iter().map(|after| both(before, after)));
-            self.ended.extend(next.ended.iter().map(|after| both(before, after)));
+            self.open
+                .extend(next.open.iter().map(|after| both(before, after)));
+            self.ended
+                .extend(next.ended.iter().map(|after| both(before, after)));
         }
     }
 }
 
-/// `text` without leading white space, if `before` ends with white space that has matched it already.
+/// `text` without leading white space, if `before` ends with white space that has matched it
+/// already.
 fn behind<'t>(before: &[u8], text: &'t [u8]) -> &'t [u8] {
-    if before.ends_with(&[SPACE]) { text.trim_ascii_start() } else { text }
+    if before.ends_with(&[SPACE]) {
+        text.trim_ascii_start()
+    } else {
+        text
+    }
 }
 
 /// The parts of a text, with this in place of each [`NAME`].
 fn with_name<'t>(text: &'t [u8], name: &'t str) -> impl Iterator<Item = &'t [u8]> {
-    text.split(|byte| *byte == NAME).enumerate().flat_map(|(place, part)| {
-        let name = if place > 0 { name.as_bytes() } else { &[] };
-        [name, part]
-    })
+    text.split(|byte| *byte == NAME)
+        .enumerate()
+        .flat_map(|(place, part)| {
+            let name = if place > 0 { name.as_bytes() } else { &[] };
+            [name, part]
+        })
 }
 
 /// Whether no output can begin with both texts.
 fn exclude_each_other(one: &[u8], other: &[u8]) -> bool {
     let differ = one.iter().zip(other).find(|(one, other)| one != other);
-    let is_open = |one: u8, other: u8| one == SPACE || one == NAME && (Expr::in_names().contains(other));
+    let is_open =
+        |one: u8, other: u8| one == SPACE || one == NAME && (Expr::in_names().contains(other));
     differ.is_some_and(|(&one, &other)| !is_open(one, other) && !is_open(other, one))
 }
 
@@ -159,7 +202,9 @@ impl Finder<'_> {
         if texts.open.is_empty() {
             return;
         }
-        let Some(fuel) = self.fuel.checked_sub(1) else { return texts.end() };
+        let Some(fuel) = self.fuel.checked_sub(1) else {
+            return texts.end();
+        };
         self.fuel = fuel;
         let arena = self.arena;
         match arena.get(id) {
@@ -216,10 +261,17 @@ impl Finder<'_> {
         if texts.open.is_empty() {
             return;
         }
-        let text = if text == Expr::NAME { &[NAME] } else { text.as_bytes() };
+        let text = if text == Expr::NAME {
+            &[NAME]
+        } else {
+            text.as_bytes()
+        };
         let some = text.len().min(self.fuel / texts.open.len());
         self.fuel -= some * texts.open.len();
-        texts.open.iter_mut().for_each(|open| open.extend_from_slice(behind(open, &text[..some])));
+        texts
+            .open
+            .iter_mut()
+            .for_each(|open| open.extend_from_slice(behind(open, &text[..some])));
         if some < text.len() {
             texts.end();
         }
@@ -231,20 +283,29 @@ impl Finder<'_> {
                 return;
             }
             match self.arena.get(child) {
-                Expr::Repeat(child, 0, Some(1)) => return self.optional(*child, &children[place + 1..], texts),
+                Expr::Repeat(child, 0, Some(1)) => {
+                    return self.optional(*child, &children[place + 1..], texts);
+                }
                 _ => self.add(child, texts),
             }
         }
     }
 
-    /// An optional child and the expressions behind it. The texts split in two if no output can begin with both.
+    /// An optional child and the expressions behind it. The texts split in two if no output can
+    /// begin with both.
     fn optional(&mut self, child: ExprId, rest: &[ExprId], texts: &mut Texts) {
-        let Some(fuel) = self.fuel.checked_sub(1) else { return texts.end() };
+        let Some(fuel) = self.fuel.checked_sub(1) else {
+            return texts.end();
+        };
         self.fuel = fuel;
         let (mut with, mut without) = (Texts::one(), Texts::one());
         self.add(child, &mut with);
         self.sequence(rest, &mut without);
-        let clear = with.all().all(|with| without.all().all(|without| exclude_each_other(with, without)));
+        let clear = with.all().all(|with| {
+            without
+                .all()
+                .all(|without| exclude_each_other(with, without))
+        });
         with.then(&without);
         if !clear || texts.open.len() * (with.len() + without.len()) > MOST {
             return texts.end();
@@ -256,12 +317,19 @@ impl Finder<'_> {
 
     fn capture(&mut self, child: ExprId, texts: &mut Texts) {
         self.captured = true;
-        if self.hidden > 0 { self.add(child, texts) } else { texts.end() }
+        if self.hidden > 0 {
+            self.add(child, texts)
+        } else {
+            texts.end()
+        }
     }
 
     /// The texts of a choice can be extended only if at most one of its alternatives can match.
     fn choice(&mut self, children: &[ExprId], texts: &mut Texts) {
-        let mut any = Texts { open: SmallVec::new(), ended: SmallVec::new() };
+        let mut any = Texts {
+            open: SmallVec::new(),
+            ended: SmallVec::new(),
+        };
         let mut clear = true;
         for &child in children {
             let mut one = Texts::one();
@@ -269,7 +337,10 @@ impl Finder<'_> {
             if texts.open.len() * (any.len() + one.len()) > MOST {
                 return texts.end();
             }
-            clear = clear && one.all().all(|one| any.all().all(|other| exclude_each_other(one, other)));
+            clear = clear
+                && one
+                    .all()
+                    .all(|one| any.all().all(|other| exclude_each_other(one, other)));
             any.open.append(&mut one.open);
             any.ended.append(&mut one.ended);
         }
@@ -291,34 +362,108 @@ mod tests {
         let arena = p.finish(child);
         let checked = check::check(&arena).unwrap();
         let leads = of(&arena, &checked, false, &[child], &mut 1_000);
-        let shown =
-            |lead: &Text| lead.split(|byte| *byte == SPACE).map(String::from_utf8_lossy).collect::<Vec<_>>().join("_");
+        let shown = |lead: &Text| {
+            lead.split(|byte| *byte == SPACE)
+                .map(String::from_utf8_lossy)
+                .collect::<Vec<_>>()
+                .join("_")
+        };
         leads[0].iter().map(shown).collect()
     }
 
     #[test]
     fn what_each_expression_must_begin_with() {
         let is = |build: &dyn Fn(&Builder) -> ExprId, all: &[&str]| assert_eq!(leads(build), all);
-        is(&|p| p.sequence([p.literal("a"), p.empty(), p.literal("b"), p.any(), p.literal("c")]), &["ab"]);
-        is(&|p| p.sequence([p.space(), p.literal("a"), p.space(), p.space(), p.literal("b"), p.space()]), &["_a_b"]);
-        is(&|p| p.sequence([p.space(), p.until("a")]), &[]);
         is(
-            &|p| p.rule("a", p.sequence([p.literal("a"), p.rule("b", p.some(p.literal("b"))), p.literal("c")])),
+            &|p| {
+                p.sequence([
+                    p.literal("a"),
+                    p.empty(),
+                    p.literal("b"),
+                    p.any(),
+                    p.literal("c"),
+                ])
+            },
             &["ab"],
         );
-        is(&|p| p.literal("a".repeat(400)), &[&*"a".repeat(limits::LEAD_STEPS - 1)]);
+        is(
+            &|p| {
+                p.sequence([
+                    p.space(),
+                    p.literal("a"),
+                    p.space(),
+                    p.space(),
+                    p.literal("b"),
+                    p.space(),
+                ])
+            },
+            &["_a_b"],
+        );
+        is(&|p| p.sequence([p.space(), p.until("a")]), &[]);
+        is(
+            &|p| {
+                p.rule(
+                    "a",
+                    p.sequence([
+                        p.literal("a"),
+                        p.rule("b", p.some(p.literal("b"))),
+                        p.literal("c"),
+                    ]),
+                )
+            },
+            &["ab"],
+        );
+        is(
+            &|p| p.literal("a".repeat(400)),
+            &[&*"a".repeat(limits::LEAD_STEPS - 1)],
+        );
         // Visible captures must be entered.
         let tag = |p: &Builder| p.tag(TagId(1), p.literal("b"));
-        is(&|p| p.sequence([p.literal("a"), tag(p), p.literal("c")]), &["a"]);
-        is(&|p| p.sequence([p.literal("a"), p.atomic(p.sequence([tag(p), p.literal("c")])), p.literal("d")]), &["abc"]);
-        is(&|p| p.sequence([p.atomic(p.literal("a")), p.literal("b")]), &["ab"]);
+        is(
+            &|p| p.sequence([p.literal("a"), tag(p), p.literal("c")]),
+            &["a"],
+        );
+        is(
+            &|p| {
+                p.sequence([
+                    p.literal("a"),
+                    p.atomic(p.sequence([tag(p), p.literal("c")])),
+                    p.literal("d"),
+                ])
+            },
+            &["abc"],
+        );
+        is(
+            &|p| p.sequence([p.atomic(p.literal("a")), p.literal("b")]),
+            &["ab"],
+        );
         // A choice whose alternatives exclude each other.
-        let choice = |p: &Builder, all: &[&str]| p.choice(all.iter().map(|text| p.literal(*text)).collect::<Vec<_>>());
-        is(&|p| p.sequence([p.literal("a"), choice(p, &["b", "c"]), p.literal("d")]), &["abd", "acd"]);
-        is(&|p| p.sequence([p.literal("a"), choice(p, &["b", "bc"]), p.literal("d")]), &["ab", "abc"]);
-        is(&|p| p.sequence([p.literal("a"), choice(p, &["b", ""]), p.literal("d")]), &["ab", "a"]);
-        is(&|p| p.sequence([choice(p, &["a", "b", "c"]), choice(p, &["x", "y", "z"])]), &["a", "b", "c"]);
-        is(&|p| p.sequence([p.literal("a"), p.optional(p.literal("b")), p.literal("c")]), &["abc", "ac"]);
-        is(&|p| p.sequence([p.literal("a"), p.optional(p.literal("b")), p.literal("bc")]), &["a"]);
+        let choice = |p: &Builder, all: &[&str]| {
+            p.choice(all.iter().map(|text| p.literal(*text)).collect::<Vec<_>>())
+        };
+        is(
+            &|p| p.sequence([p.literal("a"), choice(p, &["b", "c"]), p.literal("d")]),
+            &["abd", "acd"],
+        );
+        is(
+            &|p| p.sequence([p.literal("a"), choice(p, &["b", "bc"]), p.literal("d")]),
+            &["ab", "abc"],
+        );
+        is(
+            &|p| p.sequence([p.literal("a"), choice(p, &["b", ""]), p.literal("d")]),
+            &["ab", "a"],
+        );
+        is(
+            &|p| p.sequence([choice(p, &["a", "b", "c"]), choice(p, &["x", "y", "z"])]),
+            &["a", "b", "c"],
+        );
+        is(
+            &|p| p.sequence([p.literal("a"), p.optional(p.literal("b")), p.literal("c")]),
+            &["abc", "ac"],
+        );
+        is(
+            &|p| p.sequence([p.literal("a"), p.optional(p.literal("b")), p.literal("bc")]),
+            &["a"],
+        );
     }
 }

@@ -68,8 +68,8 @@ struct Frame {
 
 const NONE: u32 = u32::MAX;
 
-/// A run over one output. The caller keeps the output and passes it to each call. A clone forks the run; it costs as much as
-/// the run's stack and captures.
+/// A run over one output. The caller keeps the output and passes it to each call. A clone forks the
+/// run; it costs as much as the run's stack and captures.
 #[derive(Clone)]
 pub struct Machine {
     /// What runs: the program, or one of its parts.
@@ -94,14 +94,15 @@ pub struct Machine {
     hiding: u32,
     /// The lowest stack entry that is a look ahead, or `NONE`.
     looking: u32,
-    /// How far the captured text reaches while waiting: `pos`, or the end of a half-matched literal.
+    /// How far the captured text reaches while waiting: `pos`, or the end of a half-matched
+    /// literal.
     visible_end: usize,
     /// One more than the position of the furthest byte looked at.
     furthest: usize,
     /// Whether going back behind a visible capture is a failure.
     committed: bool,
-    /// The number of captures that were visible while the furthest byte was missing, and how far they reached; `None` once the
-    /// run has gone back behind them.
+    /// The number of captures that were visible while the furthest byte was missing, and how far
+    /// they reached; `None` once the run has gone back behind them.
     shown: Option<(usize, usize)>,
     /// Captures below this index are unchanged since the last call of [`Machine::take_kept`].
     kept: usize,
@@ -139,27 +140,37 @@ impl Machine {
         }
     }
 
-    /// Runs over a text that is complete, or that was cut off, from a position on. The machine cannot be fed after that.
+    /// Runs over a text that is complete, or that was cut off, from a position on. The machine
+    /// cannot be fed after that.
     pub fn whole(program: Arc<Program>, text: &[u8], start: usize, cut: bool) -> Self {
-        let mut machine = Machine { origin: 0, ..Machine::new(program, start) };
+        let mut machine = Machine {
+            origin: 0,
+            ..Machine::new(program, start)
+        };
         machine.run(text, if cut { Eof::Truncated } else { Eof::End });
         machine
     }
 
-    /// A run that fails instead of going back behind a visible capture. A capture counts as visible if it was visible when
-    /// the machine needed a further byte, so this does not depend on how the output is cut.
+    /// A run that fails instead of going back behind a visible capture. A capture counts as visible
+    /// if it was visible when the machine needed a further byte, so this does not depend on how the
+    /// output is cut.
     pub fn committed(program: Arc<Program>, start: usize) -> Self {
-        Machine { committed: true, ..Machine::new(program, start) }
+        Machine {
+            committed: true,
+            ..Machine::new(program, start)
+        }
     }
 
-    /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with what was passed before.
+    /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with
+    /// what was passed before.
     pub fn feed(&mut self, output: &[u8]) -> State {
         while self.feed_to_undo(output) == State::Undoing {}
         self.state
     }
 
-    /// Like `feed`, but stops in front of going back behind what was visible. Whether it was does not depend on how the output
-    /// is cut, so a caller that reads it then reads the same of any pieces.
+    /// Like `feed`, but stops in front of going back behind what was visible. Whether it was does
+    /// not depend on how the output is cut, so a caller that reads it then reads the same of any
+    /// pieces.
     pub fn feed_to_undo(&mut self, output: &[u8]) -> State {
         match self.state {
             State::Waiting => self.resume(output),
@@ -175,9 +186,9 @@ impl Machine {
         self.state
     }
 
-    /// Ends the run because the model has ended the output. Returns `true` if the whole output matches, the first `read`
-    /// captures are unchanged, and further ones begin at `from` or later. Otherwise the machine is unchanged, unless it
-    /// reached its limit.
+    /// Ends the run because the model has ended the output. Returns `true` if the whole output
+    /// matches, the first `read` captures are unchanged, and further ones begin at `from` or later.
+    /// Otherwise the machine is unchanged, unless it reached its limit.
     pub fn finish(&mut self, output: &[u8], read: usize, from: usize) -> bool {
         match self.state {
             State::Accepted(end) => end == output.len(),
@@ -185,8 +196,16 @@ impl Machine {
             State::Waiting | State::Undoing => {
                 let mut trial = self.clone();
                 trial.run(output, Eof::End);
-                let in_place = || trial.captures.from(read).iter().all(|capture| !capture.opens || capture.pos >= from);
-                let matched = trial.state == State::Accepted(output.len()) && trial.kept >= read && in_place();
+                let in_place = || {
+                    trial
+                        .captures
+                        .from(read)
+                        .iter()
+                        .all(|capture| !capture.opens || capture.pos >= from)
+                };
+                let matched = trial.state == State::Accepted(output.len())
+                    && trial.kept >= read
+                    && in_place();
                 if matched {
                     *self = trial;
                 } else {
@@ -208,12 +227,13 @@ impl Machine {
     /// The end of the output refutes what waits: the next feed goes back to another way.
     pub fn refute(&mut self) {
         if self.state == State::Waiting {
-            (self.state, self.matched, self.walk, self.searches.begun) = (State::Undoing, 0, None, None);
+            (self.state, self.matched, self.walk, self.searches.begun) =
+                (State::Undoing, 0, None, None);
         }
     }
 
-    /// Ends the run because the output was cut off; the captures so far count. Returns `false` if the output is not the
-    /// beginning of a match.
+    /// Ends the run because the output was cut off; the captures so far count. Returns `false` if
+    /// the output is not the beginning of a match.
     pub fn cut(&mut self, output: &[u8]) -> bool {
         if self.state == State::Waiting {
             self.run(output, Eof::Truncated);
@@ -226,14 +246,21 @@ impl Machine {
         self.state
     }
 
-    /// One more than the position of the furthest byte looked at. After a failure: the length of the shortest prefix that
-    /// fails.
+    /// One more than the position of the furthest byte looked at. After a failure: the length of
+    /// the shortest prefix that fails.
     pub fn furthest(&self) -> usize {
         self.furthest
     }
 
     fn push(&mut self, kind: Kind, ip: u32) {
-        let frame = Frame { kind, part: self.part, ip, count: 0, captures: self.captures.len() as u32, pos: self.pos };
+        let frame = Frame {
+            kind,
+            part: self.part,
+            ip,
+            count: 0,
+            captures: self.captures.len() as u32,
+            pos: self.pos,
+        };
         let index = self.stack.len() as u32;
         if matches!(kind, Kind::Atomic | Kind::And | Kind::Not) {
             self.hiding = self.hiding.min(index);
@@ -296,7 +323,8 @@ impl Machine {
         Flow::Stop
     }
 
-    /// Ends a repetition whose frame was popped: continues at its exit after enough rounds, fails otherwise.
+    /// Ends a repetition whose frame was popped: continues at its exit after enough rounds, fails
+    /// otherwise.
     fn leave_repeat(&mut self, frame: Frame, output: &[u8], eof: Eof) -> Flow {
         let bounds = self.program.repeats[frame.ip as usize];
         if frame.count >= bounds.min {
@@ -319,11 +347,14 @@ impl Machine {
         }
     }
 
-    /// Handles the outcome of an instruction that began at `from`. Returns whether the run continues.
+    /// Handles the outcome of an instruction that began at `from`. Returns whether the run
+    /// continues.
     #[inline(always)]
     fn follow(&mut self, mut flow: Flow, from: usize, output: &[u8], eof: Eof) -> bool {
-        // An instruction that waits is counted when it completes, so that the count does not depend on the pieces.
-        self.work += self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
+        // An instruction that waits is counted when it completes, so that the count does not depend
+        // on the pieces.
+        self.work +=
+            self.pos.saturating_sub(from) as u64 + u64::from(!matches!(flow, Flow::Wait(_)));
         if matches!(flow, Flow::Fail) {
             flow = self.fail(output, eof);
         }
@@ -348,7 +379,8 @@ impl Machine {
         true
     }
 
-    /// Runs one instruction. If a byte is missing, it returns `Wait`, but at the output's end it decides.
+    /// Runs one instruction. If a byte is missing, it returns `Wait`, but at the output's end it
+    /// decides.
     fn step(&mut self, output: &[u8], eof: Eof) -> Flow {
         let len = output.len();
         match self.program.ops[self.ip as usize] {
@@ -373,13 +405,17 @@ impl Machine {
                 }
             }
             Op::Char(index) => match self.character(output) {
-                Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
+                Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => {
+                    self.pos += length
+                }
                 Decoded::Incomplete if eof != Eof::End => return Flow::Wait(self.pos),
                 _ => return Flow::Fail,
             },
             Op::Span(index) => loop {
                 match self.character(output) {
-                    Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => self.pos += length,
+                    Decoded::Char(c, length) if self.program.sets[index as usize].contains(c) => {
+                        self.pos += length
+                    }
                     Decoded::Incomplete if eof == Eof::NeedMore => return Flow::Wait(self.pos),
                     _ => break,
                 }
@@ -404,7 +440,9 @@ impl Machine {
                     }
                 }
             }
-            Op::StringBody(delimiter, other) => return self.string_body(output, [delimiter, other], eof),
+            Op::StringBody(delimiter, other) => {
+                return self.string_body(output, [delimiter, other], eof);
+            }
             Op::Until(index) => return self.until(output, index, eof),
             Op::Start if self.pos == self.origin => {}
             Op::End => {
@@ -432,7 +470,10 @@ impl Machine {
             }
             Op::RepeatNext(index) => {
                 let bounds = self.program.repeats[index as usize];
-                let mut frame = *self.stack.last().expect("a repetition runs above its frame");
+                let mut frame = *self
+                    .stack
+                    .last()
+                    .expect("a repetition runs above its frame");
                 if bounds.max.is_some_and(|max| frame.count >= max) {
                     self.pop();
                     self.ip = bounds.exit;
@@ -459,7 +500,10 @@ impl Machine {
                 *self.stack.last_mut().expect("as above") = frame;
             }
             Op::RepeatEnd(next) => {
-                let frame = self.stack.last_mut().expect("a repetition runs above its frame");
+                let frame = self
+                    .stack
+                    .last_mut()
+                    .expect("a repetition runs above its frame");
                 // A round that read nothing is none.
                 if frame.pos == self.pos {
                     return Flow::Fail;
@@ -482,8 +526,16 @@ impl Machine {
             }
             Op::AtomicBegin => self.push(Kind::Atomic, 0),
             Op::AtomicEnd => drop(self.pop()),
-            Op::Open(tag) => self.captures.push(Capture { tag, pos: self.pos, opens: true }),
-            Op::Close(tag) => self.captures.push(Capture { tag, pos: self.pos, opens: false }),
+            Op::Open(tag) => self.captures.push(Capture {
+                tag,
+                pos: self.pos,
+                opens: true,
+            }),
+            Op::Close(tag) => self.captures.push(Capture {
+                tag,
+                pos: self.pos,
+                opens: false,
+            }),
             Op::Call(to) => {
                 self.push(Kind::Return, self.ip + 1);
                 self.ip = to;
@@ -520,7 +572,9 @@ impl Machine {
     #[inline(always)]
     fn go_to(&mut self, part: u16) {
         if self.part != part {
-            let entered = part.checked_sub(1).and_then(|number| self.whole.part(number.into()));
+            let entered = part
+                .checked_sub(1)
+                .and_then(|number| self.whole.part(number.into()));
             self.program = Arc::clone(entered.unwrap_or(&self.whole));
             self.part = part;
         }
@@ -530,18 +584,27 @@ impl Machine {
         self.examine_to(end, self.pos);
     }
 
-    /// Notes that the bytes up to `end` were looked at, and up to where text was visible while the last of them was missing.
+    /// Notes that the bytes up to `end` were looked at, and up to where text was visible while the
+    /// last of them was missing.
     fn examine_to(&mut self, end: usize, visible: usize) {
         if end > self.furthest {
             self.furthest = end;
-            let reach = if self.looking == NONE { visible } else { self.stack[self.looking as usize].pos };
+            let reach = if self.looking == NONE {
+                visible
+            } else {
+                self.stack[self.looking as usize].pos
+            };
             self.shown = Some((self.visible_count(), reach));
         }
     }
 }
 
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    if b.starts_with(a) { a.len() } else { a.iter().zip(b).take_while(|(a, b)| a == b).count() }
+    if b.starts_with(a) {
+        a.len()
+    } else {
+        a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    }
 }
 
 /// The outcome of an instruction.

@@ -1,5 +1,5 @@
-//! Splits markers into text and white space. A marker matches by its text; white space around and inside it is optional,
-//! because models vary it.
+//! Splits markers into text and white space. A marker matches by its text; white space around and
+//! inside it is optional, because models vary it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use smol_str::SmolStr;
 
 use super::expr::CharSet;
 
-/// The number of gaps in a marker, from the first, that may have other white space when all others are as written.
+/// The number of gaps in a marker, from the first, that may have other white space when all others
+/// are as written.
 const GAPS: usize = 8;
 
 /// A part of a marker.
@@ -20,8 +21,8 @@ pub enum Part<'a> {
     Gap,
     /// Text that must match exactly.
     Text(&'a str),
-    /// White space at the end. Each of its characters is optional, because the text behind it may begin with more white
-    /// space.
+    /// White space at the end. Each of its characters is optional, because the text behind it may
+    /// begin with more white space.
     Tail(&'a str),
 }
 
@@ -52,22 +53,28 @@ pub fn parts(marker: &str) -> impl Iterator<Item = Part<'_>> {
 
 /// The set of white-space characters.
 pub fn white_space() -> CharSet {
-    CharSet { ranges: [('\t', '\r'), (' ', ' ')].into_iter().collect(), negated: false }
+    CharSet {
+        ranges: [('\t', '\r'), (' ', ' ')].into_iter().collect(),
+        negated: false,
+    }
 }
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The end of the first text of a marker: at white space, between a tag and another tag, a list or an object, or at a
-/// special token.
+/// The end of the first text of a marker: at white space, between a tag and another tag, a list or
+/// an object, or at a special token.
 fn end_of_text(marker: &str) -> usize {
     let bytes = marker.as_bytes();
     let at_border = |&at: &usize| {
         let before = |count: usize| at.checked_sub(count).map_or(b' ', |at| bytes[at]);
         let here = match bytes[at] {
             b'\t'..=b'\r' | b' ' => true,
-            b'<' => matches!(before(1), b'>' | b'[') || at > 0 && marker[at + 1..].starts_with(['|', '｜']),
+            b'<' => {
+                matches!(before(1), b'>' | b'[')
+                    || at > 0 && marker[at + 1..].starts_with(['|', '｜'])
+            }
             b'{' | b'[' => matches!(before(1), b'>' | b']'),
             b']' => before(1) == b'>',
             // These begin all white space beyond ASCII.
@@ -78,12 +85,13 @@ fn end_of_text(marker: &str) -> usize {
     };
     // Nothing else is at a border, or in front of one.
     let may_be = |byte: u8| !byte.is_ascii_alphanumeric() && byte != b'_';
-    let at_border = |at: &usize| (may_be(bytes[*at]) || *at > 0 && bytes[at - 1] == b'>') && at_border(at);
+    let at_border =
+        |at: &usize| (may_be(bytes[*at]) || *at > 0 && bytes[at - 1] == b'>') && at_border(at);
     (0..bytes.len()).find(at_border).unwrap_or(bytes.len())
 }
 
-/// The markers that end a text: each as written and, if its text is too distinctive to occur by chance, with other white
-/// space. Without those that another one ends the text in front of.
+/// The markers that end a text: each as written and, if its text is too distinctive to occur by
+/// chance, with other white space. Without those that another one ends the text in front of.
 pub fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(4 * markers.len());
     // What stands in front of which texts.
@@ -99,7 +107,8 @@ pub fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
             ends.push(marker.clone());
         }
     }
-    // The last text without gaps: all others that begin with it begin with it however they are spaced.
+    // The last text without gaps: all others that begin with it begin with it however they are
+    // spaced.
     let mut first = ("", None);
     for (before, core) in certain {
         let text = &core[..end_of_text(core)];
@@ -110,7 +119,13 @@ pub fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
             first = (before, Some(core));
         }
         let written = spaced(core).into_iter();
-        ends.extend(written.map(|core| if before.is_empty() { core } else { SmolStr::from_iter([before, &core]) }));
+        ends.extend(written.map(|core| {
+            if before.is_empty() {
+                core
+            } else {
+                SmolStr::from_iter([before, &core])
+            }
+        }));
     }
     ends
 }
@@ -126,7 +141,9 @@ fn spaced(core: &str) -> Vec<SmolStr> {
         match part {
             Part::Text(text) => {
                 let start = core.len() - core[at..].trim_start().len();
-                let (own, least) = gap.take().map_or(("", ""), |least| (&core[at..start], least));
+                let (own, least) = gap
+                    .take()
+                    .map_or(("", ""), |least| (&core[at..start], least));
                 texts.push((own, least, text));
                 at = start + text.len();
             }
@@ -157,7 +174,11 @@ fn spaced(core: &str) -> Vec<SmolStr> {
 /// Whether a text is certainly a marker: it has a word, and a bracket or bar.
 fn is_certain(text: &str) -> bool {
     let sign = |c: char| matches!(c, '<' | '[' | '|') || !c.is_ascii() && !c.is_alphanumeric();
-    text.chars().filter(|c| c.is_alphanumeric()).nth(1).is_some() && text.contains(sign)
+    text.chars()
+        .filter(|c| c.is_alphanumeric())
+        .nth(1)
+        .is_some()
+        && text.contains(sign)
 }
 
 #[cfg(test)]
@@ -166,18 +187,54 @@ mod tests {
 
     #[test]
     fn what_can_be_seen_is_text_and_the_rest_is_free() {
-        let is = |marker, all: &[Part]| assert_eq!(parts(marker).collect::<Vec<_>>(), all, "{marker:?}");
+        let is =
+            |marker, all: &[Part]| assert_eq!(parts(marker).collect::<Vec<_>>(), all, "{marker:?}");
         is("", &[]);
         is(" \n", &[Part::Tail(" \n")]);
         is("<a>", &[Part::Space, Part::Text("<a>")]);
-        is("\n<a>\n", &[Part::Space, Part::Text("<a>"), Part::Tail("\n")]);
-        is("<a>\n<b>", &[Part::Space, Part::Text("<a>"), Part::Space, Part::Text("<b>")]);
-        is("<a><b=", &[Part::Space, Part::Text("<a>"), Part::Space, Part::Text("<b=")]);
+        is(
+            "\n<a>\n",
+            &[Part::Space, Part::Text("<a>"), Part::Tail("\n")],
+        );
+        is(
+            "<a>\n<b>",
+            &[
+                Part::Space,
+                Part::Text("<a>"),
+                Part::Space,
+                Part::Text("<b>"),
+            ],
+        );
+        is(
+            "<a><b=",
+            &[
+                Part::Space,
+                Part::Text("<a>"),
+                Part::Space,
+                Part::Text("<b="),
+            ],
+        );
         is(
             "<|a|>b<|c|>",
-            &[Part::Space, Part::Text("<|a|>"), Part::Space, Part::Text("b"), Part::Space, Part::Text("<|c|>")],
+            &[
+                Part::Space,
+                Part::Text("<|a|>"),
+                Part::Space,
+                Part::Text("b"),
+                Part::Space,
+                Part::Text("<|c|>"),
+            ],
         );
-        is("Final Answer: ", &[Part::Space, Part::Text("Final"), Part::Gap, Part::Text("Answer:"), Part::Tail(" ")]);
+        is(
+            "Final Answer: ",
+            &[
+                Part::Space,
+                Part::Text("Final"),
+                Part::Gap,
+                Part::Text("Answer:"),
+                Part::Tail(" "),
+            ],
+        );
     }
 
     #[test]

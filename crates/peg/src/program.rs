@@ -33,9 +33,11 @@ pub enum Op {
     End,
     /// Push the alternative at this address.
     Choice(u32),
-    /// Like `Choice`, but skips what the next byte rules out and pushes only alternatives that must be tried.
+    /// Like `Choice`, but skips what the next byte rules out and pushes only alternatives that must
+    /// be tried.
     Test(u32),
-    /// Enter the first alternative of this table that the output does not rule out, beginning with the next one.
+    /// Enter the first alternative of this table that the output does not rule out, beginning with
+    /// the next one.
     Select(u32),
     /// Pop the last alternative and jump to this address.
     Commit(u32),
@@ -105,9 +107,13 @@ pub struct Begin {
 impl Begin {
     /// A number below 64 that differs for most sets.
     pub fn hash(&self) -> usize {
-        let mixed = self.bytes.words().iter().fold(u64::from(self.wide), |mixed, word| {
-            (mixed.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-        });
+        let mixed = self
+            .bytes
+            .words()
+            .iter()
+            .fold(u64::from(self.wide), |mixed, word| {
+                (mixed.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            });
         (mixed >> 58) as usize
     }
 }
@@ -136,8 +142,14 @@ pub struct Late {
 
 impl Late {
     /// `make` compiles a part.
-    pub fn new(parts: u32, make: impl Fn(u32) -> Option<Arc<Program>> + Send + Sync + 'static) -> Self {
-        Late { make: Box::new(make), parts: (0..parts).map(|_| OnceLock::new()).collect() }
+    pub fn new(
+        parts: u32,
+        make: impl Fn(u32) -> Option<Arc<Program>> + Send + Sync + 'static,
+    ) -> Self {
+        Late {
+            make: Box::new(make),
+            parts: (0..parts).map(|_| OnceLock::new()).collect(),
+        }
     }
 
     /// Threads that ask for the same part at the same time each compile it: none waits for another.
@@ -179,13 +191,30 @@ impl Program {
 
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let Program { ops, literals, sets, markers, repeats, tests, begins, selects, widest: _, late } = self;
+        let Program {
+            ops,
+            literals,
+            sets,
+            markers,
+            repeats,
+            tests,
+            begins,
+            selects,
+            widest: _,
+            late,
+        } = self;
         size_of_val(ops.as_slice())
             + size_of_val(repeats.as_slice())
             + size_of_val(tests.as_slice())
             + size_of_val(begins.as_slice())
-            + literals.iter().map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>()
-            + sets.iter().map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice())).sum::<usize>()
+            + literals
+                .iter()
+                .map(|text| size_of::<SmolStr>() + text.len())
+                .sum::<usize>()
+            + sets
+                .iter()
+                .map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice()))
+                .sum::<usize>()
             + markers.iter().map(Markers::bytes).sum::<usize>()
             + selects.iter().map(Table::bytes).sum::<usize>()
             + late.as_ref().map_or(0, |late| size_of_val(&*late.parts))
@@ -194,7 +223,9 @@ impl Program {
     /// The same of what was built on first use so far.
     pub fn late_bytes(&self) -> usize {
         let parts = self.late.iter().flat_map(|late| late.compiled());
-        let parts = parts.map(|part| part.bytes() + part.late_bytes()).sum::<usize>();
+        let parts = parts
+            .map(|part| part.bytes() + part.late_bytes())
+            .sum::<usize>();
         self.markers.iter().map(Markers::late_bytes).sum::<usize>() + parts
     }
 }

@@ -11,12 +11,20 @@ pub const JSON: Names = ["json-value", "json-object", "json-array"];
 /// Rules that accept Python and JSON.
 const EITHER: Names = ["python-value", "python-dict", "python-list"];
 /// Rules that accept Python only.
-const STRICT: Names = ["python-literal", "python-literal-dict", "python-literal-list"];
+const STRICT: Names = [
+    "python-literal",
+    "python-literal-dict",
+    "python-literal-list",
+];
 /// Rules that accept Python and JSON, and quotes inside of strings.
 const PRINTED: Names = ["printed-value", "printed-dict", "printed-list"];
 
 /// Rules that accept Python and JSON, commas behind the last item or member, and comments.
-const NEARLY: Names = ["nearly-json-value", "nearly-json-object", "nearly-json-array"];
+const NEARLY: Names = [
+    "nearly-json-value",
+    "nearly-json-object",
+    "nearly-json-array",
+];
 
 /// The words of JSON and of Python.
 pub const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
@@ -30,32 +38,53 @@ impl Builder {
         self.python_value(EITHER, &WORDS, &|| self.python_string(), &|_| Vec::new())
     }
 
-    /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member, comments where white space may, and
-    /// a single quote inside of a string, which closes only in front of what may follow an item. Others are captured under this tag.
-    /// `closer`: the marker after the value, if it has one. Where a string has it, the string shows only once it is whole.
+    /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member,
+    /// comments where white space may, and a single quote inside of a string, which closes only in
+    /// front of what may follow an item. Others are captured under this tag. `closer`: the marker
+    /// after the value, if it has one. Where a string has it, the string shows only once it is
+    /// whole.
     pub fn nearly_json(&self, inner: TagId, closer: &str) -> ExprId {
         let names = NEARLY.map(|name| format!("{name}{closer}"));
         let string = || self.nearly_string(inner, closer);
-        self.python_value(names.each_ref().map(|name| &**name), &WORDS, &string, &|_| Vec::new())
+        self.python_value(
+            names.each_ref().map(|name| &**name),
+            &WORDS,
+            &string,
+            &|_| Vec::new(),
+        )
     }
 
-    /// An object of [`Builder::nearly_json`], in a rule of this name. `first`: a member that is tried before any other.
+    /// An object of [`Builder::nearly_json`], in a rule of this name. `first`: a member that is
+    /// tried before any other.
     pub fn nearly_object(&self, inner: TagId, name: &str, first: ExprId) -> ExprId {
-        let member = self.member(self.nearly_string(inner, ""), self.gap(NEARLY[0]), self.nearly_json(inner, ""));
-        self.nearly_container(name, ["{", "}"], self.choice([first, member]), self.gap(NEARLY[0]))
+        let member = self.member(
+            self.nearly_string(inner, ""),
+            self.gap(NEARLY[0]),
+            self.nearly_json(inner, ""),
+        );
+        self.nearly_container(
+            name,
+            ["{", "}"],
+            self.choice([first, member]),
+            self.gap(NEARLY[0]),
+        )
     }
 
     fn nearly_string(&self, inner: TagId, closer: &str) -> ExprId {
         let [line, block] = ["//", "/*"].map(|comment| self.literal(comment));
         let after = self.choice([self.one_of(&AFTER_ITEM), line, block, self.end()]);
-        self.choice([self.quoted("\"", closer), self.printed("'", self.body_around("'", closer), inner, after)])
+        self.choice([
+            self.quoted("\"", closer),
+            self.printed("'", self.body_around("'", closer), inner, after),
+        ])
     }
 
     fn member(&self, name: ExprId, gap: ExprId, value: ExprId) -> ExprId {
         self.sequence([name, gap, self.literal(":"), gap, value])
     }
 
-    /// The inside of a string. From a closer in it on, it waits for the quote, as the value may end there instead.
+    /// The inside of a string. From a closer in it on, it waits for the quote, as the value may end
+    /// there instead.
     fn body_around(&self, quote: &str, closer: &str) -> ExprId {
         let body = self.python_body(self.string_body(quote.as_bytes()[0]));
         if closer.is_empty() {
@@ -64,8 +93,17 @@ impl Builder {
         let run = self.until_any([quote, "\\", closer, closer.trim_start()]);
         let more = self.many(self.sequence([self.literal("\\"), self.optional(self.any()), run]));
         let rest = self.sequence([self.space(), self.literal(closer.trim_start()), body]);
-        let ends = self.and(self.sequence([rest, self.literal(quote), self.space(), self.one_of(&AFTER_ITEM)]));
-        self.sequence([run, self.tolerated(more), self.optional(self.sequence([ends, rest]))])
+        let ends = self.and(self.sequence([
+            rest,
+            self.literal(quote),
+            self.space(),
+            self.one_of(&AFTER_ITEM),
+        ]));
+        self.sequence([
+            run,
+            self.tolerated(more),
+            self.optional(self.sequence([ends, rest])),
+        ])
     }
 
     /// White space, and with [`Builder::nearly_json`] comments, which JSON does not have.
@@ -77,30 +115,53 @@ impl Builder {
         if !self.is_defined(NAME) {
             let line = self.sequence([self.literal("//"), self.until("\n")]);
             let block = self.sequence([self.literal("/*"), self.until("*/"), self.literal("*/")]);
-            self.rule(NAME, self.some(self.sequence([self.choice([line, block]), self.space()])));
+            self.rule(
+                NAME,
+                self.some(self.sequence([self.choice([line, block]), self.space()])),
+            );
         }
-        self.sequence([self.space(), self.choice([self.reference(NAME), self.empty()])])
+        self.sequence([
+            self.space(),
+            self.choice([self.reference(NAME), self.empty()]),
+        ])
     }
 
     /// Objects and arrays that a comma may end. `gap`: what may be between their parts.
-    fn nearly_container(&self, name: &str, brackets: [&str; 2], item: ExprId, gap: ExprId) -> ExprId {
+    fn nearly_container(
+        &self,
+        name: &str,
+        brackets: [&str; 2],
+        item: ExprId,
+        gap: ExprId,
+    ) -> ExprId {
         let [open, close] = brackets.map(|bracket| self.literal(bracket));
         let last = self.tolerated(self.and(close));
-        let next = self.sequence([self.literal(","), gap, self.choice([self.sequence([item, gap]), last])]);
+        let next = self.sequence([
+            self.literal(","),
+            gap,
+            self.choice([self.sequence([item, gap]), last]),
+        ]);
         let items = self.sequence([item, gap, self.many(next), close]);
         let whole = self.sequence([open, gap, self.choice([close, items])]);
         self.rule(name, whole)
     }
 
-    /// [`Builder::python`] with [`Builder::printed_string`]s. `more`: other values, made of any value.
-    pub fn printed_python(&self, inner: impl Into<TagId>, more: &dyn Fn(ExprId) -> Vec<ExprId>) -> ExprId {
+    /// [`Builder::python`] with [`Builder::printed_string`]s. `more`: other values, made of any
+    /// value.
+    pub fn printed_python(
+        &self,
+        inner: impl Into<TagId>,
+        more: &dyn Fn(ExprId) -> Vec<ExprId>,
+    ) -> ExprId {
         let inner = inner.into();
         self.python_value(PRINTED, &WORDS, &|| self.printed_string(inner), more)
     }
 
     /// Any Python literal.
     pub fn python_literal(&self) -> ExprId {
-        self.python_value(STRICT, &WORDS[3..], &|| self.python_string(), &|_| Vec::new())
+        self.python_value(STRICT, &WORDS[3..], &|| self.python_string(), &|_| {
+            Vec::new()
+        })
     }
 
     /// Any Python dict.
@@ -128,23 +189,30 @@ impl Builder {
         let string = string();
         let gap = self.gap(value);
         let member = self.member(string, gap, self.reference(value));
-        let container = |name, brackets, item| match value.starts_with(NEARLY[0]) || value == PRINTED[0] {
-            true => self.nearly_container(name, brackets, item, gap),
-            false => self.json_container(name, brackets, item),
-        };
+        let container =
+            |name, brackets, item| match value.starts_with(NEARLY[0]) || value == PRINTED[0] {
+                true => self.nearly_container(name, brackets, item, gap),
+                false => self.json_container(name, brackets, item),
+            };
         let others = [
             container(dict, ["{", "}"], member),
             container(list, ["[", "]"], self.reference(value)),
             string,
             self.json_number(),
         ];
-        let words = words.iter().map(|&word| self.literal(word)).collect::<Vec<_>>();
+        let words = words
+            .iter()
+            .map(|&word| self.literal(word))
+            .collect::<Vec<_>>();
         let more = more(self.reference(value));
-        self.rule(value, self.choice(more.into_iter().chain(others).chain(words)))
+        self.rule(
+            value,
+            self.choice(more.into_iter().chain(others).chain(words)),
+        )
     }
 
-    /// The inside of a string, of which `body` is what JSON has: a backslash in front of any other character is one itself, or
-    /// joins two lines.
+    /// The inside of a string, of which `body` is what JSON has: a backslash in front of any other
+    /// character is one itself, or joins two lines.
     pub fn python_body(&self, body: ExprId) -> ExprId {
         let line = self.optional(self.literal("\n"));
         let more = self.many(self.sequence([self.literal("\\"), line, body]));
@@ -161,12 +229,15 @@ impl Builder {
         self.sequence([sign, self.body_around(quote, closer), sign])
     }
 
-    /// The same with quotes inside: models print texts between quotes as they are. A quote closes the string only in front of
-    /// what may follow one, or at the end. Others are text, each captured under this tag.
+    /// The same with quotes inside: models print texts between quotes as they are. A quote closes
+    /// the string only in front of what may follow one, or at the end. Others are text, each
+    /// captured under this tag.
     pub fn printed_string(&self, inner: impl Into<TagId>) -> ExprId {
         let inner = inner.into();
         let after = self.choice([self.one_of(&AFTER_ITEM), self.literal(")"), self.end()]);
-        self.choice(["\"", "'"].map(|quote| self.printed(quote, self.body_around(quote, ""), inner, after)))
+        self.choice(
+            ["\"", "'"].map(|quote| self.printed(quote, self.body_around(quote, ""), inner, after)),
+        )
     }
 
     /// A string that ends only in front of white space and `after`.

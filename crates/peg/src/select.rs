@@ -1,13 +1,14 @@
-//! A table for a choice between many texts: a prefix tree of their leads, so that one pass over the output serves all
-//! alternatives.
+//! A table for a choice between many texts: a prefix tree of their leads, so that one pass over the
+//! output serves all alternatives.
 //!
 //! ```text
 //! <parameter=  ─┬─ path>     0
 //!               └─ line ─┬─ >     2
 //!                        └─ s>    1
 //! ```
-//! The search finds the first alternative that the output does not rule out. It looks at no byte that trying the
-//! alternatives in turn would not look at: it stops where the first one is certain, even if a later one is longer.
+//! The search finds the first alternative that the output does not rule out. It looks at no byte
+//! that trying the alternatives in turn would not look at: it stops where the first one is certain,
+//! even if a later one is longer.
 
 use std::ops::Range;
 
@@ -21,11 +22,12 @@ pub const NONE: u32 = u32::MAX;
 struct Node {
     /// Range in the table's text.
     label: Range<u32>,
-    /// Range in the table's lists: the alternatives whose leads go through this node, in order, and then those whose lead
-    /// ends here.
+    /// Range in the table's lists: the alternatives whose leads go through this node, in order, and
+    /// then those whose lead ends here.
     all: Range<u32>,
     here: Range<u32>,
-    /// The child nodes, sorted by the first byte of their label. A child that begins with white space is the only one.
+    /// The child nodes, sorted by the first byte of their label. A child that begins with white
+    /// space is the only one.
     children: Range<u32>,
 }
 
@@ -35,7 +37,8 @@ pub struct Table {
     text: Vec<u8>,
     lists: Vec<u32>,
     nodes: Vec<Node>,
-    /// By alternative: the address of the instruction that selects from it on. The alternative's code follows.
+    /// By alternative: the address of the instruction that selects from it on. The alternative's
+    /// code follows.
     pub heads: Vec<u32>,
     /// The alternatives behind these, if the choice has more.
     pub rest: Option<Rest>,
@@ -62,7 +65,12 @@ pub struct Walk {
 
 impl Default for Walk {
     fn default() -> Self {
-        Walk { node: 0, label: 0, matched: 0, whole: [NONE; 2] }
+        Walk {
+            node: 0,
+            label: 0,
+            matched: 0,
+            whole: [NONE; 2],
+        }
     }
 }
 
@@ -80,8 +88,13 @@ impl Walk {
 
 /// The result of a search.
 pub enum Found {
-    /// The alternative to try first, or `NONE`; whether others remain; and the number of bytes looked at.
-    Choice { first: u32, others: bool, looked: usize },
+    /// The alternative to try first, or `NONE`; whether others remain; and the number of bytes
+    /// looked at.
+    Choice {
+        first: u32,
+        others: bool,
+        looked: usize,
+    },
     /// A byte is missing; `first` is the first alternative that is still possible.
     Missing { first: u32, others: bool },
 }
@@ -89,7 +102,10 @@ pub enum Found {
 impl Table {
     /// Builds the table of a run of alternatives.
     pub fn new(run: &[Leads]) -> Self {
-        let leads = run.iter().zip(0..).flat_map(|(leads, number)| leads.iter().map(move |lead| (&lead[..], number)));
+        let leads = run
+            .iter()
+            .zip(0..)
+            .flat_map(|(leads, number)| leads.iter().map(move |lead| (&lead[..], number)));
         let mut order: Vec<(&[u8], u32)> = leads.collect();
         chatparse_base::sort::by_key(&mut order, |&(lead, _)| lead);
         let alternative = |place: usize| order[place].1;
@@ -106,15 +122,31 @@ impl Table {
         while at < groups.len() {
             let (group, above) = groups[at].clone();
             let (low, high) = (order[group.start].0, order[group.end - 1].0);
-            let common = low[above..].iter().zip(&high[above..]).take_while(|(low, high)| low == high).count();
+            let common = low[above..]
+                .iter()
+                .zip(&high[above..])
+                .take_while(|(low, high)| low == high)
+                .count();
             let label = table.label(&low[above..above + common]);
             let depth = above + common;
             let next = |place: usize| order[place].0.get(depth).copied();
-            let ended = group.clone().take_while(|&place| next(place).is_none()).count();
+            let ended = group
+                .clone()
+                .take_while(|&place| next(place).is_none())
+                .count();
             let mut longer = group.start + ended..group.end;
-            // White space beside other bytes: the node ends here, and the leads behind it are not read further.
-            if longer.clone().next().is_some_and(|place| next(place) != Some(SPACE)) {
-                while longer.clone().next_back().is_some_and(|place| next(place) == Some(SPACE)) {
+            // White space beside other bytes: the node ends here, and the leads behind it are not
+            // read further.
+            if longer
+                .clone()
+                .next()
+                .is_some_and(|place| next(place) != Some(SPACE))
+            {
+                while longer
+                    .clone()
+                    .next_back()
+                    .is_some_and(|place| next(place) == Some(SPACE))
+                {
                     longer.end -= 1;
                 }
             }
@@ -133,7 +165,12 @@ impl Table {
                     (from, head) = (place + 1, behind);
                 }
             }
-            table.nodes.push(Node { label, all, here, children: first..groups.len() as u32 });
+            table.nodes.push(Node {
+                label,
+                all,
+                here,
+                children: first..groups.len() as u32,
+            });
             at += 1;
         }
         table.text.shrink_to_fit();
@@ -163,11 +200,18 @@ impl Table {
     /// The alternatives of a list from this one on.
     fn from(&self, list: &Range<u32>, alternative: u32) -> &[u32] {
         let list = &self.lists[list.start as usize..list.end as usize];
-        if alternative == 0 { list } else { &list[list.partition_point(|other| *other < alternative)..] }
+        if alternative == 0 {
+            list
+        } else {
+            &list[list.partition_point(|other| *other < alternative)..]
+        }
     }
 
     fn first(&self, list: &Range<u32>, alternative: u32) -> u32 {
-        self.from(list, alternative).first().copied().unwrap_or(NONE)
+        self.from(list, alternative)
+            .first()
+            .copied()
+            .unwrap_or(NONE)
     }
 
     /// The first byte of a node's label.
@@ -175,8 +219,8 @@ impl Table {
         self.text[self.nodes[node as usize].label.start as usize]
     }
 
-    /// Finds the first alternative from `from` on that `output` does not rule out. If a byte is missing, the next call
-    /// continues `walk` with more output.
+    /// Finds the first alternative from `from` on that `output` does not rule out. If a byte is
+    /// missing, the next call continues `walk` with more output.
     pub fn find(&self, output: &[u8], from: u32, walk: &mut Walk) -> Found {
         let mut looked = walk.matched;
         loop {
@@ -187,7 +231,9 @@ impl Table {
             }
             let label = &self.text[node.label.start as usize..node.label.end as usize];
             while let Some(&symbol) = label.get(walk.label as usize) {
-                let Some(&byte) = output.get(walk.matched) else { return self.missing(walk, node, first) };
+                let Some(&byte) = output.get(walk.matched) else {
+                    return self.missing(walk, node, first);
+                };
                 looked = walk.matched + 1;
                 if symbol == SPACE {
                     if is_space(byte) {
@@ -201,15 +247,22 @@ impl Table {
                 }
                 walk.label += 1;
             }
-            self.from(&node.here, from).iter().take(2).for_each(|&alternative| walk.note(alternative));
+            self.from(&node.here, from)
+                .iter()
+                .take(2)
+                .for_each(|&alternative| walk.note(alternative));
             if walk.whole[0] == first {
                 return self.choice(walk, Some(node), looked);
             }
             let mut child = node.children.start;
             if self.head(child) != SPACE {
-                let Some(&byte) = output.get(walk.matched) else { return self.missing(walk, node, first) };
+                let Some(&byte) = output.get(walk.matched) else {
+                    return self.missing(walk, node, first);
+                };
                 looked = walk.matched + 1;
-                let Some(found) = self.child(&node.children, byte) else { return self.choice(walk, None, looked) };
+                let Some(found) = self.child(&node.children, byte) else {
+                    return self.choice(walk, None, looked);
+                };
                 child = found;
             }
             (walk.node, walk.label) = (child, 0);
@@ -225,22 +278,39 @@ impl Table {
     /// `node`: the last node that matches; its alternatives are still possible.
     fn choice(&self, walk: &Walk, node: Option<&Node>, looked: usize) -> Found {
         let first = walk.whole[0];
-        Found::Choice { first, others: self.others(walk, node, first), looked }
+        Found::Choice {
+            first,
+            others: self.others(walk, node, first),
+            looked,
+        }
     }
 
     fn missing(&self, walk: &Walk, node: &Node, first: u32) -> Found {
-        Found::Missing { first, others: self.others(walk, Some(node), first) }
+        Found::Missing {
+            first,
+            others: self.others(walk, Some(node), first),
+        }
     }
 
     /// Whether another alternative behind `first` is still possible.
     fn others(&self, walk: &Walk, node: Option<&Node>, first: u32) -> bool {
-        let read = walk.whole.iter().any(|&other| other != NONE && other > first);
-        read || node.is_some_and(|node| first != NONE && !self.from(&node.all, first + 1).is_empty())
+        let read = walk
+            .whole
+            .iter()
+            .any(|&other| other != NONE && other > first);
+        read || node
+            .is_some_and(|node| first != NONE && !self.from(&node.all, first + 1).is_empty())
     }
 
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let Table { text, lists, nodes, heads, rest: _ } = self;
+        let Table {
+            text,
+            lists,
+            nodes,
+            heads,
+            rest: _,
+        } = self;
         size_of::<Table>()
             + text.len()
             + size_of_val(lists.as_slice())
@@ -280,7 +350,9 @@ mod tests {
         Rule(Box<Tree>),
     }
 
-    const TEXTS: &[&str] = &["a", "b", "ab", "aa", "aab", "<a", "<a>", "<ab>", "<b>", "é", "è", "", " ", "a b"];
+    const TEXTS: &[&str] = &[
+        "a", "b", "ab", "aa", "aab", "<a", "<a>", "<ab>", "<b>", "é", "è", "", " ", "a b",
+    ];
 
     fn tree() -> impl Strategy<Value = Tree> {
         let text = || prop::sample::select(TEXTS.to_vec());
@@ -334,12 +406,19 @@ mod tests {
         let p = Builder::new();
         let root = build(&p, tree);
         let root = p.tag(TagId(9), root);
-        p.finish(if ends { p.sequence([root, p.end()]) } else { p.many(root) })
+        p.finish(if ends {
+            p.sequence([root, p.end()])
+        } else {
+            p.many(root)
+        })
     }
 
     fn text() -> impl Strategy<Value = String> {
-        prop::collection::vec(prop::sample::select([TEXTS, &["<", ">", "  ", "\n", "c"]].concat()), 0..10)
-            .prop_map(|all| all.concat())
+        prop::collection::vec(
+            prop::sample::select([TEXTS, &["<", ">", "  ", "\n", "c"]].concat()),
+            0..10,
+        )
+        .prop_map(|all| all.concat())
     }
 
     fn captures(machine: &Machine) -> (Vec<Capture>, usize) {
@@ -354,7 +433,8 @@ mod tests {
     #[test]
     fn each_byte_is_read_once_for_all() {
         let p = Builder::new();
-        let names = (1..200).map(|length| p.sequence([p.space(), p.literal("a".repeat(length)), p.literal("!")]));
+        let names = (1..200)
+            .map(|length| p.sequence([p.space(), p.literal("a".repeat(length)), p.literal("!")]));
         let round = p.choice(names.collect::<Vec<_>>());
         let [program, _] = programs(&p.finish(p.many(round)));
         let output = format!("{}{}!", " ".repeat(200), "a".repeat(199)).repeat(2);
@@ -362,8 +442,15 @@ mod tests {
         for end in 1..=output.len() {
             machine.feed(&output.as_bytes()[..end]);
         }
-        assert_eq!((machine.state(), machine.furthest()), (State::Waiting, output.len()));
-        assert!(machine.work() < 3 * output.len() as u64, "{}", machine.work());
+        assert_eq!(
+            (machine.state(), machine.furthest()),
+            (State::Waiting, output.len())
+        );
+        assert!(
+            machine.work() < 3 * output.len() as u64,
+            "{}",
+            machine.work()
+        );
     }
 
     proptest! {

@@ -1,4 +1,5 @@
-//! Writes arenas as JSON and reads them back, so that a format can be stored, or described by a host.
+//! Writes arenas as JSON and reads them back, so that a format can be stored, or described by a
+//! host.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +11,9 @@ use super::builder::Builder;
 use super::expr::{Arena, Expr, ExprId, Spacing, TagId};
 use chatparse_base::{Error, Result, stack};
 
-/// The JSON form. A schema document that several nodes use is written once, in `schemas`; nodes refer to it by index.
-/// `labels` is left out if empty. Where a node has an index of a node, descriptions may have that node itself.
+/// The JSON form. A schema document that several nodes use is written once, in `schemas`; nodes
+/// refer to it by index. `labels` is left out if empty. Where a node has an index of a node,
+/// descriptions may have that node itself.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     root: Value,
@@ -25,7 +27,8 @@ struct Stored {
     spacing: Spacing,
 }
 
-/// Makes the expression of a node of a kind that only the caller knows. Otherwise returns `None`, and may change the node.
+/// Makes the expression of a node of a kind that only the caller knows. Otherwise returns `None`,
+/// and may change the node.
 pub type ReadKind = fn(&mut Builder, &mut Value) -> Result<Option<ExprId>>;
 
 /// Reads the nodes of a format in their order.
@@ -47,12 +50,23 @@ impl Reader {
             *place = self.child(place.take())?.index().into();
         }
         let read = (self.read_kind)(&mut self.builder, &mut node);
-        if let Some(id) = read.map_err(|error| Error::new(error.kind(), self.wrong(error.message()).message()))? {
+        if let Some(id) =
+            read.map_err(|error| Error::new(error.kind(), self.wrong(error.message()).message()))?
+        {
             return Ok(id);
         }
-        let mut node = serde_json::from_value(node).map_err(|error| Error::invalid(format!("format: {error}")))?;
-        let parts = if let Expr::Unordered(_, parts) = &node { parts.all().collect() } else { Vec::new() };
-        if node.children().chain(parts).any(|child| self.builder.at(child.index()).is_none()) {
+        let mut node = serde_json::from_value(node)
+            .map_err(|error| Error::invalid(format!("format: {error}")))?;
+        let parts = if let Expr::Unordered(_, parts) = &node {
+            parts.all().collect()
+        } else {
+            Vec::new()
+        };
+        if node
+            .children()
+            .chain(parts)
+            .any(|child| self.builder.at(child.index()).is_none())
+        {
             return Err(self.wrong("must refer to nodes before it only"));
         }
         match &mut node {
@@ -60,9 +74,14 @@ impl Reader {
                 return Err(self.wrong("has a delimiter beyond ASCII"));
             }
             Expr::Schema(value) if value.schema.document.is_number() => {
-                let index = value.schema.document.as_u64().and_then(|index| usize::try_from(index).ok());
+                let index = value
+                    .schema
+                    .document
+                    .as_u64()
+                    .and_then(|index| usize::try_from(index).ok());
                 let known = index.and_then(|index| self.schemas.get(index));
-                value.schema.document = Arc::clone(known.ok_or_else(|| self.wrong("has no schema"))?);
+                value.schema.document =
+                    Arc::clone(known.ok_or_else(|| self.wrong("has no schema"))?);
             }
             _ => {}
         }
@@ -73,8 +92,8 @@ impl Reader {
         })
     }
 
-    /// The expression at a child's place: a node before, by its index, or one that is written here. A rule is referred to by
-    /// its name, so that the last one of that name counts.
+    /// The expression at a child's place: a node before, by its index, or one that is written here.
+    /// A rule is referred to by its name, so that the last one of that name counts.
     fn child(&mut self, child: Value) -> Result<ExprId> {
         let id = match child.as_u64().map(usize::try_from) {
             None => self.add(child)?,
@@ -93,7 +112,10 @@ impl Reader {
 
 /// The places in a node where its children are.
 fn child_places(node: &mut Value) -> Vec<&mut Value> {
-    let Some((kind, value)) = node.as_object_mut().and_then(|fields| fields.iter_mut().next()) else {
+    let Some((kind, value)) = node
+        .as_object_mut()
+        .and_then(|fields| fields.iter_mut().next())
+    else {
         return Vec::new();
     };
     match kind.as_str() {
@@ -120,7 +142,9 @@ fn leaves(value: &mut Value) -> Vec<&mut Value> {
 impl Arena {
     /// The arena as JSON: `root`, `nodes` (an id is an index) and `schemas`. `Null` without a root.
     pub fn to_json(&self) -> Value {
-        let Some(root) = self.root() else { return Value::Null };
+        let Some(root) = self.root() else {
+            return Value::Null;
+        };
         let mut schemas: Vec<Arc<Value>> = Vec::new();
         let mut known = HashMap::new();
         let mut store = |document: &Arc<Value>| -> Value {
@@ -137,17 +161,26 @@ impl Arena {
             }
             other => other,
         });
-        let nodes = nodes.map(|node| serde_json::to_value(node).unwrap_or_default()).collect();
+        let nodes = nodes
+            .map(|node| serde_json::to_value(node).unwrap_or_default())
+            .collect();
         let (root, labels) = (root.index().into(), self.labels().to_vec());
-        serde_json::to_value(Stored { root, nodes, schemas, labels, spacing: self.spacing }).unwrap_or_default()
+        serde_json::to_value(Stored {
+            root,
+            nodes,
+            schemas,
+            labels,
+            spacing: self.spacing,
+        })
+        .unwrap_or_default()
     }
 
-    /// Reads what [`Arena::to_json`] wrote, or a description of a format. Whether the arena can be compiled is for
-    /// [`compile`](fn@crate::compile) to say.
+    /// Reads what [`Arena::to_json`] wrote, or a description of a format. Whether the arena can be
+    /// compiled is for [`compile`](fn@crate::compile) to say.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and if a node refers to itself, to a later one or to a
-    /// missing one. Those of `read_kind`.
+    /// [`crate::ErrorKind::InvalidArgument`] for another shape, and if a node refers to itself, to
+    /// a later one or to a missing one. Those of `read_kind`.
     #[doc(hidden)]
     pub fn from_json(json: Value, read_kind: ReadKind) -> Result<Arena> {
         stack::deep(move || read(json, read_kind))
@@ -155,21 +188,39 @@ impl Arena {
 }
 
 fn read(json: Value, read_kind: ReadKind) -> Result<Arena> {
-    let Stored { root, nodes, schemas, labels, spacing } =
-        serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
+    let Stored {
+        root,
+        nodes,
+        schemas,
+        labels,
+        spacing,
+    } = serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
     let builder = Builder::new();
     builder.set_spacing(spacing);
     for (index, label) in labels.iter().enumerate() {
-        if builder.label(label).is_none_or(|tag| usize::from(tag.0 - TagId::LABELS.start) != index) {
-            return Err(Error::invalid(format!("format: label {index} is a duplicate, or there are too many")));
+        if builder
+            .label(label)
+            .is_none_or(|tag| usize::from(tag.0 - TagId::LABELS.start) != index)
+        {
+            return Err(Error::invalid(format!(
+                "format: label {index} is a duplicate, or there are too many"
+            )));
         }
     }
-    let mut reader = Reader { builder, ids: Vec::with_capacity(nodes.len()), schemas, read_kind };
+    let mut reader = Reader {
+        builder,
+        ids: Vec::with_capacity(nodes.len()),
+        schemas,
+        read_kind,
+    };
     for node in nodes {
         let id = reader.add(node)?;
         reader.ids.push(id);
     }
-    if root.as_u64().is_some_and(|root| root >= reader.ids.len() as u64) {
+    if root
+        .as_u64()
+        .is_some_and(|root| root >= reader.ids.len() as u64)
+    {
         return Err(Error::invalid("format: the root is not one of the nodes"));
     }
     let root = reader.child(root)?;

@@ -32,9 +32,11 @@ pub enum Outcome {
 pub struct Tree {
     /// Whether the text matched.
     pub outcome: Outcome,
-    /// The end of the match. After a failure: the end of the longest beginning of the text that could still match.
+    /// The end of the match. After a failure: the end of the longest beginning of the text that
+    /// could still match.
     pub end: usize,
-    /// The nodes in the order in which they begin, outer before inner. Empty if the text did not match.
+    /// The nodes in the order in which they begin, outer before inner. Empty if the text did not
+    /// match.
     pub nodes: Vec<Node>,
 }
 
@@ -58,21 +60,31 @@ impl TreeParser {
     /// Compiles a format.
     ///
     /// # Errors
-    /// As [`compile`](fn@super::compile); [`crate::ErrorKind::Limit`] for too many rules and tags, too.
+    /// As [`compile`](fn@super::compile); [`crate::ErrorKind::Limit`] for too many rules and tags,
+    /// too.
     pub fn new(arena: &Arena) -> Result<Self> {
         let (program, regions) = compile_regions(arena)?;
-        Ok(TreeParser { program: Arc::new(program), regions: regions.into() })
+        Ok(TreeParser {
+            program: Arc::new(program),
+            regions: regions.into(),
+        })
     }
 
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let region =
-            |region: &Region| size_of::<Region>() + if let Region::Rule(name) = region { name.len() } else { 0 };
+        let region = |region: &Region| {
+            size_of::<Region>()
+                + if let Region::Rule(name) = region {
+                    name.len()
+                } else {
+                    0
+                }
+        };
         self.program.bytes() + self.regions.iter().map(region).sum::<usize>()
     }
 
-    /// Parses `text` from byte `from` on. With `cut` the text was cut off, and half-matched nodes stay open; otherwise they
-    /// do not match.
+    /// Parses `text` from byte `from` on. With `cut` the text was cut off, and half-matched nodes
+    /// stay open; otherwise they do not match.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end.
@@ -90,7 +102,11 @@ impl TreeParser {
             State::Waiting | State::Undoing => (Outcome::Partial, visible.end),
             State::Failed | State::Limit => {
                 let end = machine.furthest().saturating_sub(1).clamp(from, text.len());
-                return Ok(Tree { outcome: Outcome::Failed, end, nodes: Vec::new() });
+                return Ok(Tree {
+                    outcome: Outcome::Failed,
+                    end,
+                    nodes: Vec::new(),
+                });
             }
         };
         let mut nodes: Vec<Node> = Vec::new();
@@ -100,13 +116,23 @@ impl TreeParser {
                 let region = self.regions[usize::from(capture.tag.0)].clone();
                 let parent = open.last().copied();
                 open.push(nodes.len());
-                nodes.push(Node { region, begin: capture.pos, end, parent, partial: true });
+                nodes.push(Node {
+                    region,
+                    begin: capture.pos,
+                    end,
+                    parent,
+                    partial: true,
+                });
             } else if let Some(closed) = open.pop() {
                 nodes[closed].end = capture.pos;
                 nodes[closed].partial = false;
             }
         }
-        Ok(Tree { outcome, end, nodes })
+        Ok(Tree {
+            outcome,
+            end,
+            nodes,
+        })
     }
 }
 
@@ -118,8 +144,15 @@ mod tests {
     fn parser() -> TreeParser {
         let p = Builder::new();
         let item = p.labelled("item", p.some(p.one_of(&[('a', 'z')]))).unwrap();
-        let pair = p.rule("pair", p.sequence([item, p.literal("="), p.tag(TagId(3), p.until(";"))]));
-        let line = p.sequence([p.start(), p.many(p.sequence([pair, p.literal(";")])), p.atomic(item)]);
+        let pair = p.rule(
+            "pair",
+            p.sequence([item, p.literal("="), p.tag(TagId(3), p.until(";"))]),
+        );
+        let line = p.sequence([
+            p.start(),
+            p.many(p.sequence([pair, p.literal(";")])),
+            p.atomic(item),
+        ]);
         TreeParser::new(&p.finish(line)).unwrap()
     }
 
@@ -140,19 +173,45 @@ mod tests {
         let parser = parser();
         let tree = parser.parse(b"a=1;bc!", 0, false).unwrap();
         assert_eq!((tree.outcome, tree.end), (Outcome::Matched, 6));
-        assert_eq!(shown(&tree), ["pair 0-3 None", "256 0-1 Some(0)", "3 2-3 Some(0)", "256 4-6 None"]);
+        assert_eq!(
+            shown(&tree),
+            [
+                "pair 0-3 None",
+                "256 0-1 Some(0)",
+                "3 2-3 Some(0)",
+                "256 4-6 None"
+            ]
+        );
         let tree = parser.parse(b"ab=cd", 0, true).unwrap();
         assert_eq!((tree.outcome, tree.end), (Outcome::Partial, 5));
-        assert_eq!(shown(&tree), ["pair~ 0-5 None", "256 0-2 Some(0)", "3~ 3-5 Some(0)"]);
+        assert_eq!(
+            shown(&tree),
+            ["pair~ 0-5 None", "256 0-2 Some(0)", "3~ 3-5 Some(0)"]
+        );
         // Half of an atomic expression has no node.
         let tree = parser.parse(b"a=1;", 0, true).unwrap();
-        assert_eq!((tree.outcome, tree.end, tree.nodes.len()), (Outcome::Partial, 4, 3));
+        assert_eq!(
+            (tree.outcome, tree.end, tree.nodes.len()),
+            (Outcome::Partial, 4, 3)
+        );
         let tree = parser.parse(b"a=1;?", 0, true).unwrap();
-        assert_eq!((tree.outcome, tree.end, tree.nodes.len()), (Outcome::Failed, 4, 0));
+        assert_eq!(
+            (tree.outcome, tree.end, tree.nodes.len()),
+            (Outcome::Failed, 4, 0)
+        );
         let tree = parser.parse(b"a=1;", 0, false).unwrap();
         assert_eq!((tree.outcome, tree.nodes.len()), (Outcome::Failed, 0));
         // The start of the text is not the start of the parse.
-        assert_eq!(parser.parse(b"a=1;b", 4, false).unwrap().outcome, Outcome::Failed);
-        assert!(parser.parse(b"a", 2, false).unwrap_err().message().contains("behind the end of the text"));
+        assert_eq!(
+            parser.parse(b"a=1;b", 4, false).unwrap().outcome,
+            Outcome::Failed
+        );
+        assert!(
+            parser
+                .parse(b"a", 2, false)
+                .unwrap_err()
+                .message()
+                .contains("behind the end of the text")
+        );
     }
 }

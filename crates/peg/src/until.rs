@@ -1,4 +1,5 @@
-//! Finds the first of several markers in a text, or the half marker at the end of the available text.
+//! Finds the first of several markers in a text, or the half marker at the end of the available
+//! text.
 
 use std::sync::OnceLock;
 
@@ -9,7 +10,8 @@ use super::find::{find, find2, find3};
 use super::marker;
 use chatparse_base::bytes::Bytes;
 
-/// A set of markers to stop before. What searches for them is built on first use: most outputs need a few of a format's.
+/// A set of markers to stop before. What searches for them is built on first use: most outputs need
+/// a few of a format's.
 #[derive(Clone, Debug)]
 pub struct Markers {
     texts: Vec<SmolStr>,
@@ -27,14 +29,23 @@ impl PartialEq for Markers {
 impl Markers {
     /// Empty markers never match. `spaced`: their white space may differ.
     pub fn new(texts: &[SmolStr], spaced: bool) -> Self {
-        Markers { texts: texts.to_vec(), spaced, search: OnceLock::new() }
+        Markers {
+            texts: texts.to_vec(),
+            spaced,
+            search: OnceLock::new(),
+        }
     }
 
     /// What each of these markers begins with, up to its first gap.
     pub fn beginnings(texts: &[SmolStr]) -> Self {
         let first = |text: &SmolStr| {
-            marker::parts(text)
-                .find_map(|part| if let marker::Part::Text(text) = part { Some(text.into()) } else { None })
+            marker::parts(text).find_map(|part| {
+                if let marker::Part::Text(text) = part {
+                    Some(text.into())
+                } else {
+                    None
+                }
+            })
         };
         Markers::new(&texts.iter().filter_map(first).collect::<Vec<_>>(), false)
     }
@@ -49,15 +60,26 @@ impl Markers {
         self.search();
     }
 
-    /// Like [`Markers::first`]. `refuted`: what began like a marker and was none reached up to the first place, and began at the second one;
-    /// of several the one that reached furthest, where that is behind the marker found.
-    pub(super) fn find(&self, text: &[u8], from: usize, refuted: &mut Option<(usize, usize)>) -> Found {
+    /// Like [`Markers::first`]. `refuted`: what began like a marker and was none reached up to the
+    /// first place, and began at the second one; of several the one that reached furthest, where
+    /// that is behind the marker found.
+    pub(super) fn find(
+        &self,
+        text: &[u8],
+        from: usize,
+        refuted: &mut Option<(usize, usize)>,
+    ) -> Found {
         self.search().find(text, from, refuted)
     }
 
     fn search(&self) -> &Search {
-        self.search
-            .get_or_init(|| Search::new(if self.spaced { marker::ends(&self.texts) } else { self.texts.clone() }))
+        self.search.get_or_init(|| {
+            Search::new(if self.spaced {
+                marker::ends(&self.texts)
+            } else {
+                self.texts.clone()
+            })
+        })
     }
 
     /// Approximate memory use in bytes.
@@ -67,12 +89,17 @@ impl Markers {
 
     /// The same of what was built on first use so far.
     pub fn late_bytes(&self) -> usize {
-        self.search.get().map_or(0, |search| texts_bytes(&search.markers))
+        self.search
+            .get()
+            .map_or(0, |search| texts_bytes(&search.markers))
     }
 }
 
 fn texts_bytes(texts: &[SmolStr]) -> usize {
-    texts.iter().map(|text| size_of::<SmolStr>() + text.len()).sum()
+    texts
+        .iter()
+        .map(|text| size_of::<SmolStr>() + text.len())
+        .sum()
 }
 
 /// The markers as they are searched for.
@@ -99,10 +126,19 @@ enum Heads {
 
 /// The bytes that may stand behind the first one; all, if a marker has no other.
 fn seconds(markers: &[SmolStr]) -> Bytes {
-    markers.iter().map(|marker| marker.as_bytes().get(1).map_or(Bytes::ALL, |&second| Bytes::byte(second))).collect()
+    markers
+        .iter()
+        .map(|marker| {
+            marker
+                .as_bytes()
+                .get(1)
+                .map_or(Bytes::ALL, |&second| Bytes::byte(second))
+        })
+        .collect()
 }
 
-/// Many first bytes, each with the bytes that may stand behind it: most that begin nothing are passed over at once.
+/// Many first bytes, each with the bytes that may stand behind it: most that begin nothing are
+/// passed over at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pairs {
     /// By first byte: which of the seconds, from one on.
@@ -113,7 +149,10 @@ struct Pairs {
 impl Pairs {
     /// Of sorted markers.
     fn new(markers: &[SmolStr]) -> Self {
-        let mut pairs = Pairs { numbers: [0; 256], seconds: Vec::new() };
+        let mut pairs = Pairs {
+            numbers: [0; 256],
+            seconds: Vec::new(),
+        };
         for same in markers.chunk_by(|one, next| one.as_bytes()[0] == next.as_bytes()[0]) {
             pairs.seconds.push(seconds(same));
             pairs.numbers[usize::from(same[0].as_bytes()[0])] = pairs.seconds.len() as u8;
@@ -123,9 +162,14 @@ impl Pairs {
 
     fn find(&self, text: &[u8]) -> Option<usize> {
         let may_begin = |at: usize, number: u8| {
-            number > 0 && text.get(at + 1).is_none_or(|&next| self.seconds[usize::from(number) - 1].contains(next))
+            number > 0
+                && text
+                    .get(at + 1)
+                    .is_none_or(|&next| self.seconds[usize::from(number) - 1].contains(next))
         };
-        text.iter().enumerate().position(|(at, byte)| may_begin(at, self.numbers[usize::from(*byte)]))
+        text.iter()
+            .enumerate()
+            .position(|(at, byte)| may_begin(at, self.numbers[usize::from(*byte)]))
     }
 }
 
@@ -142,10 +186,16 @@ pub enum Found {
 
 impl Search {
     fn new(markers: Vec<SmolStr>) -> Self {
-        let mut markers: SmallVec<[SmolStr; 1]> = markers.into_iter().filter(|marker| !marker.is_empty()).collect();
+        let mut markers: SmallVec<[SmolStr; 1]> = markers
+            .into_iter()
+            .filter(|marker| !marker.is_empty())
+            .collect();
         chatparse_base::sort::sort(&mut markers);
         markers.dedup_by(|next, kept| next.starts_with(kept.as_str()));
-        let mut heads: SmallVec<[u8; 8]> = markers.iter().filter_map(|marker| marker.bytes().next()).collect();
+        let mut heads: SmallVec<[u8; 8]> = markers
+            .iter()
+            .filter_map(|marker| marker.bytes().next())
+            .collect();
         heads.dedup();
         let heads = match *heads.as_slice() {
             [] => Heads::None,
@@ -156,19 +206,34 @@ impl Search {
             _ => Heads::Many(Box::new(Pairs::new(&markers))),
         };
         let seconds = seconds(&markers);
-        Search { markers, heads, seconds }
+        Search {
+            markers,
+            heads,
+            seconds,
+        }
     }
 
     fn find(&self, text: &[u8], from: usize, refuted: &mut Option<(usize, usize)>) -> Found {
-        self.next_head(&text[from..]).map_or(Found::Nothing, |step| self.find_behind(text, from + step, refuted))
+        self.next_head(&text[from..])
+            .map_or(Found::Nothing, |step| {
+                self.find_behind(text, from + step, refuted)
+            })
     }
 
     /// Like `find`, starting at the first byte of a possible marker.
     #[inline(never)]
-    fn find_behind(&self, text: &[u8], mut at: usize, refuted: &mut Option<(usize, usize)>) -> Found {
+    fn find_behind(
+        &self,
+        text: &[u8],
+        mut at: usize,
+        refuted: &mut Option<(usize, usize)>,
+    ) -> Found {
         loop {
             // Most first bytes do not begin a marker: the second byte decides.
-            if text.get(at + 1).is_none_or(|&next| self.seconds.contains(next)) {
+            if text
+                .get(at + 1)
+                .is_none_or(|&next| self.seconds.contains(next))
+            {
                 match self.at(&text[at..]) {
                     Begun::Whole(length) => {
                         *refuted = refuted.filter(|(end, _)| *end > at + length);
@@ -188,13 +253,15 @@ impl Search {
         }
     }
 
-    /// Compares the start of a text, whose first byte begins a marker, with the markers. Each byte narrows the range of
-    /// sorted markers.
+    /// Compares the start of a text, whose first byte begins a marker, with the markers. Each byte
+    /// narrows the range of sorted markers.
     fn at(&self, text: &[u8]) -> Begun {
         let mut left = self.markers.as_slice();
         for (at, byte) in text.iter().enumerate() {
             let byte_of = |marker: &SmolStr| marker.as_bytes()[at];
-            let (Some(first), Some(last)) = (left.first(), left.last()) else { return Begun::Not(at) };
+            let (Some(first), Some(last)) = (left.first(), left.last()) else {
+                return Begun::Not(at);
+            };
             let (low, high) = (byte_of(first), byte_of(last));
             if *byte < low || *byte > high {
                 return Begun::Not(at + 1);
@@ -209,7 +276,11 @@ impl Search {
                 return Begun::Whole(at + 1);
             }
         }
-        if left.is_empty() { Begun::Not(text.len()) } else { Begun::Half }
+        if left.is_empty() {
+            Begun::Not(text.len())
+        } else {
+            Begun::Half
+        }
     }
 
     fn next_head(&self, text: &[u8]) -> Option<usize> {
@@ -245,14 +316,22 @@ mod tests {
 
     #[test]
     fn whole_markers_win_and_half_ones_are_seen() {
-        let markers = |texts: &[&str]| Markers::new(&texts.iter().map(SmolStr::new).collect::<Vec<_>>(), false);
+        let markers = |texts: &[&str]| {
+            Markers::new(&texts.iter().map(SmolStr::new).collect::<Vec<_>>(), false)
+        };
         let none = markers(&[]);
         let ab = markers(&["ab!", "b"]);
         let markers = markers(&["</think>", "<tool>", "<t"]);
-        assert_eq!(markers.find(b"a < b <tool>", 0, &mut None), Found::Whole(6, 8));
+        assert_eq!(
+            markers.find(b"a < b <tool>", 0, &mut None),
+            Found::Whole(6, 8)
+        );
         assert_eq!(markers.find(b"abc </th", 0, &mut None), Found::Half(4));
         assert_eq!(markers.find(b"abc </thx", 0, &mut None), Found::Nothing);
-        assert_eq!(markers.find(b"<<<</think>", 0, &mut None), Found::Whole(3, 11));
+        assert_eq!(
+            markers.find(b"<<<</think>", 0, &mut None),
+            Found::Whole(3, 11)
+        );
         assert_eq!(none.find(b"<", 0, &mut None), Found::Nothing);
         // A half marker in front of a whole one may still become the first.
         assert_eq!(ab.find(b"xab", 0, &mut None), Found::Half(1));
@@ -273,11 +352,18 @@ mod tests {
     fn naive(markers: &[String], text: &[u8], from: usize) -> Found {
         for at in from..text.len() {
             let rest = &text[at..];
-            let whole = markers.iter().filter(|marker| rest.starts_with(marker.as_bytes())).map(String::len).min();
+            let whole = markers
+                .iter()
+                .filter(|marker| rest.starts_with(marker.as_bytes()))
+                .map(String::len)
+                .min();
             if let Some(length) = whole {
                 return Found::Whole(at, at + length);
             }
-            if markers.iter().any(|marker| marker.as_bytes().starts_with(rest)) {
+            if markers
+                .iter()
+                .any(|marker| marker.as_bytes().starts_with(rest))
+            {
                 return Found::Half(at);
             }
         }

@@ -21,15 +21,27 @@ pub fn decode(text: &[u8]) -> Decoded {
         Err(error) if error.valid_up_to() > 0 => {
             std::str::from_utf8(&head[..error.valid_up_to()]).expect("valid up to there")
         }
-        Err(error) => return error.error_len().map_or(Decoded::Incomplete, Decoded::Broken),
+        Err(error) => {
+            return error
+                .error_len()
+                .map_or(Decoded::Incomplete, Decoded::Broken);
+        }
     };
-    valid.chars().next().map_or(Decoded::Incomplete, |c| Decoded::Char(c, c.len_utf8()))
+    valid
+        .chars()
+        .next()
+        .map_or(Decoded::Incomplete, |c| Decoded::Char(c, c.len_utf8()))
 }
 
-/// The length of the unfinished character at the end of `text`; 0 if the text ends with a whole or an invalid one.
+/// The length of the unfinished character at the end of `text`; 0 if the text ends with a whole or
+/// an invalid one.
 #[inline]
 pub fn incomplete_tail(text: &[u8]) -> usize {
-    if text.last().is_none_or(u8::is_ascii) { 0 } else { unfinished_tail(text) }
+    if text.last().is_none_or(u8::is_ascii) {
+        0
+    } else {
+        unfinished_tail(text)
+    }
 }
 
 fn unfinished_tail(text: &[u8]) -> usize {
@@ -60,8 +72,15 @@ mod tests {
     fn tails() {
         let text = "aé€😀".as_bytes();
         for end in 0..=text.len() {
-            let whole = (0..=end).rev().find(|&i| std::str::from_utf8(&text[..i]).is_ok()).unwrap_or(0);
-            assert_eq!(incomplete_tail(&text[..end]), end - whole, "prefix of {end} bytes");
+            let whole = (0..=end)
+                .rev()
+                .find(|&i| std::str::from_utf8(&text[..i]).is_ok())
+                .unwrap_or(0);
+            assert_eq!(
+                incomplete_tail(&text[..end]),
+                end - whole,
+                "prefix of {end} bytes"
+            );
         }
         assert_eq!(incomplete_tail(b"a\xFF"), 0);
         assert_eq!(incomplete_tail(b"a\xE6="), 0);

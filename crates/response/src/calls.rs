@@ -1,7 +1,8 @@
 //! The calls of a turn as a field of a response template.
 //!
-//! A call that is JSON throughout is a field's whole text, and so is a list of them. Otherwise the opening of the field has the
-//! name, and its text the arguments: JSON, or tags and pairs of names and values.
+//! A call that is JSON throughout is a field's whole text, and so is a list of them. Otherwise the
+//! opening of the field has the name, and its text the arguments: JSON, or tags and pairs of names
+//! and values.
 
 use serde_json::{Map, Value};
 
@@ -31,7 +32,9 @@ const BRACES: usize = 8;
 
 /// The field of the calls; `None` if there are none.
 pub fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
-    let Some(form) = turn.turn.calls.first().cloned() else { return Ok(None) };
+    let Some(form) = turn.turn.calls.first().cloned() else {
+        return Ok(None);
+    };
     let field = match Object::of(turn, &form).filter(|object| object.is_marked(turn.engine)) {
         Some(object) => objects(turn, &object),
         None => named(turn, &form)?,
@@ -55,7 +58,12 @@ struct Object {
 
 impl Object {
     fn of(turn: &Turn, form: &CallForm) -> Option<Object> {
-        let edges: Vec<&Edge> = turn.turn.edges.iter().filter(|edge| edge.to == Call).collect();
+        let edges: Vec<&Edge> = turn
+            .turn
+            .edges
+            .iter()
+            .filter(|edge| edge.to == Call)
+            .collect();
         let first = &edges.first()?.glue;
         let mut inside = String::new();
         for piece in &form.pieces {
@@ -73,16 +81,26 @@ impl Object {
             let begin = first.without_start(open);
             for (end, _) in close.match_indices('}').take(BRACES) {
                 let whole = format!("{}{inside}{}", sample(&begin), &close[..=end]);
-                let Ok(object) = serde_json::from_str::<Value>(&whole) else { continue };
+                let Ok(object) = serde_json::from_str::<Value>(&whole) else {
+                    continue;
+                };
                 let (mut name, mut arguments, mut id) = (None, None, None);
                 visit(&object, String::new(), &mut |path, value| match value {
                     Value::String(text) if text == "NAME" => name = Some(path.to_owned()),
-                    Value::String(text) if text == "ID" || text == "0" => id = Some(path.to_owned()),
-                    Value::String(text) if text.contains("ARGUMENTS") => arguments = Some(path.to_owned()),
-                    Value::Object(fields) if fields.contains_key("ARGUMENTS") => arguments = Some(path.to_owned()),
+                    Value::String(text) if text == "ID" || text == "0" => {
+                        id = Some(path.to_owned())
+                    }
+                    Value::String(text) if text.contains("ARGUMENTS") => {
+                        arguments = Some(path.to_owned())
+                    }
+                    Value::Object(fields) if fields.contains_key("ARGUMENTS") => {
+                        arguments = Some(path.to_owned())
+                    }
                     _ => {}
                 });
-                let before = edges.iter().map(|edge| Some((edge.from, edge.glue.strip_suffix(&begin)?)));
+                let before = edges
+                    .iter()
+                    .map(|edge| Some((edge.from, edge.glue.strip_suffix(&begin)?)));
                 return Some(Object {
                     before: before.collect::<Option<_>>()?,
                     rest: form.close.without_start(end + 1),
@@ -100,7 +118,9 @@ impl Object {
 impl Object {
     /// Whether it is one of a list.
     fn is_listed(&self) -> bool {
-        self.before.iter().all(|(from, glue)| *from == Call || glue.trim_end().head().ends_with('['))
+        self.before
+            .iter()
+            .all(|(from, glue)| *from == Call || glue.trim_end().head().ends_with('['))
     }
 
     /// Whether markers, or the brackets of a list, show where it begins and ends.
@@ -108,7 +128,10 @@ impl Object {
         let looks = engine.looks();
         self.is_listed()
             || (has_word(&self.rest) || !looks)
-                && self.before.iter().all(|(from, glue)| has_word(glue) || !looks && *from == Call)
+                && self
+                    .before
+                    .iter()
+                    .all(|(from, glue)| has_word(glue) || !looks && *from == Call)
     }
 }
 
@@ -128,14 +151,26 @@ fn visit<'v>(value: &'v Value, path: String, see: &mut dyn FnMut(&str, &'v Value
 }
 
 fn objects(turn: &mut Turn, object: &Object) -> Calls {
-    let part = |root: &str, path: &str| format!("{{{}}}", format!("{root}{path}").trim_start_matches('.'));
+    let part =
+        |root: &str, path: &str| format!("{{{}}}", format!("{root}{path}").trim_start_matches('.'));
     let list = object.is_listed();
     let root = if list { "" } else { "content" };
     let id = object.id.as_ref().map(|id| part(root, id));
-    let transform = shape(&part(root, &object.name), &part(root, &object.arguments), id);
-    let field = Field { content: "json".into(), transform: Some(transform), ..Field::default() };
+    let transform = shape(
+        &part(root, &object.name),
+        &part(root, &object.arguments),
+        id,
+    );
+    let field = Field {
+        content: "json".into(),
+        transform: Some(transform),
+        ..Field::default()
+    };
     let glues = |is_next: bool| {
-        let glues = object.before.iter().filter(move |(from, _)| (*from == Call) == is_next);
+        let glues = object
+            .before
+            .iter()
+            .filter(move |(from, _)| (*from == Call) == is_next);
         glues.map(|(_, glue)| glue.clone()).collect::<Vec<Glue>>()
     };
     let firsts = glues(false);
@@ -144,17 +179,36 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
             let open = glue.trim_end();
             open.up_to(open.head().len().saturating_sub(1))
         }));
-        let announced = if opens.is_empty() { String::new() } else { any(&opens) + r"\s*" };
+        let announced = if opens.is_empty() {
+            String::new()
+        } else {
+            any(&opens) + r"\s*"
+        };
         let announced = announced + &turn.ahead(&format!(r"\[\s*{}", object.begins));
-        let ends = turn.turn.glues([Call], End).map(|glue| object.rest.and(glue).trim_start());
+        let ends = turn
+            .turn
+            .glues([Call], End)
+            .map(|glue| object.rest.and(glue).trim_start());
         let ends = patterns(ends.filter_map(|glue| glue.strip_prefix(&"]".into())));
         let text_behind = turn.turn.glues([Call], Content).next().is_some();
         if text_behind && ends.is_empty() {
-            turn.limit("tool_calls", "text behind a list of calls cannot be told from them: the message is an error");
+            turn.limit(
+                "tool_calls",
+                "text behind a list of calls cannot be told from them: the message is an error",
+            );
         }
         let close = closing(&ends, turn);
         let open = Some(Anchor::Pattern(announced.clone()));
-        return Calls { field: Field { open, close, transform_each: true, ..field }, announced, readable: true };
+        return Calls {
+            field: Field {
+                open,
+                close,
+                transform_each: true,
+                ..field
+            },
+            announced,
+            readable: true,
+        };
     }
     let mut nexts = glues(true);
     let closed = has_word(&object.rest) || turn.engine.looks();
@@ -166,22 +220,43 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
     let (ends, announced) = (behind(turn), any(&opens));
     let close = match &*ends {
         _ if !closed => {
-            let all: Vec<String> = ends.iter().cloned().chain(turn.ends.iter().map(|end| text(end))).collect();
+            let all: Vec<String> = ends
+                .iter()
+                .cloned()
+                .chain(turn.ends.iter().map(|end| text(end)))
+                .collect();
             (!all.is_empty()).then(|| Anchor::Pattern(any(&all)))
         }
         [] => Some(pattern_or_text(&object.rest)),
-        _ => Some(Anchor::Pattern(format!(r"{}(?:\s*{})?", trimmed(&object.rest), any(&ends)))),
+        _ => Some(Anchor::Pattern(format!(
+            r"{}(?:\s*{})?",
+            trimmed(&object.rest),
+            any(&ends)
+        ))),
     };
     let open = match (&*firsts, &*opens) {
         ([first, ..], [_]) => pattern_or_text(first),
         _ => Anchor::Pattern(opens.join("|")),
     };
-    Calls { field: Field { open: Some(open), close, repeats: true, ..field }, announced, readable: true }
+    Calls {
+        field: Field {
+            open: Some(open),
+            close,
+            repeats: true,
+            ..field
+        },
+        announced,
+        readable: true,
+    }
 }
 
 /// A call with its name in front of its arguments.
 fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
-    let wrong = |what: &str| Error::invalid(format!("response template: it cannot express the calls: {what}"));
+    let wrong = |what: &str| {
+        Error::invalid(format!(
+            "response template: it cannot express the calls: {what}"
+        ))
+    };
     let mut head = String::new();
     let mut arguments = None;
     let mut has_id = false;
@@ -208,16 +283,27 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     }
     let arguments = arguments.ok_or_else(|| wrong("they have no arguments"))?;
     if form.pieces.last() != Some(arguments) {
-        turn.limit("tool_calls", "what follows the arguments of a call, as an id, is left out");
+        turn.limit(
+            "tool_calls",
+            "what follows the arguments of a call, as an id, is left out",
+        );
     }
-    let mut field = Field { content: "json".into(), repeats: true, ..Field::default() };
+    let mut field = Field {
+        content: "json".into(),
+        repeats: true,
+        ..Field::default()
+    };
     let mut own_close = form.close.clone();
     match arguments {
         CallPiece::Members(members) => match literals(members, &form.close) {
             Some((delimiters, rest)) => {
                 let delimiters = json!([[delimiters[0], delimiters[1]]]);
-                field.content_args =
-                    [("unquoted_keys".into(), true.into()), ("string_delims".into(), delimiters)].into_iter().collect();
+                field.content_args = [
+                    ("unquoted_keys".into(), true.into()),
+                    ("string_delims".into(), delimiters),
+                ]
+                .into_iter()
+                .collect();
                 turn.limit(
                     "tool_calls",
                     "an argument whose name has other characters than letters, digits and _ is an error",
@@ -260,7 +346,10 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         });
     }
     if alone {
-        turn.limit("tool_calls", "a call that nothing marks, as the first or behind another, is no call");
+        turn.limit(
+            "tool_calls",
+            "a call that nothing marks, as the first or behind another, is no call",
+        );
         turn.limit("content", "a call that nothing marks is content");
     }
     let blank = fronts.iter().any(String::is_empty) || fronts.is_empty();
@@ -274,7 +363,10 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         // Text may end where the name begins.
         head = head.replace(NAME, r"[\w-]+?");
         for field in ["content", "tool_calls"] {
-            turn.limit(field, "no marker begins a call, so text that is written like one is a call");
+            turn.limit(
+                field,
+                "no marker begins a call, so text that is written like one is a call",
+            );
         }
     }
     let open = format!("{front}{head}");
@@ -283,21 +375,36 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let close = trimmed(&own_close);
     let mut readable = true;
     // A host may stop at the marker that ends a call.
-    let marker = own_close.marker_spans().first().map_or(0, |marker| marker.start);
+    let marker = own_close
+        .marker_spans()
+        .first()
+        .map_or(0, |marker| marker.start);
     let (front, behind) = (own_close.up_to(marker), own_close.without_start(marker));
     field.close = Some(match has_word(&own_close) {
         true if looks && !front.is_blank() && !has_word(&front) => {
-            let more = if ends.is_empty() { String::new() } else { format!(r"(?:\s*{})?", any(&ends)) };
+            let more = if ends.is_empty() {
+                String::new()
+            } else {
+                format!(r"(?:\s*{})?", any(&ends))
+            };
             let front = trimmed(&front);
-            Anchor::Pattern(format!(r"{front}\s*(?:{}{more}|\Z)", glue(&behind.trim_end())))
+            Anchor::Pattern(format!(
+                r"{front}\s*(?:{}{more}|\Z)",
+                glue(&behind.trim_end())
+            ))
         }
         true if ends.is_empty() => pattern_or_text(&own_close),
         true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
         false if !looks => {
-            let all: Vec<String> = ends.into_iter().chain(turn.ends.iter().map(|end| text(end))).collect();
+            let all: Vec<String> = ends
+                .into_iter()
+                .chain(turn.ends.iter().map(|end| text(end)))
+                .collect();
             let own = own_close.core();
             match close.is_empty() {
-                true if turn.turn.glues([Call], Call).next().is_some() => turn.limit("tool_calls", APART),
+                true if turn.turn.glues([Call], Call).next().is_some() => {
+                    turn.limit("tool_calls", APART)
+                }
                 true => {}
                 false => turn.limit("tool_calls", format!("an argument ends at {own:?}")),
             }
@@ -314,23 +421,39 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
             all.extend(turn.ends.iter().map(|end| format!("(?={})", text(end))));
             all.push(format!("(?={announced})"));
             all.push(r"\Z".into());
-            let close = if close.is_empty() { r"(?<=[\}\]])".to_owned() } else { close };
+            let close = if close.is_empty() {
+                r"(?<=[\}\]])".to_owned()
+            } else {
+                close
+            };
             Anchor::Pattern(format!(r"{close}\s*{}", any(&all)))
         }
     });
     field.open = Some(Anchor::Pattern(open));
-    Ok(Calls { field, announced, readable })
+    Ok(Calls {
+        field,
+        announced,
+        readable,
+    })
 }
 
-/// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end of the call behind it.
+/// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end
+/// of the call behind it.
 fn literals(members: &Members, close: &Glue) -> Option<([String; 2], Glue)> {
-    let slot = |kind| members.slots.iter().find(|(of, _)| *of == kind).map(|(_, slot)| slot);
+    let slot = |kind| {
+        members
+            .slots
+            .iter()
+            .find(|(of, _)| *of == kind)
+            .map(|(_, slot)| slot)
+    };
     let (text, number) = (slot(ValueKind::Text)?, slot(ValueKind::Integer)?);
     let [open, plain] = [text, number].map(|slot| slot.open.core());
     let opens = open.strip_prefix(plain).filter(|opens| !opens.is_empty())?;
     let object = members.first.core() == "{" && plain == ":" && number.close.is_blank();
     let rest = close.trim_start().strip_prefix(&Glue::from("}"));
-    rest.filter(|_| object).map(|rest| ([opens.to_owned(), text.close.core().to_owned()], rest))
+    rest.filter(|_| object)
+        .map(|rest| ([opens.to_owned(), text.close.core().to_owned()], rest))
 }
 
 /// Arguments one by one: the text between a call's name and the first, and how each is found.
@@ -342,8 +465,15 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
         Some(between) => (glue(&between.trim_end()), glue(&each)),
         None => (glue(&first), String::new()),
     };
-    if members.slots.iter().any(|(_, slot)| slot.encoding == Encoding::Nested) {
-        turn.limit("tool_calls", "arrays and objects that are not written as JSON stay texts");
+    if members
+        .slots
+        .iter()
+        .any(|(_, slot)| slot.encoding == Encoding::Nested)
+    {
+        turn.limit(
+            "tool_calls",
+            "arrays and objects that are not written as JSON stay texts",
+        );
     }
     let mut slots: Vec<&Slot> = Vec::new();
     for (_, slot) in &members.slots {
@@ -358,21 +488,39 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
     let quoted = slots.iter().any(|slot| slot.encoding == Encoding::Quoted);
     let single = quoted && turn.turn.single_quotes;
     let ways = slots.iter().flat_map(|slot| {
-        let (before, open, close) = (glue(&slot.before), beside_text(&slot.open), beside_text(&slot.close.trim_end()));
+        let (before, open, close) = (
+            glue(&slot.before),
+            beside_text(&slot.open),
+            beside_text(&slot.close.trim_end()),
+        );
         // A value may have what ends it, unless that is a marker.
-        let next = format!(r"(?={}{KEY}{open}|{})", glue(&members.next), turn.engine.end());
-        let takes = turn.engine.looks() || slots.len() == 1 && !quoted && !next[3..next.len() - 1].contains(['(', ')']);
-        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() && takes { &*next } else { "" };
+        let next = format!(
+            r"(?={}{KEY}{open}|{})",
+            glue(&members.next),
+            turn.engine.end()
+        );
+        let takes = turn.engine.looks()
+            || slots.len() == 1 && !quoted && !next[3..next.len() - 1].contains(['(', ')']);
+        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() && takes {
+            &*next
+        } else {
+            ""
+        };
         let values: &[&str] = match (slot.encoding, single) {
             // Where nothing separates two arguments, a value ends by itself.
             _ if separator.is_blank() && slot.close.is_blank() => &["(?P<value>(?&json))"],
-            (Encoding::Quoted, true) => &["'(?P<value>.*?)'", "\"(?P<value>.*?)\"", "(?P<value>.*?)"],
+            (Encoding::Quoted, true) => {
+                &["'(?P<value>.*?)'", "\"(?P<value>.*?)\"", "(?P<value>.*?)"]
+            }
             (Encoding::Quoted, false) => &[r#"(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|.*?)"#],
             _ => &["(?P<value>.*?)"],
         };
         let way = |value: &&str| format!("{before}(?P<key>{KEY}){open}{value}{close}{next}");
         let again = if turn.engine.looks() { "(?P=key)" } else { KEY };
-        values.iter().map(|value| way(value).replace("(?P=key)", again)).collect::<Vec<_>>()
+        values
+            .iter()
+            .map(|value| way(value).replace("(?P=key)", again))
+            .collect::<Vec<_>>()
     });
     let mut known: Vec<String> = Vec::new();
     for way in ways {
@@ -389,15 +537,22 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
     let defined = if tag.contains("(?&json)") { JSON } else { "" };
     args.insert("tag_pattern".into(), format!("{defined}{tag}").into());
     if quoted && !single {
-        args.insert("value_parser".into(), json!({"name": "json", "args": {"allow_non_json": true}}));
-        turn.limit("tool_calls", "values that are not JSON are texts, unless the tools' schemas say what they are");
+        args.insert(
+            "value_parser".into(),
+            json!({"name": "json", "args": {"allow_non_json": true}}),
+        );
+        turn.limit(
+            "tool_calls",
+            "values that are not JSON are texts, unless the tools' schemas say what they are",
+        );
     } else {
         turn.limit("tool_calls", "values are texts, unless transformers is given the tools, whose schemas say what they are; an array or object that is not JSON stays a text, and so do escapes in texts");
     }
     (before, args)
 }
 
-/// Ways to write an argument as one, as far as they differ between a key and its value; as they are where that is not all.
+/// Ways to write an argument as one, as far as they differ between a key and its value; as they are
+/// where that is not all.
 fn one_way(ways: Vec<String>) -> Vec<String> {
     let key = format!("(?P<key>{KEY})");
     let parts: Option<Vec<_>> = ways
@@ -408,9 +563,15 @@ fn one_way(ways: Vec<String>) -> Vec<String> {
             Some([before, open, value].map(str::to_owned))
         })
         .collect();
-    let parts = parts.filter(|parts| parts.iter().all(|part| part[0] == parts[0][0] && part[2] == parts[0][2]));
+    let parts = parts.filter(|parts| {
+        parts
+            .iter()
+            .all(|part| part[0] == parts[0][0] && part[2] == parts[0][2])
+    });
     let Some(parts) = parts else { return ways };
-    let opens = any(&distinct(parts.iter().map(|part| part[1].clone()).collect()));
+    let opens = any(&distinct(
+        parts.iter().map(|part| part[1].clone()).collect(),
+    ));
     vec![format!("{}{key}{opens}{}", parts[0][0], parts[0][2])]
 }
 
@@ -428,7 +589,13 @@ fn shape(name: &str, arguments: &str, id: Option<String>) -> Value {
 
 /// What follows the last call.
 fn behind(turn: &Turn) -> Vec<String> {
-    patterns(turn.turn.edges.iter().filter(|edge| edge.from == Call && edge.to != Call).map(|edge| &edge.glue))
+    patterns(
+        turn.turn
+            .edges
+            .iter()
+            .filter(|edge| edge.from == Call && edge.to != Call)
+            .map(|edge| &edge.glue),
+    )
 }
 
 /// The end of a field whose text reaches up to one of these, or else to the end of the turn.
@@ -446,12 +613,16 @@ fn closing(ends: &[String], turn: &Turn) -> Option<Anchor> {
 
 /// Whether glue has letters or a marker, so that it is no mere punctuation.
 fn has_word(glue: &Glue) -> bool {
-    glue.head().contains(|c: char| c.is_alphanumeric()) || glue.marker_spans().iter().any(|span| span.len() > 2)
+    glue.head().contains(|c: char| c.is_alphanumeric())
+        || glue.marker_spans().iter().any(|span| span.len() > 2)
 }
 
 fn pattern_or_text(each: &Glue) -> Anchor {
     let trimmed = each.trim_start().trim_end();
-    match trimmed.literal().filter(|text| !text.contains(char::is_whitespace) && !text.is_empty()) {
+    match trimmed
+        .literal()
+        .filter(|text| !text.contains(char::is_whitespace) && !text.is_empty())
+    {
         Some(text) => Anchor::Texts(vec![text.to_owned()]),
         None => Anchor::Pattern(glue(&trimmed)),
     }

@@ -11,9 +11,11 @@ chatparse_base::names! {
         /// transformers: the whole format.
         #[default]
         Transformers = "transformers",
-        /// vLLM's server in Python: the fields `thinking`, `content` and `tool_calls`, of which texts are not joined.
+        /// vLLM's server in Python: the fields `thinking`, `content` and `tool_calls`, of which
+        /// texts are not joined.
         Vllm = "vllm",
-        /// vLLM's server in Rust: also, expressions look neither ahead nor back, and the borders of fields begin with a text.
+        /// vLLM's server in Rust: also, expressions look neither ahead nor back, and the borders of
+        /// fields begin with a text.
         VllmRust = "vllm-rust",
         /// SGLang: as vLLM in Python; a call that nothing closes is none.
         Sglang = "sglang",
@@ -22,7 +24,12 @@ chatparse_base::names! {
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Engine; 4] = [Engine::Transformers, Engine::Vllm, Engine::VllmRust, Engine::Sglang];
+    pub const ALL: [Engine; 4] = [
+        Engine::Transformers,
+        Engine::Vllm,
+        Engine::VllmRust,
+        Engine::Sglang,
+    ];
 
     /// The engine of this name.
     pub fn find(name: &str) -> Option<Engine> {
@@ -54,7 +61,9 @@ impl Engine {
             let text = |part: Option<&Part>| matches!(part, Some(Part::Text(text)) if !text.trim_start().is_empty());
             ways(pattern, "").is_ok_and(|ways| {
                 ways.iter().all(|way| match way.split_first() {
-                    Some((Part::Optional(inside), rest)) => text(inside.first()) && text(rest.first()),
+                    Some((Part::Optional(inside), rest)) => {
+                        text(inside.first()) && text(rest.first())
+                    }
                     _ => text(way.first()),
                 })
             })
@@ -63,9 +72,16 @@ impl Engine {
             Some(Anchor::Pattern(pattern)) => plain(pattern) && begins(pattern),
             _ => true,
         };
-        let tag = field.content_args.get("tag_pattern").and_then(|tag| tag.as_str()).unwrap_or_default();
+        let tag = field
+            .content_args
+            .get("tag_pattern")
+            .and_then(|tag| tag.as_str())
+            .unwrap_or_default();
         // It takes one look ahead, at the end.
-        let tag = tag.split_once("(?=").filter(|(_, ahead)| !ahead.contains('(')).map_or(tag, |(before, _)| before);
+        let tag = tag
+            .split_once("(?=")
+            .filter(|(_, ahead)| !ahead.contains('('))
+            .map_or(tag, |(before, _)| before);
         let once = tag.matches("(?P<key>").count() <= 1;
         self.looks() || once && border(&field.open) && border(&field.close) && plain(tag)
     }
@@ -74,6 +90,8 @@ impl Engine {
 impl ResponseTemplate {
     /// Whether thoughts may stand behind other parts.
     pub fn has_late_thoughts(&self) -> bool {
-        self.fields.iter().any(|(name, field)| super::turn::REASONING.contains(&&**name) && field.repeats)
+        self.fields
+            .iter()
+            .any(|(name, field)| super::turn::REASONING.contains(&&**name) && field.repeats)
     }
 }

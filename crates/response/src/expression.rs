@@ -1,5 +1,5 @@
-//! The expressions of response templates, as far as they say how a template writes: texts, white space, names in groups,
-//! parts that may be missing, any text, and choices of these.
+//! The expressions of response templates, as far as they say how a template writes: texts, white
+//! space, names in groups, parts that may be missing, any text, and choices of these.
 
 use chatparse_base::limits::{RESPONSE_PATTERN_BYTES, RESPONSE_WAYS};
 use chatparse_base::{Error, Result};
@@ -37,12 +37,24 @@ pub fn ways(pattern: &str, place: &str) -> Result<Vec<Vec<Part>>> {
     if pattern.len() > RESPONSE_PATTERN_BYTES {
         return Err(wrong(
             place,
-            format_args!("an expression of {} bytes, more than {RESPONSE_PATTERN_BYTES}", pattern.len()),
+            format_args!(
+                "an expression of {} bytes, more than {RESPONSE_PATTERN_BYTES}",
+                pattern.len()
+            ),
         ));
     }
-    let mut reader = Reader { pattern, at: 0, place, depth: 0 };
+    let mut reader = Reader {
+        pattern,
+        at: 0,
+        place,
+        depth: 0,
+    };
     let ways = reader.choice()?;
-    if reader.at < pattern.len() { Err(reader.wrong("a bracket that nothing opens")) } else { Ok(ways) }
+    if reader.at < pattern.len() {
+        Err(reader.wrong("a bracket that nothing opens"))
+    } else {
+        Ok(ways)
+    }
 }
 
 struct Reader<'p> {
@@ -55,7 +67,10 @@ struct Reader<'p> {
 impl Reader<'_> {
     fn wrong(&self, what: &str) -> Error {
         let rest: String = self.pattern[self.at..].chars().take(20).collect();
-        wrong(self.place, format_args!("at byte {} ({rest:?}): {what}", self.at))
+        wrong(
+            self.place,
+            format_args!("at byte {} ({rest:?}): {what}", self.at),
+        )
     }
 
     fn rest(&self) -> &str {
@@ -104,7 +119,9 @@ impl Reader<'_> {
                 }
                 Some('*' | '+' | '{') => {
                     self.at = start;
-                    return Err(self.wrong("a repetition of anything but white space cannot be read"));
+                    return Err(
+                        self.wrong("a repetition of anything but white space cannot be read")
+                    );
                 }
                 _ => items,
             };
@@ -116,7 +133,10 @@ impl Reader<'_> {
             for item in &items[1..] {
                 longer.extend(all.iter().map(|way| joined(way.clone(), item.clone())));
             }
-            all = all.into_iter().map(|way| joined(way, items[0].clone())).collect();
+            all = all
+                .into_iter()
+                .map(|way| joined(way, items[0].clone()))
+                .collect();
             all.extend(longer);
         }
         Ok(all)
@@ -127,19 +147,26 @@ impl Reader<'_> {
         let c = self.rest().chars().next().unwrap_or_default();
         match c {
             '\\' => {
-                let escaped = self.rest()[1..].chars().next().ok_or_else(|| self.wrong("nothing is escaped"))?;
+                let escaped = self.rest()[1..]
+                    .chars()
+                    .next()
+                    .ok_or_else(|| self.wrong("nothing is escaped"))?;
                 let part = match escaped {
                     's' => Part::Space,
                     'd' if self.rest()[2..].starts_with('+') => {
                         self.at += 3;
                         return one(Part::Number);
                     }
-                    'd' | 'D' | 'S' | 'w' | 'W' if self.rest()[2..].starts_with(['*', '+']) => Part::Any,
+                    'd' | 'D' | 'S' | 'w' | 'W' if self.rest()[2..].starts_with(['*', '+']) => {
+                        Part::Any
+                    }
                     'n' => Part::Text("\n".into()),
                     't' => Part::Text("\t".into()),
                     'Z' => Part::End,
                     _ if escaped.is_alphanumeric() => {
-                        return Err(self.wrong("a class of characters outside of a group with a name"));
+                        return Err(
+                            self.wrong("a class of characters outside of a group with a name")
+                        );
                     }
                     _ => Part::Text(escaped.to_string()),
                 };
@@ -187,16 +214,25 @@ impl Reader<'_> {
 
     fn group(&mut self) -> Result<Vec<Vec<Part>>> {
         let start = self.at;
-        if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| self.skip(look)) {
+        if ["(?=", "(?!", "(?<=", "(?<!"]
+            .iter()
+            .any(|look| self.skip(look))
+        {
             let inside = self.at;
             self.past_group(start)?;
-            return Ok(vec![vec![Part::Look(self.pattern[inside..self.at - 1].to_owned())]]);
+            return Ok(vec![vec![Part::Look(
+                self.pattern[inside..self.at - 1].to_owned(),
+            )]]);
         }
         if self.skip("(?P<") || self.skip("(?<") {
             let name = self.rest().split('>').next().unwrap_or_default().to_owned();
             let inside = (self.at + name.len() + 1).min(self.pattern.len());
             self.past_group(start)?;
-            let inside = self.pattern.get(inside..self.at - 1).unwrap_or_default().to_owned();
+            let inside = self
+                .pattern
+                .get(inside..self.at - 1)
+                .unwrap_or_default()
+                .to_owned();
             return Ok(vec![vec![Part::Group(name, inside)]]);
         }
         if !self.skip("(?:") && (self.rest().starts_with("(?") || !self.skip("(")) {
@@ -208,7 +244,11 @@ impl Reader<'_> {
         }
         let inside = self.choice()?;
         self.depth -= 1;
-        if self.skip(")") { Ok(inside) } else { Err(self.wrong("a group has no end")) }
+        if self.skip(")") {
+            Ok(inside)
+        } else {
+            Err(self.wrong("a group has no end"))
+        }
     }
 
     /// Goes on behind the group that begins at `start`.
@@ -221,7 +261,9 @@ impl Reader<'_> {
                 // A bracket is no end where a class begins.
                 (']', Some(open)) if at > open + 1 => class = None,
                 (_, Some(_)) => {}
-                ('[', None) => class = Some(at + usize::from(self.pattern[start + at + 1..].starts_with('^'))),
+                ('[', None) => {
+                    class = Some(at + usize::from(self.pattern[start + at + 1..].starts_with('^')))
+                }
                 ('(', None) => depth += 1,
                 (')', None) => {
                     depth -= 1;

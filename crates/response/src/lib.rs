@@ -1,13 +1,14 @@
-//! Response templates: how the output of a checkpoint's model is read, as its `tokenizer_config.json` may say (version 1 of
-//! the format that transformers reads).
+//! Response templates: how the output of a checkpoint's model is read, as its
+//! `tokenizer_config.json` may say (version 1 of the format that transformers reads).
 //!
 //! ```text
 //! JSON ──read──▶ ResponseTemplate ──turn──▶ TurnFormat (read)
 //! TurnFormat (learnt) ──write──▶ ResponseTemplate ──▶ JSON, and the limits of what it can say
 //! ```
-//! A response template has a *field* for each part of a message. A field begins where its `open` matches and ends where its
-//! `close` does; the text between goes through a parser of contents and a `transform`. Inside a field only its own end is
-//! looked for. The field without an opening takes what is in no other.
+//! A response template has a *field* for each part of a message. A field begins where its `open`
+//! matches and ends where its `close` does; the text between goes through a parser of contents and
+//! a `transform`. Inside a field only its own end is looked for. The field without an opening takes
+//! what is in no other.
 
 #![forbid(unsafe_code)]
 
@@ -77,7 +78,10 @@ impl ResponseTemplate {
     pub fn to_json(&self) -> Value {
         let mut json = json!({"version": 1, "defaults": self.defaults});
         self.start.put(&mut json, "start_anchor");
-        let fields = self.fields.iter().map(|(name, field)| (name.clone(), field.to_json()));
+        let fields = self
+            .fields
+            .iter()
+            .map(|(name, field)| (name.clone(), field.to_json()));
         json["fields"] = Value::Object(fields.collect());
         json
     }
@@ -91,10 +95,17 @@ impl Field {
                 anchor.put(&mut json, name);
             }
         }
-        let content = if self.content.is_empty() { "text" } else { &self.content };
+        let content = if self.content.is_empty() {
+            "text"
+        } else {
+            &self.content
+        };
         for (name, value) in [
             ("content", json!(content)),
-            ("content_args", json!(Some(&self.content_args).filter(|args| !args.is_empty()))),
+            (
+                "content_args",
+                json!(Some(&self.content_args).filter(|args| !args.is_empty())),
+            ),
             ("repeats", json!(self.repeats.then_some(true))),
             ("transform_each", json!(self.transform_each.then_some(true))),
             ("optional", json!(self.required.then_some(false))),
@@ -113,7 +124,11 @@ impl Anchor {
     fn put(&self, json: &mut Value, name: &str) {
         match self {
             Anchor::Texts(texts) => {
-                json[name] = if let [only] = &**texts { only.as_str().into() } else { texts.clone().into() }
+                json[name] = if let [only] = &**texts {
+                    only.as_str().into()
+                } else {
+                    texts.clone().into()
+                }
             }
             Anchor::Pattern(pattern) => json[format!("{name}_pattern")] = pattern.as_str().into(),
         }

@@ -13,7 +13,10 @@ pub fn text(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         let behind = rest.trim_start();
         if behind.len() < rest.len() {
-            let words = [text[..text.len() - rest.len()].chars().next_back(), behind.chars().next()];
+            let words = [
+                text[..text.len() - rest.len()].chars().next_back(),
+                behind.chars().next(),
+            ];
             let between = words.iter().all(|c| c.is_some_and(char::is_alphanumeric));
             pattern.push_str(if between { r"\s+" } else { r"\s*" });
             rest = behind;
@@ -46,7 +49,8 @@ pub fn glue(glue: &Glue) -> String {
         .collect()
 }
 
-/// Glue at a text whose white space counts: each line break and space of it is there once, or not at all.
+/// Glue at a text whose white space counts: each line break and space of it is there once, or not
+/// at all.
 pub fn beside_text(glue: &Glue) -> String {
     let exactly = |text: &str| {
         let mut pattern = String::new();

@@ -9,12 +9,22 @@ use chatparse_message::fields::Fields;
 
 /// The error at a place of the template, e.g. `fields.content.close`.
 pub fn wrong(place: &str, what: impl std::fmt::Display) -> Error {
-    let place = if place.is_empty() { String::new() } else { format!(".{place}") };
+    let place = if place.is_empty() {
+        String::new()
+    } else {
+        format!(".{place}")
+    };
     Error::invalid(format!("response_template{place}: {what}"))
 }
 
 /// The members of a template and of a field. Null counts as missing.
-const TEMPLATE: &[&str] = &["version", "defaults", "start_anchor", "start_anchor_pattern", "fields"];
+const TEMPLATE: &[&str] = &[
+    "version",
+    "defaults",
+    "start_anchor",
+    "start_anchor_pattern",
+    "fields",
+];
 const FIELD: &[&str] = &[
     "open",
     "open_pattern",
@@ -31,8 +41,13 @@ const FIELD: &[&str] = &[
 
 /// The error for a member that an object does not have.
 fn known(members: &Fields, known: &[&str]) -> Result<()> {
-    let unknown = members.map.keys().find(|name| !known.contains(&name.as_str()));
-    unknown.map_or(Ok(()), |name| Err(members.refuse(name, "there is no such member")))
+    let unknown = members
+        .map
+        .keys()
+        .find(|name| !known.contains(&name.as_str()));
+    unknown.map_or(Ok(()), |name| {
+        Err(members.refuse(name, "there is no such member"))
+    })
 }
 
 /// The texts of `name`, or the expression of `name_pattern`.
@@ -52,7 +67,10 @@ fn anchor(members: &Fields, name: &str) -> Result<Option<Anchor>> {
     }
     let bytes: usize = texts.iter().map(String::len).sum();
     if texts.len() > RESPONSE_WAYS || bytes > RESPONSE_PATTERN_BYTES {
-        return Err(members.refuse(name, &format!("{} texts of {bytes} bytes are too many", texts.len())));
+        return Err(members.refuse(
+            name,
+            &format!("{} texts of {bytes} bytes are too many", texts.len()),
+        ));
     }
     Ok(Some(Anchor::Texts(texts)))
 }
@@ -68,9 +86,12 @@ impl ResponseTemplate {
         if let Some(version) = members.get("version").filter(|version| **version != 1) {
             return Err(members.refuse("version", &format!("{version} is not known; 1 is")));
         }
-        let start = anchor(&members, "start_anchor")?
-            .ok_or_else(|| members.refuse("start_anchor", "missing, and so is start_anchor_pattern"))?;
-        let defaults = members.object("defaults")?.map_or_else(Default::default, |defaults| defaults.map.clone());
+        let start = anchor(&members, "start_anchor")?.ok_or_else(|| {
+            members.refuse("start_anchor", "missing, and so is start_anchor_pattern")
+        })?;
+        let defaults = members
+            .object("defaults")?
+            .map_or_else(Default::default, |defaults| defaults.map.clone());
         let given = members.required_object("fields")?;
         let mut fields: Vec<(String, Field)> = Vec::new();
         for name in given.map.keys() {
@@ -83,7 +104,11 @@ impl ResponseTemplate {
         if fields.is_empty() {
             return Err(members.refuse("fields", "there are none"));
         }
-        Ok(ResponseTemplate { start, defaults, fields })
+        Ok(ResponseTemplate {
+            start,
+            defaults,
+            fields,
+        })
     }
 }
 
@@ -94,7 +119,9 @@ impl Field {
             open: anchor(members, "open")?,
             close: anchor(members, "close")?,
             content: members.text_or_empty("content")?,
-            content_args: members.object("content_args")?.map_or_else(Default::default, |args| args.map.clone()),
+            content_args: members
+                .object("content_args")?
+                .map_or_else(Default::default, |args| args.map.clone()),
             repeats: members.flag("repeats", false)?,
             join: members.text("join")?.map(str::to_owned),
             required: !members.flag("optional", true)?,

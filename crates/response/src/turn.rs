@@ -1,7 +1,8 @@
 //! A response template as a turn.
 //!
-//! What a model writes where an expression leaves it open is guessed as templates write it: a line break between two
-//! markers, a space behind the punctuation of JSON. The parser reads other white space as well.
+//! What a model writes where an expression leaves it open is guessed as templates write it: a line
+//! break between two markers, a space behind the punctuation of JSON. The parser reads other white
+//! space as well.
 
 use serde_json::Value;
 
@@ -23,17 +24,30 @@ impl ResponseTemplate {
     /// The turn that is read so.
     ///
     /// # Errors
-    /// [`chatparse_base::ErrorKind::InvalidArgument`] for what a turn cannot be like, with the place.
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] for what a turn cannot be like, with the
+    /// place.
     pub fn turn(&self) -> Result<TurnFormat> {
         let starts = self.start.texts("start_anchor")?;
-        let mut turn = TurnFormat { opening: starts.first().cloned().unwrap_or_default(), ..TurnFormat::default() };
-        let field = |names: &[&str]| self.fields.iter().find(|(name, _)| names.contains(&&**name));
+        let mut turn = TurnFormat {
+            opening: starts.first().cloned().unwrap_or_default(),
+            ..TurnFormat::default()
+        };
+        let field = |names: &[&str]| {
+            self.fields
+                .iter()
+                .find(|(name, _)| names.contains(&&**name))
+        };
         for (name, field) in &self.fields {
-            let known = REASONING.contains(&&**name) || ["content", "tool_calls"].contains(&&**name);
+            let known =
+                REASONING.contains(&&**name) || ["content", "tool_calls"].contains(&&**name);
             // A field that no text is in is no part of the message.
-            let empty = matches!(&field.close, Some(Anchor::Pattern(close)) if close.starts_with("(?=.)"));
+            let empty =
+                matches!(&field.close, Some(Anchor::Pattern(close)) if close.starts_with("(?=.)"));
             if !known && !empty {
-                return Err(wrong(&format!("fields.{name}"), "no part of a message that can be read"));
+                return Err(wrong(
+                    &format!("fields.{name}"),
+                    "no part of a message that can be read",
+                ));
             }
         }
         if let Some((name, field)) = field(&REASONING) {
@@ -45,7 +59,11 @@ impl ResponseTemplate {
         };
         // Where no field takes other text, what begins a turn may stand in front of each part.
         let sink = self.fields.iter().any(|(_, field)| field.open.is_none());
-        let again = if sink { String::new() } else { turn.opening.clone() };
+        let again = if sink {
+            String::new()
+        } else {
+            turn.opening.clone()
+        };
         for open in &opens {
             turn.edge(Prompt, open.trim_start_matches(ANY), Content);
             for again in [&*again, ""] {
@@ -76,7 +94,10 @@ impl Anchor {
     /// The ways in which it may be written out.
     fn ways(&self, place: &str) -> Result<Vec<Vec<Part>>> {
         match self {
-            Anchor::Texts(texts) => Ok(texts.iter().map(|text| vec![Part::Text(text.clone())]).collect()),
+            Anchor::Texts(texts) => Ok(texts
+                .iter()
+                .map(|text| vec![Part::Text(text.clone())])
+                .collect()),
             Anchor::Pattern(pattern) => ways(pattern, &format!("{place}_pattern")),
         }
     }
@@ -90,17 +111,32 @@ fn written(parts: &[Part], place: &str) -> Result<String> {
             Part::Text(part) => text.push_str(part),
             Part::Space => {
                 let mut next = parts[at + 1..].iter();
-                let next = next.find_map(|part| if let Part::Text(text) = part { text.chars().next() } else { None });
+                let next = next.find_map(|part| {
+                    if let Part::Text(text) = part {
+                        text.chars().next()
+                    } else {
+                        None
+                    }
+                });
                 text.push_str(match (text.chars().next_back(), next) {
                     (Some('>' | ']'), Some('<' | '[' | '{')) => "\n",
-                    (Some(':' | ','), _) | (Some(_), Some(_)) if !text.ends_with(['{', '[', '>']) => " ",
+                    (Some(':' | ','), _) | (Some(_), Some(_))
+                        if !text.ends_with(['{', '[', '>']) =>
+                    {
+                        " "
+                    }
                     _ => "",
                 });
             }
             Part::Optional(_) | Part::Look(_) | Part::End => {}
             Part::Number => text.push(COUNTER),
             Part::Any => text.push(ANY),
-            Part::Group(name, _) => return Err(wrong(place, format_args!("there is no room for a group {name:?}"))),
+            Part::Group(name, _) => {
+                return Err(wrong(
+                    place,
+                    format_args!("there is no room for a group {name:?}"),
+                ));
+            }
         }
     }
     Ok(text)
@@ -108,26 +144,44 @@ fn written(parts: &[Part], place: &str) -> Result<String> {
 
 /// What opens a part, behind what may stand in front of it.
 fn begun(before: &str, open: &str) -> String {
-    if before.is_empty() { open.trim_start_matches(ANY).to_owned() } else { format!("{before}{open}") }
+    if before.is_empty() {
+        open.trim_start_matches(ANY).to_owned()
+    } else {
+        format!("{before}{open}")
+    }
 }
 
 /// The text of the last part that may be missing.
 fn optional(parts: &[Part], place: &str) -> Result<Option<String>> {
-    let last = parts.iter().rev().find_map(|part| if let Part::Optional(inside) = part { Some(inside) } else { None });
+    let last = parts.iter().rev().find_map(|part| {
+        if let Part::Optional(inside) = part {
+            Some(inside)
+        } else {
+            None
+        }
+    });
     last.map(|inside| written(inside, place)).transpose()
 }
 
 impl Field {
     /// The texts that end it, without white space around them.
     fn closes(&self, place: &str) -> Result<Vec<String>> {
-        let Some(close) = &self.close else { return Ok(Vec::new()) };
+        let Some(close) = &self.close else {
+            return Ok(Vec::new());
+        };
         let texts = close.texts(&format!("{place}.close"))?;
-        Ok(texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(str::to_owned).collect())
+        Ok(texts
+            .iter()
+            .map(|text| text.trim())
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .collect())
     }
 
     fn reasoning(&self, place: &str, opening: &str) -> Result<Reasoning> {
         let close = self.closes(place)?.into_iter().next();
-        let close = close.ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
+        let close =
+            close.ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
         let place = format!("{place}.open");
         let open = self.open.as_ref().ok_or_else(|| wrong(&place, "missing"))?;
         let texts = match open {
@@ -136,29 +190,55 @@ impl Field {
             _ => open.texts(&place)?,
         };
         // The white space beside its text is not its own, unless that is said.
-        let line = if self.content_args.get("strip") == Some(&Value::Bool(false)) { "" } else { "\n" };
+        let line = if self.content_args.get("strip") == Some(&Value::Bool(false)) {
+            ""
+        } else {
+            "\n"
+        };
         // One that may be missing is not asked for.
         let asked = !texts.iter().any(|text| text.is_empty());
         let mut text = texts.iter().map(|text| text.trim_start_matches(ANY).trim());
         let (start, open) = match text.find(|text| !text.is_empty()) {
-            Some(open) => (open.to_owned(), if asked { format!("{open}{line}").into() } else { Glue::default() }),
+            Some(open) => (
+                open.to_owned(),
+                if asked {
+                    format!("{open}{line}").into()
+                } else {
+                    Glue::default()
+                },
+            ),
             // The prompt has the tag that its end closes.
             None => {
                 let tag = close.strip_prefix("</").map(|name| format!("<{name}"));
-                (tag.filter(|tag| opening.contains(tag)).unwrap_or_default(), Glue::default())
+                (
+                    tag.filter(|tag| opening.contains(tag)).unwrap_or_default(),
+                    Glue::default(),
+                )
             }
         };
-        Ok(Reasoning { start, open, close: format!("{line}{close}").into(), shown: true, holds_calls: false })
+        Ok(Reasoning {
+            start,
+            open,
+            close: format!("{line}{close}").into(),
+            shown: true,
+            holds_calls: false,
+        })
     }
 
-    /// Adds the ends of content to the turn; what begins it, and what ends it if that is not the end of the turn.
+    /// Adds the ends of content to the turn; what begins it, and what ends it if that is not the
+    /// end of the turn.
     fn content(&self, turn: &mut TurnFormat) -> Result<(Vec<String>, Vec<String>)> {
         if !["", "text"].contains(&&*self.content) {
-            return Err(wrong("fields.content.content", "the content of a message is a text"));
+            return Err(wrong(
+                "fields.content.content",
+                "the content of a message is a text",
+            ));
         }
         let closes = self.closes("fields.content")?;
         if let Some(open) = &self.open {
-            closes.iter().for_each(|close| turn.edge(Content, close, End));
+            closes
+                .iter()
+                .for_each(|close| turn.edge(Content, close, End));
             turn.edge(Content, "", End);
             return Ok((open.texts("fields.content.open")?, closes));
         }
@@ -172,7 +252,8 @@ impl Field {
         Ok((vec![String::new()], Vec::new()))
     }
 
-    /// Adds the calls to the turn. `again`: what may stand in front of a call behind other parts; `closes`: what ends content.
+    /// Adds the calls to the turn. `again`: what may stand in front of a call behind other parts;
+    /// `closes`: what ends content.
     fn calls(&self, turn: &mut TurnFormat, again: &str, closes: &[String]) -> Result<()> {
         let place = "fields.tool_calls.open";
         let open = self.open.as_ref().ok_or_else(|| wrong(place, "missing"))?;
@@ -190,9 +271,13 @@ impl Field {
         }
         let calls = self.forms(&shape, &head.unwrap_or_default(), &close, &fronts)?;
         turn.calls = calls.forms;
-        let punctuation =
-            |front: &str| front.trim().chars().all(|c| c.is_ascii_punctuation()) && front.trim().len() <= 1;
-        let separates = fronts.len() > 1 && fronts.iter().any(|front| punctuation(front) && !front.is_empty());
+        let punctuation = |front: &str| {
+            front.trim().chars().all(|c| c.is_ascii_punctuation()) && front.trim().len() <= 1
+        };
+        let separates = fronts.len() > 1
+            && fronts
+                .iter()
+                .any(|front| punctuation(front) && !front.is_empty());
         for front in &fronts {
             let open = format!("{front}{}", calls.begin);
             if separates && punctuation(front) {
@@ -220,13 +305,28 @@ impl Field {
     /// What ends a call, and what may stand behind the last.
     fn call_end(&self) -> Result<(String, String)> {
         let place = "fields.tool_calls.close";
-        let ways = self.close.as_ref().map_or(Ok(Vec::new()), |close| close.ways(place))?;
-        let texts = ways.iter().map(|way| written(way, place)).collect::<Result<Vec<_>>>()?;
-        let (Some(way), Some(text)) = (ways.first(), texts.first()) else { return Ok(Default::default()) };
+        let ways = self
+            .close
+            .as_ref()
+            .map_or(Ok(Vec::new()), |close| close.ways(place))?;
+        let texts = ways
+            .iter()
+            .map(|way| written(way, place))
+            .collect::<Result<Vec<_>>>()?;
+        let (Some(way), Some(text)) = (ways.first(), texts.first()) else {
+            return Ok(Default::default());
+        };
         // What all ways begin with ends a call; the rest is behind the last.
-        let end = texts.iter().map(|other| shared(text, other)).min().unwrap_or(text.len());
+        let end = texts
+            .iter()
+            .map(|other| shared(text, other))
+            .min()
+            .unwrap_or(text.len());
         let (close, rest) = text.split_at(end);
-        Ok((close.trim().to_owned(), optional(way, place)?.unwrap_or_else(|| rest.trim_start().to_owned())))
+        Ok((
+            close.trim().to_owned(),
+            optional(way, place)?.unwrap_or_else(|| rest.trim_start().to_owned()),
+        ))
     }
 
     /// The forms of calls behind what is in front of them.
@@ -240,88 +340,182 @@ impl Field {
         let forms = match (&*self.content, shape.captured) {
             ("json", true) if self.content_args.contains_key("string_delims") => {
                 let members = self.quoted_members(text)?;
-                vec![form(vec![members], &format!("}}{close}")), form(Vec::new(), &format!("{text}{{}}{close}"))]
+                vec![
+                    form(vec![members], &format!("}}{close}")),
+                    form(Vec::new(), &format!("{text}{{}}{close}")),
+                ]
             }
             ("json", true) => {
                 let text = (!text.is_empty()).then(|| CallPiece::Glue(text.into()));
                 vec![form(text.into_iter().chain([arguments]).collect(), close)]
             }
             ("json", false) => {
-                // The object's white space is the template's: a line of its own where the marker has one.
+                // The object's white space is the template's: a line of its own where the marker
+                // has one.
                 let line = if close.starts_with("</") { "\n" } else { "" };
-                let end = if self.transform_each { "}".to_owned() } else { format!("}}{line}{close}") };
+                let end = if self.transform_each {
+                    "}".to_owned()
+                } else {
+                    format!("}}{line}{close}")
+                };
                 let (begin, forms) = shape.objects(self.open.as_ref(), &end);
                 if self.transform_each {
                     let (next, finish) = (Some(format!(", {begin}")), format!("]{close}"));
-                    return Ok(Calls { begin: format!("[{begin}"), next, finish, forms });
+                    return Ok(Calls {
+                        begin: format!("[{begin}"),
+                        next,
+                        finish,
+                        forms,
+                    });
                 }
-                return Ok(Calls { begin: format!("{line}{begin}"), forms, ..Calls::default() });
+                return Ok(Calls {
+                    begin: format!("{line}{begin}"),
+                    forms,
+                    ..Calls::default()
+                });
             }
             ("xml-inline", true) => {
                 let (before, slots, python) = self.tag()?;
-                let inner = if python { String::new() } else { unclosed(&fronts[0], text, close) };
+                let inner = if python {
+                    String::new()
+                } else {
+                    unclosed(&fronts[0], text, close)
+                };
                 let close = format!("{inner}{close}");
-                let line = if before.starts_with('<') && !text.ends_with('\n') { "\n" } else { "" };
+                let line = if before.starts_with('<') && !text.ends_with('\n') {
+                    "\n"
+                } else {
+                    ""
+                };
                 let first = format!("{text}{line}{before}").into();
                 let next = if python { ", ".into() } else { before.into() };
                 let kinds = ValueKind::ALL.into_iter();
-                let slots = kinds.flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone()))).collect();
-                let members = Members { first, next, slots, nested: Nested::default() };
+                let slots = kinds
+                    .flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())))
+                    .collect();
+                let members = Members {
+                    first,
+                    next,
+                    slots,
+                    nested: Nested::default(),
+                };
                 let whole = form(vec![CallPiece::Members(members.into())], &close);
                 vec![whole, form(Vec::new(), &format!("{text}{line}{close}"))]
             }
             ("xml-inline", false) => {
-                return Err(wrong("fields.tool_calls.transform", "the name of a call is in no group of open_pattern"));
+                return Err(wrong(
+                    "fields.tool_calls.transform",
+                    "the name of a call is in no group of open_pattern",
+                ));
             }
             (other, _) => {
-                let what = format_args!("calls in {other:?} cannot be read; in json and xml-inline they can");
+                let what = format_args!(
+                    "calls in {other:?} cannot be read; in json and xml-inline they can"
+                );
                 return Err(wrong("fields.tool_calls.content", what));
             }
         };
-        Ok(Calls { forms, ..Calls::default() })
+        Ok(Calls {
+            forms,
+            ..Calls::default()
+        })
     }
 
     /// An object whose texts have delimiters of their own.
     fn quoted_members(&self, head: &str) -> Result<CallPiece> {
         let place = "fields.tool_calls.content_args.string_delims";
         let delimiters = &self.content_args["string_delims"];
-        let (Some(open), Some(close), None) = (delimiters[0][0].as_str(), delimiters[0][1].as_str(), delimiters.get(1))
-        else {
+        let (Some(open), Some(close), None) = (
+            delimiters[0][0].as_str(),
+            delimiters[0][1].as_str(),
+            delimiters.get(1),
+        ) else {
             return Err(wrong(place, "not a list of one pair of texts"));
         };
-        let quote = if self.content_args.get("unquoted_keys") == Some(&Value::Bool(true)) { "" } else { "\"" };
+        let quote = if self.content_args.get("unquoted_keys") == Some(&Value::Bool(true)) {
+            ""
+        } else {
+            "\""
+        };
         let behind_key = format!("{quote}:");
         let slot = |kind, before: &str| {
-            let plain = Slot { open: before.into(), ..Slot::default() };
+            let plain = Slot {
+                open: before.into(),
+                ..Slot::default()
+            };
             match kind {
-                ValueKind::Text => Slot { open: format!("{before}{open}").into(), close: close.into(), ..plain },
-                ValueKind::Array | ValueKind::Object => Slot { encoding: Encoding::Nested, ..plain },
+                ValueKind::Text => Slot {
+                    open: format!("{before}{open}").into(),
+                    close: close.into(),
+                    ..plain
+                },
+                ValueKind::Array | ValueKind::Object => Slot {
+                    encoding: Encoding::Nested,
+                    ..plain
+                },
                 _ => plain,
             }
         };
-        let slots = |before: &str| ValueKind::ALL.map(|kind| (kind, slot(kind, before))).to_vec();
+        let slots = |before: &str| {
+            ValueKind::ALL
+                .map(|kind| (kind, slot(kind, before)))
+                .to_vec()
+        };
         let container = |open: &str, each: &str, close: &str, before: &str| {
             let [open, each, next, close] = [open, each, ",", close].map(Glue::from);
-            Some(Container { open, each, next, close, slots: slots(before) })
+            Some(Container {
+                open,
+                each,
+                next,
+                close,
+                slots: slots(before),
+            })
         };
-        let nested = Nested { array: container("[", "", "]", ""), object: container("{", quote, "}", &behind_key) };
-        let (first, next) = (format!("{head}{{{quote}").into(), format!(",{quote}").into());
-        Ok(CallPiece::Members(Members { first, next, slots: slots(&behind_key), nested }.into()))
+        let nested = Nested {
+            array: container("[", "", "]", ""),
+            object: container("{", quote, "}", &behind_key),
+        };
+        let (first, next) = (
+            format!("{head}{{{quote}").into(),
+            format!(",{quote}").into(),
+        );
+        Ok(CallPiece::Members(
+            Members {
+                first,
+                next,
+                slots: slots(&behind_key),
+                nested,
+            }
+            .into(),
+        ))
     }
 
-    /// What stands in front of an argument's name, the forms of its value, and whether values are Python's.
+    /// What stands in front of an argument's name, the forms of its value, and whether values are
+    /// Python's.
     fn tag(&self) -> Result<(String, Vec<Slot>, bool)> {
         let place = "fields.tool_calls.content_args.tag_pattern";
-        let pattern =
-            self.content_args.get("tag_pattern").and_then(Value::as_str).ok_or_else(|| wrong(place, "missing"))?;
+        let pattern = self
+            .content_args
+            .get("tag_pattern")
+            .and_then(Value::as_str)
+            .ok_or_else(|| wrong(place, "missing"))?;
         let (mut front, mut slots, mut python) = (None, Vec::new(), false);
         for way in ways(pattern, place)? {
-            let find = |name: &str| way.iter().position(|part| matches!(part, Part::Group(group, _) if group == name));
+            let find = |name: &str| {
+                way.iter()
+                    .position(|part| matches!(part, Part::Group(group, _) if group == name))
+            };
             let (Some(key), Some(value)) = (find("key"), find("value")) else {
-                return Err(wrong(place, "there is no group for the key, or none for the value"));
+                return Err(wrong(
+                    place,
+                    "there is no group for the key, or none for the value",
+                ));
             };
             if key > value {
-                return Err(wrong(place, "the key of an argument does not stand in front of its value"));
+                return Err(wrong(
+                    place,
+                    "the key of an argument does not stand in front of its value",
+                ));
             }
             let [before, open, close] = [&way[..key], &way[key + 1..value], &way[value + 1..]];
             let [mut open_text, before] = [written(open, place)?, written(before, place)?];
@@ -334,12 +528,21 @@ impl Field {
                 close_text = format!("\n{}", close_text.trim_start());
             }
             python |= close_text.is_empty();
-            let encoding = if close_text.is_empty() { Encoding::Quoted } else { Encoding::Raw };
+            let encoding = if close_text.is_empty() {
+                Encoding::Quoted
+            } else {
+                Encoding::Raw
+            };
             if !close_text.is_empty() && !before.is_empty() {
                 close_text.push('\n');
             }
             let [open, close] = [open_text, close_text].map(Glue::from);
-            let slot = Slot { open, close, encoding, ..Slot::default() };
+            let slot = Slot {
+                open,
+                close,
+                encoding,
+                ..Slot::default()
+            };
             if !slots.contains(&slot) {
                 slots.push(slot);
             }
@@ -351,12 +554,24 @@ impl Field {
     }
 }
 
-/// The ends of the tags that a call opens in front of its arguments and that `close` does not close.
+/// The ends of the tags that a call opens in front of its arguments and that `close` does not
+/// close.
 fn unclosed(front: &str, head: &str, close: &str) -> String {
-    let opened = front.rsplit('<').next().filter(|last| !last.contains('>') && head.trim_start().starts_with('>'));
-    let name = opened.map(|last| last.split(|c: char| c == '=' || c.is_whitespace()).next().unwrap_or(last));
-    let end = name.filter(|name| !name.is_empty()).map(|name| format!("</{name}>"));
-    end.filter(|end| !close.contains(&**end)).map(|end| end + "\n").unwrap_or_default()
+    let opened = front
+        .rsplit('<')
+        .next()
+        .filter(|last| !last.contains('>') && head.trim_start().starts_with('>'));
+    let name = opened.map(|last| {
+        last.split(|c: char| c == '=' || c.is_whitespace())
+            .next()
+            .unwrap_or(last)
+    });
+    let end = name
+        .filter(|name| !name.is_empty())
+        .map(|name| format!("</{name}>"));
+    end.filter(|end| !close.contains(&**end))
+        .map(|end| end + "\n")
+        .unwrap_or_default()
 }
 
 /// Calls, and what stands around them besides the texts of the opening.
@@ -385,9 +600,16 @@ impl Head {
             head.pieces.push(match group == &shape.name {
                 true => CallPiece::Name,
                 false if group == "id" => id(inside, shape, place)?,
-                false => return Err(wrong(place, format_args!("there is no room for a group {group:?}"))),
+                false => {
+                    return Err(wrong(
+                        place,
+                        format_args!("there is no room for a group {group:?}"),
+                    ));
+                }
             });
-            let next = behind.iter().position(|part| matches!(part, Part::Group(..)));
+            let next = behind
+                .iter()
+                .position(|part| matches!(part, Part::Group(..)));
             let between = &behind[..next.unwrap_or(behind.len())];
             rest = &behind[between.len()..];
             head.text = written(between, place)?;
@@ -410,10 +632,15 @@ fn id(pattern: &str, shape: &Shape, place: &str) -> Result<CallPiece> {
     }
     let ways = ways(pattern, place)?;
     let way = ways.first().map_or(&[][..], |way| way);
-    let name = way.iter().position(|part| matches!(part, Part::Group(group, _) if *group == shape.name));
+    let name = way
+        .iter()
+        .position(|part| matches!(part, Part::Group(group, _) if *group == shape.name));
     let (before, behind) = way.split_at(name.unwrap_or(0));
     let behind = written(behind.get(1..).unwrap_or_default(), place)?;
-    Ok(CallPiece::NamedId { before: written(before, place)?.into(), behind: behind.into() })
+    Ok(CallPiece::NamedId {
+        before: written(before, place)?.into(),
+        behind: behind.into(),
+    })
 }
 
 /// Where the parts of a call are.
@@ -434,54 +661,108 @@ impl Shape {
     fn of(field: &Field) -> Result<Shape> {
         let place = "fields.tool_calls.transform";
         let transform = field.transform.as_ref();
-        let function = transform.and_then(|transform| transform.get("function").or(Some(transform)));
+        let function =
+            transform.and_then(|transform| transform.get("function").or(Some(transform)));
         let Some(function) = function else {
-            return Err(wrong(place, "missing: which part is the name of a call, and which its arguments, is unknown"));
+            return Err(wrong(
+                place,
+                "missing: which part is the name of a call, and which its arguments, is unknown",
+            ));
         };
         let root = if field.transform_each { "" } else { "content." };
-        let part = |value: &Value| Some(value.as_str()?.strip_prefix('{')?.strip_suffix('}')?.to_owned());
+        let part = |value: &Value| {
+            Some(
+                value
+                    .as_str()?
+                    .strip_prefix('{')?
+                    .strip_suffix('}')?
+                    .to_owned(),
+            )
+        };
         if part(function).is_some_and(|path| path == "content" && !field.transform_each) {
             let (name, arguments) = ("name".into(), "arguments".into());
-            return Ok(Shape { name, arguments, id: None, around: Vec::new(), captured: false });
+            return Ok(Shape {
+                name,
+                arguments,
+                id: None,
+                around: Vec::new(),
+                captured: false,
+            });
         }
-        let [name, arguments] = ["name", "arguments"].map(|member| function.get(member).and_then(part));
+        let [name, arguments] =
+            ["name", "arguments"].map(|member| function.get(member).and_then(part));
         let (Some(name), Some(arguments)) = (name, arguments) else {
-            return Err(wrong(place, "a function has a name and arguments, each in braces"));
+            return Err(wrong(
+                place,
+                "a function has a name and arguments, each in braces",
+            ));
         };
         let inside = |path: &str| {
-            let mut keys: Vec<String> = path.strip_prefix(root)?.split('.').map(str::to_owned).collect();
+            let mut keys: Vec<String> = path
+                .strip_prefix(root)?
+                .split('.')
+                .map(str::to_owned)
+                .collect();
             keys.pop().map(|key| (keys, key))
         };
         let id = transform.and_then(|transform| inside(&transform.get("id").and_then(part)?));
         match (inside(&name), inside(&arguments)) {
             (Some((around, name)), Some((same, arguments))) if around == same => {
                 let id = id.filter(|(keys, _)| *keys == around).map(|(_, id)| id);
-                Ok(Shape { name, arguments, id, around, captured: false })
+                Ok(Shape {
+                    name,
+                    arguments,
+                    id,
+                    around,
+                    captured: false,
+                })
             }
-            _ if arguments == "content" && !name.contains('.') => {
-                Ok(Shape { name, arguments, id: id.map(|(_, id)| id), around: Vec::new(), captured: true })
-            }
-            _ => Err(wrong(place, "the name and the arguments are at other places than one object or group has them")),
+            _ if arguments == "content" && !name.contains('.') => Ok(Shape {
+                name,
+                arguments,
+                id: id.map(|(_, id)| id),
+                around: Vec::new(),
+                captured: true,
+            }),
+            _ => Err(wrong(
+                place,
+                "the name and the arguments are at other places than one object or group has them",
+            )),
         }
     }
 
-    /// The beginning of a call that is one object, and its forms, with this end. An id is in front where `open` looks ahead to
-    /// it, and otherwise behind.
+    /// The beginning of a call that is one object, and its forms, with this end. An id is in front
+    /// where `open` looks ahead to it, and otherwise behind.
     fn objects(&self, open: Option<&Anchor>, end: &str) -> (String, Vec<CallForm>) {
-        let around: String = self.around.iter().map(|key| format!("\"{key}\": {{")).collect();
+        let around: String = self
+            .around
+            .iter()
+            .map(|key| format!("\"{key}\": {{"))
+            .collect();
         let end = &*format!("{}{end}", "}".repeat(self.around.len()));
         let name = format!("{around}\"{}\": \"", self.name);
         let between = format!("\", \"{}\": ", self.arguments);
         let arguments = CallPiece::Arguments { quoted: false };
         let pieces = vec![CallPiece::Name, CallPiece::Glue(between.into()), arguments];
-        let form = |pieces, close: &str| CallForm { pieces, close: close.into() };
-        let Some(id) = &self.id else { return (format!("{{{name}"), vec![form(pieces, end)]) };
+        let form = |pieces, close: &str| CallForm {
+            pieces,
+            close: close.into(),
+        };
+        let Some(id) = &self.id else {
+            return (format!("{{{name}"), vec![form(pieces, end)]);
+        };
         let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
         if ahead {
             let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").into())];
-            return (format!("{{{around}\"{id}\": \""), vec![form([&first, &*pieces].concat(), end)]);
+            return (
+                format!("{{{around}\"{id}\": \""),
+                vec![form([&first, &*pieces].concat(), end)],
+            );
         }
-        let last = [CallPiece::Glue(format!(", \"{id}\": \"").into()), CallPiece::Id];
+        let last = [
+            CallPiece::Glue(format!(", \"{id}\": \"").into()),
+            CallPiece::Id,
+        ];
         let whole = form([&*pieces, &last].concat(), &format!("\"{end}"));
         (format!("{{{name}"), vec![whole, form(pieces, end)])
     }

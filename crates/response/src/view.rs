@@ -28,13 +28,21 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// An expression for what follows, which is not taken; nothing if the engine does not look ahead.
+    /// An expression for what follows, which is not taken; nothing if the engine does not look
+    /// ahead.
     pub fn ahead(&self, pattern: &str) -> String {
-        if self.engine.looks() { format!("(?={pattern})") } else { String::new() }
+        if self.engine.looks() {
+            format!("(?={pattern})")
+        } else {
+            String::new()
+        }
     }
 
     pub fn limit(&mut self, field: &'static str, message: impl Into<String>) {
-        self.limits.push(Limit { field, message: message.into() });
+        self.limits.push(Limit {
+            field,
+            message: message.into(),
+        });
     }
 
     /// The texts that end a turn.
@@ -44,7 +52,8 @@ impl Turn {
         for glue in [&self.turn.end].into_iter().chain(behind) {
             let spans = glue.marker_spans();
             let words = Some(glue.core()).filter(|_| spans.is_empty());
-            // What follows the first marker may be the next turn's. Who has no place between fields takes that for content.
+            // What follows the first marker may be the next turn's. Who has no place between fields
+            // takes that for content.
             let most = if self.engine.looks() { 1 } else { spans.len() };
             let first = spans.into_iter().take(most).map(|span| &glue.head()[span]);
             ends.extend(words.into_iter().chain(first).map(str::to_owned));
@@ -58,7 +67,13 @@ impl Turn {
 /// Texts without white space at their ends, as they are where they have none inside.
 pub fn texts(texts: Vec<String>) -> Anchor {
     match texts.iter().any(|text| text.contains(['\n', '"'])) {
-        true => Anchor::Pattern(texts.iter().map(|each| text(each)).collect::<Vec<_>>().join("|")),
+        true => Anchor::Pattern(
+            texts
+                .iter()
+                .map(|each| text(each))
+                .collect::<Vec<_>>()
+                .join("|"),
+        ),
         false => Anchor::Texts(texts),
     }
 }
@@ -76,7 +91,9 @@ pub fn trimmed(each: &Glue) -> String {
 /// Each text once and none that is empty, the longest first.
 pub fn distinct(mut texts: Vec<String>) -> Vec<String> {
     texts.retain(|text| !text.is_empty());
-    chatparse_base::sort::by_key(&mut texts, |text| (std::cmp::Reverse(text.len()), text.clone()));
+    chatparse_base::sort::by_key(&mut texts, |text| {
+        (std::cmp::Reverse(text.len()), text.clone())
+    });
     texts.dedup();
     texts
 }

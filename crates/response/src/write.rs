@@ -25,23 +25,53 @@ pub struct ExportedTemplate {
 impl ExportedTemplate {
     /// `response_template`, and `limits`: objects with `field` and `message`.
     pub fn to_json(&self) -> Value {
-        let limits = self.limits.iter().map(|limit| json!({"field": limit.field, "message": &*limit.message}));
+        let limits = self
+            .limits
+            .iter()
+            .map(|limit| json!({"field": limit.field, "message": &*limit.message}));
         json!({"response_template": self.template.to_json(), "limits": limits.collect::<Vec<_>>()})
     }
 }
 
-/// Writes a turn as a response template for an engine: `on` with thinking, `off` without it, where `ends` end the model's
-/// output.
+/// Writes a turn as a response template for an engine: `on` with thinking, `off` without it, where
+/// `ends` end the model's output.
 ///
 /// # Errors
-/// [`chatparse_base::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any response template.
-pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine) -> Result<ExportedTemplate> {
-    let end_of_thought = on.reasoning.as_ref().map_or("", |reasoning| reasoning.close.core());
-    let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
-    let mut turn = Turn { turn: on.clone(), ends: Vec::new(), limits: Vec::new(), engine };
+/// [`chatparse_base::ErrorKind::InvalidArgument`] if the calls of the turn cannot be read by any
+/// response template.
+pub fn write(
+    on: &TurnFormat,
+    off: &TurnFormat,
+    ends: &[String],
+    engine: Engine,
+) -> Result<ExportedTemplate> {
+    let end_of_thought = on
+        .reasoning
+        .as_ref()
+        .map_or("", |reasoning| reasoning.close.core());
+    let start = on
+        .reasoning
+        .as_ref()
+        .map_or("", |reasoning| reasoning.start.trim());
+    let mut turn = Turn {
+        turn: on.clone(),
+        ends: Vec::new(),
+        limits: Vec::new(),
+        engine,
+    };
     // Other parts may end in the same way.
-    for edge in turn.turn.edges.iter_mut().filter(|edge| matches!(edge.from, Prompt | Reasoning)) {
-        if let Some(at) = edge.glue.head().rfind(end_of_thought).filter(|_| !end_of_thought.is_empty()) {
+    for edge in turn
+        .turn
+        .edges
+        .iter_mut()
+        .filter(|edge| matches!(edge.from, Prompt | Reasoning))
+    {
+        if let Some(at) = edge
+            .glue
+            .head()
+            .rfind(end_of_thought)
+            .filter(|_| !end_of_thought.is_empty())
+        {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
     }
@@ -50,14 +80,27 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     let mut fields = Vec::new();
     let reasoning = turn.reasoning();
     let mut calls = calls(&mut turn)?;
-    if calls.as_ref().is_some_and(|calls| !calls.readable || !engine.takes(&calls.field)) {
-        turn.limit("tool_calls", "this engine has no expression for calls that are written so: they are content");
+    if calls
+        .as_ref()
+        .is_some_and(|calls| !calls.readable || !engine.takes(&calls.field))
+    {
+        turn.limit(
+            "tool_calls",
+            "this engine has no expression for calls that are written so: they are content",
+        );
         turn.limit("content", "calls are content");
         calls = None;
     }
-    let (mut content, mut markers) = turn.content(reasoning.as_ref(), calls.as_ref().map(|calls| &*calls.announced));
+    let (mut content, mut markers) = turn.content(
+        reasoning.as_ref(),
+        calls.as_ref().map(|calls| &*calls.announced),
+    );
     // The prompt, or the model at once, may end reasoning that nothing began.
-    let at_once = on.edges.iter().filter(|edge| edge.from == Prompt).map(|edge| edge.glue.head());
+    let at_once = on
+        .edges
+        .iter()
+        .filter(|edge| edge.from == Prompt)
+        .map(|edge| edge.glue.head());
     if [&*on.opening, &off.opening]
         .into_iter()
         .chain(at_once.filter(|_| !on.opening.contains(start)))
@@ -66,14 +109,31 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
         markers.push(end_of_thought.to_owned());
     }
     markers.retain(|marker| !marker.is_empty());
-    let thinking = if engine.serves() { "thinking" } else { "reasoning_content" };
-    let parts = [(thinking, reasoning), ("tool_calls", calls.map(|calls| calls.field))];
-    fields.extend(parts.into_iter().filter_map(|(name, field)| Some((name.to_owned(), field?))));
+    let thinking = if engine.serves() {
+        "thinking"
+    } else {
+        "reasoning_content"
+    };
+    let parts = [
+        (thinking, reasoning),
+        ("tool_calls", calls.map(|calls| calls.field)),
+    ];
+    fields.extend(
+        parts
+            .into_iter()
+            .filter_map(|(name, field)| Some((name.to_owned(), field?))),
+    );
     if engine.serves() {
-        // Where the pieces of a text are joined anyhow, a marker in front of it is an end of nothing.
+        // Where the pieces of a text are joined anyhow, a marker in front of it is an end of
+        // nothing.
         if content.open.is_none() && !(markers.is_empty() && turn.ends.is_empty()) {
-            content.close =
-                Some(texts(distinct(turn.ends.iter().cloned().chain(std::mem::take(&mut markers)).collect())));
+            content.close = Some(texts(distinct(
+                turn.ends
+                    .iter()
+                    .cloned()
+                    .chain(std::mem::take(&mut markers))
+                    .collect(),
+            )));
         }
         (content.repeats, content.join) = (false, None);
         markers.clear();
@@ -81,38 +141,84 @@ pub fn write(on: &TurnFormat, off: &TurnFormat, ends: &[String], engine: Engine)
     fields.push(("content".to_owned(), content));
     if !markers.is_empty() {
         // A field that is always empty is no part of the message.
-        let (open, close) = (Some(texts(markers)), Some(Anchor::Pattern(r"(?=.)|\Z".into())));
-        fields.push(("markers".to_owned(), Field { open, close, ..Field::default() }));
+        let (open, close) = (
+            Some(texts(markers)),
+            Some(Anchor::Pattern(r"(?=.)|\Z".into())),
+        );
+        fields.push((
+            "markers".to_owned(),
+            Field {
+                open,
+                close,
+                ..Field::default()
+            },
+        ));
     }
-    let defaults = [("role".to_owned(), Value::from("assistant"))].into_iter().collect();
-    Ok(ExportedTemplate { template: ResponseTemplate { start: opening, defaults, fields }, limits: turn.limits })
+    let defaults = [("role".to_owned(), Value::from("assistant"))]
+        .into_iter()
+        .collect();
+    Ok(ExportedTemplate {
+        template: ResponseTemplate {
+            start: opening,
+            defaults,
+            fields,
+        },
+        limits: turn.limits,
+    })
 }
 
 impl Turn {
     /// The end of the prompt in front of all that may belong to the message.
     fn opening(&mut self, on: &TurnFormat, off: &TurnFormat, end_of_thought: &str) -> Anchor {
         let both = [&on.opening, &off.opening].map(|opening| Glue::from(opening.as_str()));
-        let shared = if off.opening.is_empty() { both[0].clone() } else { Glue::common_start(&both) };
+        let shared = if off.opening.is_empty() {
+            both[0].clone()
+        } else {
+            Glue::common_start(&both)
+        };
         // Also a part of the marker that both begin with belongs to the reasoning.
-        let start = on.reasoning.as_ref().map_or("", |reasoning| reasoning.start.trim());
+        let start = on
+            .reasoning
+            .as_ref()
+            .map_or("", |reasoning| reasoning.start.trim());
         let thinks = on.opening.rfind(start).filter(|_| !start.is_empty());
-        let opening = thinks.and_then(|at| shared.head().get(..at)).unwrap_or(shared.head());
-        let ends = opening.rfind(end_of_thought).filter(|_| !end_of_thought.is_empty());
+        let opening = thinks
+            .and_then(|at| shared.head().get(..at))
+            .unwrap_or(shared.head());
+        let ends = opening
+            .rfind(end_of_thought)
+            .filter(|_| !end_of_thought.is_empty());
         let opening = opening[..ends.unwrap_or(opening.len())].trim();
         // The prompt may begin the first call or text of a turn, as glue does further on.
-        let named = on.calls.iter().all(|form| form.pieces.first().is_some_and(CallPiece::is_name));
+        let named = on
+            .calls
+            .iter()
+            .all(|form| form.pieces.first().is_some_and(CallPiece::is_name));
         let bare = self.turn.glues([Prompt], Call).any(Glue::is_blank);
-        let again = self.turn.glues([Content, Call], Call).find_map(Glue::literal);
-        let again = again.map(str::trim).filter(|again| named && bare && !again.is_empty());
-        let found = again.and_then(|again| Some((opening.strip_suffix(again)?.trim_end(), again.to_owned())));
-        let Some((before, again)) = found.filter(|(before, _)| !before.is_empty() || self.engine.looks()) else {
+        let again = self
+            .turn
+            .glues([Content, Call], Call)
+            .find_map(Glue::literal);
+        let again = again
+            .map(str::trim)
+            .filter(|again| named && bare && !again.is_empty());
+        let found = again
+            .and_then(|again| Some((opening.strip_suffix(again)?.trim_end(), again.to_owned())));
+        let Some((before, again)) =
+            found.filter(|(before, _)| !before.is_empty() || self.engine.looks())
+        else {
             return if opening.is_empty() {
                 Anchor::Pattern(self.engine.end().into())
             } else {
                 Anchor::Texts(vec![opening.to_owned()])
             };
         };
-        for edge in self.turn.edges.iter_mut().filter(|edge| edge.from == Prompt) {
+        for edge in self
+            .turn
+            .edges
+            .iter_mut()
+            .filter(|edge| edge.from == Prompt)
+        {
             edge.glue = Glue::from(&*again).and(&edge.glue);
         }
         if before.is_empty() {
@@ -124,12 +230,20 @@ impl Turn {
 
     fn reasoning(&mut self) -> Option<Field> {
         let reasoning = self.turn.reasoning.as_ref()?;
-        let close = reasoning.close.literal().map(str::trim).filter(|close| !close.is_empty());
+        let close = reasoning
+            .close
+            .literal()
+            .map(str::trim)
+            .filter(|close| !close.is_empty());
         let Some(close) = close else {
             self.limit("reasoning_content", "no text ends the reasoning");
             return None;
         };
-        let opens = distinct([reasoning.open.head(), &reasoning.start].map(|open| open.trim().to_owned()).into());
+        let opens = distinct(
+            [reasoning.open.head(), &reasoning.start]
+                .map(|open| open.trim().to_owned())
+                .into(),
+        );
         let open = match opens.is_empty() {
             true if !self.engine.looks() => {
                 for field in ["reasoning_content", "content"] {
@@ -141,7 +255,11 @@ impl Turn {
             true => Anchor::Pattern(format!(r"(?=[\s\S]*?{})", text(close))),
             false => texts(opens),
         };
-        Some(Field { open: Some(open), close: Some(texts(vec![close.to_owned()])), ..Field::default() })
+        Some(Field {
+            open: Some(open),
+            close: Some(texts(vec![close.to_owned()])),
+            ..Field::default()
+        })
     }
 
     /// The content, and markers in front of some of it. `calls`: what begins a call.
@@ -151,9 +269,18 @@ impl Turn {
         let opens: Vec<String> = all.map(|glue| glue.core().to_owned()).collect();
         let is_thought = |open: &str| matches!(&thought, Some(Anchor::Texts(texts)) if texts.iter().any(|t| t == open));
         let always = !opens.is_empty() && opens.iter().all(|open| !open.is_empty());
-        let opens: Vec<String> = distinct(opens).into_iter().filter(|open| !is_thought(open)).collect();
+        let opens: Vec<String> = distinct(opens)
+            .into_iter()
+            .filter(|open| !is_thought(open))
+            .collect();
         let join = (true, Some(String::new()));
-        let field = |open, close| Field { open, close, repeats: join.0, join: join.1.clone(), ..Field::default() };
+        let field = |open, close| Field {
+            open,
+            close,
+            repeats: join.0,
+            join: join.1.clone(),
+            ..Field::default()
+        };
         let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
         let called = self.turn.glues([Content], Call).next().is_some() && calls.is_some();
         // A call that content runs into ends it only for who looks ahead.
@@ -163,7 +290,11 @@ impl Turn {
         let ends = self.ends.iter().map(|end| text(end));
         let call = calls.filter(|_| called);
         let ends: Vec<String> = ends.chain(call.map(|call| format!("(?={call})"))).collect();
-        let close = if call.is_some() { Some(Anchor::Pattern(any(&ends))) } else { close };
+        let close = if call.is_some() {
+            Some(Anchor::Pattern(any(&ends)))
+        } else {
+            close
+        };
         (field(Some(texts(opens)), close), Vec::new())
     }
 }

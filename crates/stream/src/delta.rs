@@ -5,7 +5,8 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 chatparse_base::names! {
-    /// The part of the message that changes. The kinds from `ReasoningWithdrawn` on occur after a rollback only.
+    /// The part of the message that changes. The kinds from `ReasoningWithdrawn` on occur after a
+    /// rollback only.
     #[repr(u32)]
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum DeltaKind {
@@ -19,7 +20,8 @@ chatparse_base::names! {
         ToolId(4) = "tool_id",
         /// Append to the arguments of a tool call (JSON text).
         ToolArguments(5) = "tool_arguments",
-        /// The tool call is complete: its last delta, with an empty text, but for an id behind the call. Unfinished calls have none.
+        /// The tool call is complete: its last delta, with an empty text, but for an id behind the
+        /// call. Unfinished calls have none.
         ToolEnd(6) = "tool_end",
         /// Remove the text from the end of `reasoning_content`.
         ReasoningWithdrawn(101) = "reasoning_withdrawn",
@@ -39,7 +41,10 @@ chatparse_base::names! {
 impl DeltaKind {
     /// Whether it concerns a call.
     pub fn is_of_call(self) -> bool {
-        !matches!(self.withdrawn(), DeltaKind::ReasoningWithdrawn | DeltaKind::ContentWithdrawn)
+        !matches!(
+            self.withdrawn(),
+            DeltaKind::ReasoningWithdrawn | DeltaKind::ContentWithdrawn
+        )
     }
 
     /// The kind that undoes this one.
@@ -56,8 +61,8 @@ impl DeltaKind {
     }
 }
 
-/// One change of the message. Deltas only append, unless the caller rolls the stream back; all of them, applied in order,
-/// are the message.
+/// One change of the message. Deltas only append, unless the caller rolls the stream back; all of
+/// them, applied in order, are the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta<'a> {
     /// The part that changes.
@@ -66,13 +71,14 @@ pub struct Delta<'a> {
     pub call: usize,
     /// The text to append or to remove; empty for the end of a call.
     pub text: &'a str,
-    /// The bytes of the output that it came from; empty for text that the output does not have, such as an added closing
-    /// brace.
+    /// The bytes of the output that it came from; empty for text that the output does not have,
+    /// such as an added closing brace.
     pub span: Range<usize>,
 }
 
-/// Deltas as the `delta` object of an OpenAI chunk: texts of one field are joined, and each call is one entry of
-/// `tool_calls` with its `index`; its `type` comes with its name. Empty if they add nothing.
+/// Deltas as the `delta` object of an OpenAI chunk: texts of one field are joined, and each call is
+/// one entry of `tool_calls` with its `index`; its `type` comes with its name. Empty if they add
+/// nothing.
 pub fn chunk_delta<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> Value {
     let mut chunk = Map::new();
     for delta in deltas {
@@ -104,7 +110,10 @@ fn chunk_call<'a>(chunk: &'a mut Map<String, Value>, delta: &Delta) -> &'a mut M
     if calls.last().is_none_or(|call| call["index"] != delta.call) {
         calls.push(json!({"index": delta.call}));
     }
-    let call = calls.last_mut().and_then(Value::as_object_mut).expect("made above");
+    let call = calls
+        .last_mut()
+        .and_then(Value::as_object_mut)
+        .expect("made above");
     if delta.kind == DeltaKind::ToolId {
         return call;
     }

@@ -1,5 +1,6 @@
-//! Reads a model's output as it comes in: a [`Parser`] is a compiled format, a [`Stream`] an output that it reads. What a piece adds
-//! shows at once and is not taken back; at the end there are a message, a status and a report on each call.
+//! Reads a model's output as it comes in: a [`Parser`] is a compiled format, a [`Stream`] an output
+//! that it reads. What a piece adds shows at once and is not taken back; at the end there are a
+//! message, a status and a report on each call.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -18,5 +19,10 @@ pub use delta::{Delta, DeltaKind, chunk_delta};
 pub use fallback::CallRules;
 pub use output::Json;
 pub use parser::Parser;
-pub use report::{CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
-pub use stream::{Begun, Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState, TextSearch};
+pub use report::{
+    CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status,
+};
+pub use stream::{
+    Begun, Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState,
+    TextSearch,
+};

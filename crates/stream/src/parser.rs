@@ -12,10 +12,12 @@ use chatparse_format::parts::Parts;
 use chatparse_format::{Tag, written};
 use chatparse_grammar::{Grammar, Matcher, Start};
 use chatparse_message::GrammarStyle;
-use chatparse_peg::{self as peg, Arena, Budget, Outcome, Program, Region, TagId, Tree, TreeParser};
+use chatparse_peg::{
+    self as peg, Arena, Budget, Outcome, Program, Region, TagId, Tree, TreeParser,
+};
 
-/// A compiled format, and the part of the model's turn that the prompt contains. Immutable and cheap to clone; threads may
-/// share it.
+/// A compiled format, and the part of the model's turn that the prompt contains. Immutable and
+/// cheap to clone; threads may share it.
 #[derive(Clone, Debug)]
 pub struct Parser {
     program: Arc<Program>,
@@ -50,18 +52,19 @@ fn version() -> u32 {
 }
 
 impl Parser {
-    /// Compiles a format. `prefill`: the part of the model's turn that the prompt contains; it is parsed in front of the
-    /// output.
+    /// Compiles a format. `prefill`: the part of the model's turn that the prompt contains; it is
+    /// parsed in front of the output.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the format refers to a missing rule or is left-recursive,
-    /// [`crate::ErrorKind::Limit`] if it is too deep or too long.
+    /// [`crate::ErrorKind::InvalidArgument`] if the format refers to a missing rule or is
+    /// left-recursive, [`crate::ErrorKind::Limit`] if it is too deep or too long.
     pub fn new(format: Arena, prefill: &str) -> Result<Self> {
         Parser::with_rules(format, prefill, CallRules::default())
     }
 
-    /// Like [`Parser::new`], for a format whose calls are of the rules' tools: depending on their `leniency`, calls are also read
-    /// outside of the format, and arguments are checked against the tools' schemas.
+    /// Like [`Parser::new`], for a format whose calls are of the rules' tools: depending on their
+    /// `leniency`, calls are also read outside of the format, and arguments are checked against the
+    /// tools' schemas.
     ///
     /// # Errors
     /// As [`Parser::new`].
@@ -69,29 +72,45 @@ impl Parser {
         Parser::with_parts(format, None, prefill, rules)
     }
 
-    /// The same parser for outputs that end with one of these texts, which is no part of the message where nothing follows.
+    /// The same parser for outputs that end with one of these texts, which is no part of the
+    /// message where nothing follows.
     #[must_use]
     pub fn ending(mut self, ends: Vec<String>) -> Self {
         self.ends = Arc::new(Ends::new(ends));
         self
     }
 
-    /// Like [`Parser::with_rules`], of a format that may lack parts, which are built where an output has them.
+    /// Like [`Parser::with_rules`], of a format that may lack parts, which are built where an
+    /// output has them.
     ///
     /// # Errors
     /// As [`Parser::new`].
     #[doc(hidden)]
-    pub fn with_parts(format: Arena, parts: Option<Parts>, prefill: &str, rules: CallRules) -> Result<Self> {
+    pub fn with_parts(
+        format: Arena,
+        parts: Option<Parts>,
+        prefill: &str,
+        rules: CallRules,
+    ) -> Result<Self> {
         let program = Arc::new(match &parts {
             None => peg::compile(&format)?,
             Some(parts) => {
                 let of = parts.clone();
-                peg::compile_late(&format, parts.count, parts.widest, move |part| of.program(part))?
+                peg::compile_late(&format, parts.count, parts.widest, move |part| {
+                    of.program(part)
+                })?
             }
         });
         let ends = Arc::new(Ends::new(rules.ends.clone()));
         let fallback = Arc::new(FallbackConfig::new(Arc::new(format), parts, rules));
-        Ok(Parser { program, prefill: prefill.into(), fallback, ends, trees: Arc::default(), matcher: Arc::default() })
+        Ok(Parser {
+            program,
+            prefill: prefill.into(),
+            fallback,
+            ends,
+            trees: Arc::default(),
+            matcher: Arc::default(),
+        })
     }
 
     /// The compiled format. It reads the prefill, too.
@@ -99,8 +118,9 @@ impl Parser {
         &self.program
     }
 
-    /// Builds what streams otherwise build when an output first needs it, such as what reads calls outside of the format: some
-    /// milliseconds. Call it while the model reads the prompt. What reads the calls of another format is built where an output has its first marker.
+    /// Builds what streams otherwise build when an output first needs it, such as what reads calls
+    /// outside of the format: some milliseconds. Call it while the model reads the prompt. What
+    /// reads the calls of another format is built where an output has its first marker.
     pub fn warm(&self) {
         self.program.warm();
         self.fallback.warm();
@@ -123,7 +143,9 @@ impl Parser {
 
     /// Approximate memory use in bytes of what was compiled on first use so far.
     pub fn late_bytes(&self) -> usize {
-        self.program.late_bytes() + self.fallback.bytes() + self.trees.get().map_or(0, TreeParser::bytes)
+        self.program.late_bytes()
+            + self.fallback.bytes()
+            + self.trees.get().map_or(0, TreeParser::bytes)
     }
 
     /// The format's expressions.
@@ -136,11 +158,12 @@ impl Parser {
         self.fallback.compiled().label(tag)
     }
 
-    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill. `cut`: it was cut off.
+    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill. `cut`: it was
+    /// cut off.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end, [`crate::ErrorKind::Limit`] if the format has too
-    /// many rules.
+    /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end,
+    /// [`crate::ErrorKind::Limit`] if the format has too many rules.
     pub fn tree(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
         let trees = match self.trees.get() {
             Some(trees) => trees,
@@ -152,7 +175,8 @@ impl Parser {
         trees.parse(text, from, cut)
     }
 
-    /// [`Parser::tree`] as JSON: `outcome`, `end` and `nodes` with the names of rules, tags and labels.
+    /// [`Parser::tree`] as JSON: `outcome`, `end` and `nodes` with the names of rules, tags and
+    /// labels.
     ///
     /// # Errors
     /// As [`Parser::tree`].
@@ -176,8 +200,8 @@ impl Parser {
         Ok(json!({"outcome": outcome, "end": tree.end, "nodes": nodes.collect::<Vec<_>>()}))
     }
 
-    /// The grammar of what the parser accepts, as GBNF. With `lazy`, the grammar of the trigger rules, which begins at a
-    /// trigger; otherwise that of the prefill and the output together.
+    /// The grammar of what the parser accepts, as GBNF. With `lazy`, the grammar of the trigger
+    /// rules, which begins at a trigger; otherwise that of the prefill and the output together.
     pub fn grammar(&self, lazy: bool) -> Grammar {
         self.grammar_in(lazy, GrammarStyle::default())
     }
@@ -187,8 +211,8 @@ impl Parser {
         self.fallback.grammar(lazy, style)
     }
 
-    /// The grammar of the output, as a machine at its first byte: all that the format is, also where a request's grammar is lazy. Built by
-    /// the first call.
+    /// The grammar of the output, as a machine at its first byte: all that the format is, also
+    /// where a request's grammar is lazy. Built by the first call.
     ///
     /// # Errors
     /// As [`Grammar::matcher`].
@@ -196,11 +220,14 @@ impl Parser {
         if let Some(matcher) = self.matcher.get() {
             return Ok(matcher.clone());
         }
-        let matcher = self.grammar(false).matcher(Start::AfterPrefix(&self.prefill))?;
+        let matcher = self
+            .grammar(false)
+            .matcher(Start::AfterPrefix(&self.prefill))?;
         Ok(self.matcher.get_or_init(|| matcher).clone())
     }
 
-    /// The parser as a text for [`Parser::from_text`], also in another process with the same library version.
+    /// The parser as a text for [`Parser::from_text`], also in another process with the same
+    /// library version.
     pub fn to_text(&self) -> String {
         let stored = Stored {
             chatparse_parser: VERSION,
@@ -212,13 +239,15 @@ impl Parser {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads the text of [`Parser::to_text`], or a description of a format (docs/formats.md). The text is checked, so it may
-    /// come from anywhere.
+    /// Reads the text of [`Parser::to_text`], or a description of a format (docs/formats.md). The
+    /// text is checked, so it may come from anywhere.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as [`Parser::new`].
+    /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as
+    /// [`Parser::new`].
     pub fn from_text(text: &str) -> Result<Self> {
-        let stored: Stored = number::read(text).map_err(|error| Error::invalid(format!("not a parser: {error}")))?;
+        let stored: Stored =
+            number::read(text).map_err(|error| Error::invalid(format!("not a parser: {error}")))?;
         if stored.chatparse_parser != VERSION {
             let found = stored.chatparse_parser;
             return Err(Error::invalid(format!(

@@ -10,8 +10,8 @@ chatparse_base::names! {
     pub enum Status {
         /// The whole output matched.
         Complete = "complete",
-        /// The output was cut off, or ended at a place where the format does not, as inside of the reasoning: the message has what
-        /// was read.
+        /// The output was cut off, or ended at a place where the format does not, as inside of the
+        /// reasoning: the message has what was read.
         Partial = "partial",
         /// The output left the format. The rest was read as content and as calls in known dialects.
         Recovered = "recovered",
@@ -19,7 +19,8 @@ chatparse_base::names! {
 }
 
 chatparse_base::names! {
-    /// How a call was recognised. A host uses it to decide what to run: a quotation may look like a bare call.
+    /// How a call was recognised. A host uses it to decide what to run: a quotation may look like a
+    /// bare call.
     #[repr(u32)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum CallOrigin {
@@ -28,21 +29,24 @@ chatparse_base::names! {
         Format(1) = "format",
         /// By other markers, tags or special tokens.
         Dialect(2) = "dialect",
-        /// By none: a JSON object or a Python call in text, even if the template's own calls look like that.
+        /// By none: a JSON object or a Python call in text, even if the template's own calls look
+        /// like that.
         Bare(3) = "bare",
     }
 }
 
-/// The report on one call of the message. The host decides whether to run the call: an interrupted call may look harmless.
+/// The report on one call of the message. The host decides whether to run the call: an interrupted
+/// call may look harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CallReport {
-    /// The call has its end. Otherwise the arguments are the beginning of JSON text, or of what the model wrote in place of it.
+    /// The call has its end. Otherwise the arguments are the beginning of JSON text, or of what the
+    /// model wrote in place of it.
     pub complete: bool,
     /// The request offers a tool of this name. True if the parser has no list of tools.
     pub known: bool,
-    /// The arguments are JSON and do not certainly violate the tool's schema. False for incomplete calls. Constraints beyond
-    /// `chatparse::grammar::valid` count as met.
+    /// The arguments are JSON and do not certainly violate the tool's schema. False for incomplete
+    /// calls. Constraints beyond `chatparse::grammar::valid` count as met.
     pub valid: bool,
     /// How it was recognised.
     pub origin: CallOrigin,
@@ -53,7 +57,8 @@ chatparse_base::names! {
     #[repr(u32)]
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DiagnosticKind {
-        /// From this byte on, the output does not match the format. What is unusual before it has diagnostics of its own.
+        /// From this byte on, the output does not match the format. What is unusual before it has
+        /// diagnostics of its own.
         LeftFormat(1) = "left_format",
         /// A call in another format than the template's, or in another place.
         Dialect(2) = "dialect",
@@ -110,8 +115,8 @@ chatparse_base::names! {
     }
 }
 
-/// A part of an output. A model may think, call, think again and answer: the message separates texts and calls, and the
-/// parts keep the order of the output.
+/// A part of an output. A model may think, call, think again and answer: the message separates
+/// texts and calls, and the parts keep the order of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputPart {
     /// Its kind.
@@ -120,7 +125,8 @@ pub struct OutputPart {
     pub call: usize,
     /// The range of its text in `reasoning_content` or `content`; empty for a call.
     pub text: Range<usize>,
-    /// The bytes of the output from the first to the last that is in the message. Empty for text from the prompt.
+    /// The bytes of the output from the first to the last that is in the message. Empty for text
+    /// from the prompt.
     pub span: Range<usize>,
 }
 

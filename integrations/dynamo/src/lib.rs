@@ -1,4 +1,5 @@
-//! chatparse as a unified parser of Dynamo: one parser for each model, learnt from its chat template.
+//! chatparse as a unified parser of Dynamo: one parser for each model, learnt from its chat
+//! template.
 //!
 //! ```
 //! use std::sync::LazyLock;
@@ -47,8 +48,8 @@ impl Model {
         Model { template, decode: None }
     }
 
-    /// The text of token ids, special tokens included: then what a prompt leaves open is read from the prompt itself. Without it,
-    /// the starting state of the request says it.
+    /// The text of token ids, special tokens included: then what a prompt leaves open is read from
+    /// the prompt itself. Without it, the starting state of the request says it.
     pub fn with_decode(mut self, decode: impl Fn(&[u32]) -> Result<String> + Send + Sync + 'static) -> Model {
         self.decode = Some(Arc::new(decode));
         self
@@ -166,7 +167,8 @@ impl UnifiedParser for Chatparse {
         }
     }
 
-    /// Values are framed as the template shows it, by each parameter's schema, whatever is asked for.
+    /// Values are framed as the template shows it, by each parameter's schema, whatever is asked
+    /// for.
     fn set_tool_call_policy(&mut self, policy: ToolCallPolicy) -> Result<()> {
         self.policy = policy.malformed;
         Ok(())

@@ -1,4 +1,5 @@
-//! chatparse as a tool parser and a reasoning parser of SMG: one pair for all models, learnt from the model's chat template.
+//! chatparse as a tool parser and a reasoning parser of SMG: one pair for all models, learnt from
+//! the model's chat template.
 //!
 //! ```
 //! use chatparse::ChatTemplate;
@@ -45,13 +46,14 @@ impl Model {
         Model { name: name.into(), template }
     }
 
-    /// The parser of the calls of one output. It follows a reasoning parser, ours or another: reasoning that is still there becomes
-    /// text, without its markers.
+    /// The parser of the calls of one output. It follows a reasoning parser, ours or another:
+    /// reasoning that is still there becomes text, without its markers.
     pub fn tool_parser(&self) -> Tools {
         Tools { model: self.clone(), stream: None, left: None }
     }
 
-    /// The parser of the reasoning of one output. What is no reasoning is left as it is, calls included.
+    /// The parser of the reasoning of one output. What is no reasoning is left as it is, calls
+    /// included.
     pub fn reasoning_parser(&self) -> Reasoning {
         Reasoning { model: self.clone(), opening: Opening::Nothing, stream: None, thinking: false }
     }

@@ -1,4 +1,5 @@
-//! Any body of an API: an error that says where, or a request. What servers answer fits the API, whatever the model wrote.
+//! Any body of an API: an error that says where, or a request. What servers answer fits the API,
+//! whatever the model wrote.
 
 use chatparse::api::{Answer, AnswerOptions, Api, Finish};
 use chatparse::{ErrorKind, Request, Stream};
@@ -105,21 +106,32 @@ pub fn case(bytes: &[u8]) {
     for _ in 0..choices.below(6) {
         choices.mutate_json(&mut body, WORDS);
     }
-    let read = api.request(&body).and_then(|chat| Request::from_json(&chat));
+    let read = api
+        .request(&body)
+        .and_then(|chat| Request::from_json(&chat));
     let request = match read {
         Ok(request) => request,
         Err(error) => {
-            assert!(matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::Limit), "{body}: {error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::Limit),
+                "{body}: {error}"
+            );
             assert!(!error.message().is_empty(), "{body}");
             return;
         }
     };
-    let Ok(params) = known::template(choices.below(known::templates())).params(&request) else { return };
+    let Ok(params) = known::template(choices.below(known::templates())).params(&request) else {
+        return;
+    };
     let mut stream = Stream::new(&params.parser);
     let mut answer = Answer::new(api, AnswerOptions::default());
     let said = choices.bytes(100);
-    let events = answer.begin(1).and_then(|_| answer.deltas(stream.feed(said)));
+    let events = answer
+        .begin(1)
+        .and_then(|_| answer.deltas(stream.feed(said)));
     events.unwrap_or_else(|error| panic!("{body}: {error}"));
     let ended = stream.finish(false);
-    answer.finish(&ended, &Finish::default()).unwrap_or_else(|error| panic!("{body}: {error}"));
+    answer
+        .finish(&ended, &Finish::default())
+        .unwrap_or_else(|error| panic!("{body}: {error}"));
 }

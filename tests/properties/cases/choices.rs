@@ -13,13 +13,18 @@ impl<'a> Choices<'a> {
         Choices { rest: bytes }
     }
 
-    /// The bytes as they are: what begins with `=` is no choices but the text itself, so that texts can be seeds.
+    /// The bytes as they are: what begins with `=` is no choices but the text itself, so that texts
+    /// can be seeds.
     pub fn text(bytes: &'a [u8]) -> Option<&'a str> {
-        bytes.strip_prefix(b"=").and_then(|text| std::str::from_utf8(text).ok())
+        bytes
+            .strip_prefix(b"=")
+            .and_then(|text| std::str::from_utf8(text).ok())
     }
 
     pub fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.rest.split_first() else { return 0 };
+        let Some((first, rest)) = self.rest.split_first() else {
+            return 0;
+        };
         self.rest = rest;
         *first
     }
@@ -27,7 +32,11 @@ impl<'a> Choices<'a> {
     /// A number below `bound`, which is at least 1.
     pub fn below(&mut self, bound: usize) -> usize {
         let number = usize::from(self.byte());
-        if bound <= 256 { number % bound } else { (number << 8 | usize::from(self.byte())) % bound }
+        if bound <= 256 {
+            number % bound
+        } else {
+            (number << 8 | usize::from(self.byte())) % bound
+        }
     }
 
     /// Mostly small, and now and then large.
@@ -59,7 +68,8 @@ impl<'a> Choices<'a> {
         start..length.min(start + self.below(most + 1))
     }
 
-    /// Changes some bytes: drops, doubles, swaps or moves some, cuts the end off, or puts in one of `pieces`.
+    /// Changes some bytes: drops, doubles, swaps or moves some, cuts the end off, or puts in one of
+    /// `pieces`.
     pub fn mutate(&mut self, bytes: &mut Vec<u8>, pieces: &[String]) {
         let range = self.range(bytes.len());
         match self.below(8) {
@@ -104,11 +114,21 @@ impl<'a> Choices<'a> {
             0 => Value::Null,
             1 => Value::Bool(self.once_in(2)),
             2 => Value::from(self.byte()),
-            3 => Value::from(*self.pick(&[-1, i64::MIN, i64::MAX, 1 << 53, 4_294_967_296, 2_001, 100_000])),
+            3 => Value::from(*self.pick(&[
+                -1,
+                i64::MIN,
+                i64::MAX,
+                1 << 53,
+                4_294_967_296,
+                2_001,
+                100_000,
+            ])),
             4 => Number::from_f64(*self.pick(&[0.5, -0.0, 1e300, -1e-300, 1e19, 3.0])).into(),
             5 => Value::from(""),
             6 | 7 => Value::from(*self.pick(words)),
-            8 => (0..self.below(4)).map(|_| self.json(depth - 1, words)).collect(),
+            8 => (0..self.below(4))
+                .map(|_| self.json(depth - 1, words))
+                .collect(),
             _ => {
                 let mut map = Map::new();
                 for _ in 0..self.below(4) {
@@ -119,7 +139,8 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// Changes one value somewhere in `value`: replaces or removes it, or copies another into its place.
+    /// Changes one value somewhere in `value`: replaces or removes it, or copies another into its
+    /// place.
     pub fn mutate_json(&mut self, value: &mut Value, words: &[&str]) {
         let copied = self.once_in(4).then(|| self.place(value).clone());
         let stays = self.once_in(3);
@@ -129,7 +150,11 @@ impl<'a> Choices<'a> {
             Value::Array(items) if stays => items.push(new),
             Value::Object(fields) if stays => drop(fields.insert(name, new)),
             Value::Object(fields) if !fields.is_empty() && self.once_in(3) => {
-                let key = fields.keys().nth(self.below(fields.len())).cloned().unwrap_or_default();
+                let key = fields
+                    .keys()
+                    .nth(self.below(fields.len()))
+                    .cloned()
+                    .unwrap_or_default();
                 fields.remove(&key);
             }
             Value::Array(items) if !items.is_empty() && self.once_in(3) => drop(items.pop()),

@@ -1,5 +1,6 @@
-//! Any output, in any pieces, to any format, also with a small budget: nothing panics, deltas only append and make up the message,
-//! the message depends neither on the pieces nor on what was taken back, and no text is lost.
+//! Any output, in any pieces, to any format, also with a small budget: nothing panics, deltas only
+//! append and make up the message, the message depends neither on the pieces nor on what was taken
+//! back, and no text is lost.
 
 use chatparse::stream::{Budget, Ended};
 use chatparse::{Status, Stream};
@@ -13,17 +14,23 @@ const CANARIES: [&str; 3] = ["q7x31", "w8z42", "k5v19"];
 
 pub fn case(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
-    let known = known(choices.below(known::templates()), choices.below(known::REQUESTS));
+    let known = known(
+        choices.below(known::templates()),
+        choices.below(known::REQUESTS),
+    );
     any_output(&known, &mut choices, true);
 }
 
-/// The same for the templates beside the repository. What their formats leave out on purpose is not known, so no canaries are
-/// looked for.
+/// The same for the templates beside the repository. What their formats leave out on purpose is not
+/// known, so no canaries are looked for.
 #[allow(dead_code, reason = "fuzzing needs none of these templates")]
 pub fn case_beside(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     if known::beside() > 0
-        && let Some(known) = known::known_beside(choices.below(known::beside()), choices.below(known::REQUESTS))
+        && let Some(known) = known::known_beside(
+            choices.below(known::beside()),
+            choices.below(known::REQUESTS),
+        )
     {
         any_output(&known, &mut choices, false);
     }
@@ -42,9 +49,13 @@ fn any_output(known: &Known, choices: &mut Choices, canaries: bool) {
     let ended = check(&stream, &name, &output, cut_off, choices);
     for (canary, at) in placed.into_iter().filter(|_| canaries) {
         // The beginning of a call at the end of an output that was cut off.
-        let unfinished = (cut_off || ended.1.status == Status::Partial) && at + canary.len() > ended.0;
+        let unfinished =
+            (cut_off || ended.1.status == Status::Partial) && at + canary.len() > ended.0;
         assert!(
-            unfinished || holds(&ended.1, canary) || left_out(known, &output[..at]) || in_token(&output, at),
+            unfinished
+                || holds(&ended.1, canary)
+                || left_out(known, &output[..at])
+                || in_token(&output, at),
             "{name}: {canary} of {:?} is lost in {:?}",
             String::from_utf8_lossy(&output),
             ended.1
@@ -54,10 +65,19 @@ fn any_output(known: &Known, choices: &mut Choices, canaries: bool) {
 
 fn holds(ended: &Ended, canary: &str) -> bool {
     let message = &ended.message;
-    let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.id, &call.arguments]);
+    let calls = message
+        .tool_calls
+        .iter()
+        .flat_map(|call| [&call.name, &call.id, &call.arguments]);
     // What follows a call that broke off is reported in a diagnostic.
-    let reported = ended.diagnostics().iter().map(|diagnostic| &diagnostic.message);
-    let texts = [&message.reasoning_content, &message.content].into_iter().chain(calls).chain(reported);
+    let reported = ended
+        .diagnostics()
+        .iter()
+        .map(|diagnostic| &diagnostic.message);
+    let texts = [&message.reasoning_content, &message.content]
+        .into_iter()
+        .chain(calls)
+        .chain(reported);
     texts.into_iter().any(|text| text.contains(canary))
 }
 
@@ -92,7 +112,10 @@ fn left_out(known: &Known, before: &[u8]) -> bool {
 /// Whether what stands here is a part of a special token's name: behind a call, that is markup.
 fn in_token(output: &[u8], at: usize) -> bool {
     let before = String::from_utf8_lossy(&output[..at]);
-    let name = before.rsplit(|c: char| !c.is_alphanumeric() && !['_', '▁'].contains(&c)).next().unwrap_or_default();
+    let name = before
+        .rsplit(|c: char| !c.is_alphanumeric() && !['_', '▁'].contains(&c))
+        .next()
+        .unwrap_or_default();
     let open = &before[..before.len() - name.len()];
     open.ends_with("<|") || open.ends_with("<｜")
 }
@@ -104,7 +127,9 @@ fn output(known: &Known, choices: &mut Choices) -> (Vec<u8>, Vec<(&'static str, 
             let count = choices.below(80);
             choices.bytes(count).to_vec()
         }
-        1 => (0..choices.below(24)).flat_map(|_| choices.pick(&known.pieces).bytes()).collect(),
+        1 => (0..choices.below(24))
+            .flat_map(|_| choices.pick(&known.pieces).bytes())
+            .collect(),
         2 => {
             let first = choices.pick(&known.outputs).clone();
             [&first, choices.pick(&known.outputs).as_slice()].concat()
@@ -113,7 +138,10 @@ fn output(known: &Known, choices: &mut Choices) -> (Vec<u8>, Vec<(&'static str, 
         3 => {
             let other = super::known::known(choices.below(known::templates()), 0);
             let (first, second) = (choices.pick(&known.outputs), choices.pick(&other.outputs));
-            let (to, from) = (choices.below(first.len() + 1), choices.below(second.len() + 1));
+            let (to, from) = (
+                choices.below(first.len() + 1),
+                choices.below(second.len() + 1),
+            );
             [&first[..to], &second[from..]].concat()
         }
         _ => choices.pick(&known.outputs).clone(),
@@ -126,20 +154,30 @@ fn output(known: &Known, choices: &mut Choices) -> (Vec<u8>, Vec<(&'static str, 
         output.splice(at..at, canary.bytes());
     }
     let place = |canary: &&'static str| {
-        let at = output.windows(canary.len()).position(|window| window == canary.as_bytes())?;
+        let at = output
+            .windows(canary.len())
+            .position(|window| window == canary.as_bytes())?;
         Some((*canary, at))
     };
     let placed = CANARIES.iter().filter_map(place).collect();
     (output, placed)
 }
 
-/// Parses the output in several ways, each by a copy of a stream that is new. What came of it, and up to where of the output
-/// deltas came from.
-pub fn check(new: &Stream, name: &str, output: &[u8], cut_off: bool, choices: &mut Choices) -> (usize, Ended) {
+/// Parses the output in several ways, each by a copy of a stream that is new. What came of it, and
+/// up to where of the output deltas came from.
+pub fn check(
+    new: &Stream,
+    name: &str,
+    output: &[u8],
+    cut_off: bool,
+    choices: &mut Choices,
+) -> (usize, Ended) {
     let text = String::from_utf8_lossy(output);
     let fail = |error: String| -> ! { panic!("{name}: {text:?}: {error}") };
-    let (states, ended) = feed(new.clone(), output.chunks(1), cut_off).unwrap_or_else(|error| fail(error));
-    let (_, whole) = feed(new.clone(), [output].into_iter(), cut_off).unwrap_or_else(|error| fail(error));
+    let (states, ended) =
+        feed(new.clone(), output.chunks(1), cut_off).unwrap_or_else(|error| fail(error));
+    let (_, whole) =
+        feed(new.clone(), [output].into_iter(), cut_off).unwrap_or_else(|error| fail(error));
     if whole != ended {
         fail(format!("in one piece {whole:?}\n  byte by byte {ended:?}"));
     }
@@ -159,7 +197,10 @@ pub fn check(new: &Stream, name: &str, output: &[u8], cut_off: bool, choices: &m
         shown.add(deltas).unwrap_or_else(|error| fail(error));
         fed = end;
         if shown != states[fed - 1] {
-            fail(format!("after {fed} bytes at once {shown:?}\n  byte by byte {:?}", states[fed - 1]));
+            fail(format!(
+                "after {fed} bytes at once {shown:?}\n  byte by byte {:?}",
+                states[fed - 1]
+            ));
         }
         if choices.once_in(8) {
             let mut copy = stream.clone();
@@ -167,7 +208,10 @@ pub fn check(new: &Stream, name: &str, output: &[u8], cut_off: bool, choices: &m
             let mut shown = shown.clone();
             shown.add(copy.deltas()).unwrap_or_else(|error| fail(error));
             if !shown.is(&ended.message) {
-                fail(format!("ended after {fed} bytes: {shown:?}\n  the message is {:?}", ended.message));
+                fail(format!(
+                    "ended after {fed} bytes: {shown:?}\n  the message is {:?}",
+                    ended.message
+                ));
             }
         }
     }
@@ -175,7 +219,10 @@ pub fn check(new: &Stream, name: &str, output: &[u8], cut_off: bool, choices: &m
     if again != ended {
         fail(format!("in pieces {again:?}\n  byte by byte {ended:?}"));
     }
-    reached = stream.deltas().map(|delta| delta.span.end).fold(reached, usize::max);
+    reached = stream
+        .deltas()
+        .map(|delta| delta.span.end)
+        .fold(reached, usize::max);
     roll_back(new.clone(), output, &states, choices)
         .and_then(|(mut stream, mut shown)| {
             let again = stream.finish(cut_off);
@@ -183,7 +230,9 @@ pub fn check(new: &Stream, name: &str, output: &[u8], cut_off: bool, choices: &m
             if again == ended && shown.is(&ended.message) {
                 return Ok(());
             }
-            Err(format!("after rollbacks {shown:?}, {again:?}\n  without {ended:?}"))
+            Err(format!(
+                "after rollbacks {shown:?}, {again:?}\n  without {ended:?}"
+            ))
         })
         .unwrap_or_else(|error| fail(error));
     if ended.status == Status::Recovered && ended.left_at.is_none_or(|at| at > output.len()) {
@@ -192,8 +241,8 @@ pub fn check(new: &Stream, name: &str, output: &[u8], cut_off: bool, choices: &m
     (reached, ended)
 }
 
-/// Feeds the output, and drafts of it between checkpoints that are taken back, as a host that guesses ahead does. `states`: what
-/// is shown after each byte without that.
+/// Feeds the output, and drafts of it between checkpoints that are taken back, as a host that
+/// guesses ahead does. `states`: what is shown after each byte without that.
 fn roll_back(
     mut stream: Stream,
     output: &[u8],
@@ -214,18 +263,27 @@ fn roll_back(
             // What is accepted of the draft, and what is not.
             let accepted = fed + choices.below(output.len() - fed + 1);
             let rest = choices.range(output.len());
-            for piece in [&output[fed..accepted], &output[rest]].into_iter().flat_map(|part| part.chunks(size)) {
+            for piece in [&output[fed..accepted], &output[rest]]
+                .into_iter()
+                .flat_map(|part| part.chunks(size))
+            {
                 shown.add(stream.feed(piece))?;
             }
             if choices.once_in(4) {
                 stream.finish(choices.once_in(2));
                 shown.add(stream.deltas())?;
             }
-            shown.withdraw(stream.rollback(accepted).map_err(|error| error.to_string())?)?;
+            shown.withdraw(
+                stream
+                    .rollback(accepted)
+                    .map_err(|error| error.to_string())?,
+            )?;
             fed = accepted;
             if accepted > 0 && shown != states[accepted - 1] {
                 let expected = &states[accepted - 1];
-                return Err(format!("back at {accepted} from {checkpoint}: {shown:?}\n  never there: {expected:?}"));
+                return Err(format!(
+                    "back at {accepted} from {checkpoint}: {shown:?}\n  never there: {expected:?}"
+                ));
             }
         }
     }

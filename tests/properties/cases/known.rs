@@ -16,7 +16,8 @@ pub struct Known {
     /// For messages about failures.
     pub name: String,
     pub params: Params,
-    /// Outputs that fit: messages as the template renders them, less the prompt, and random texts of the grammar.
+    /// Outputs that fit: messages as the template renders them, less the prompt, and random texts
+    /// of the grammar.
     pub outputs: Vec<Vec<u8>>,
     /// Markers, and other texts that mean something somewhere.
     pub pieces: Vec<String>,
@@ -43,14 +44,18 @@ pub fn tools() -> Value {
             json!({"type": "object", "properties": {"code": {"type": "string"}, "opts": {"type": "object", "properties": {
             "a": {"type": "array"}, "o": {"type": "object"}, "s": {"type": "string"}}}}})
         ),
-        tool("put", json!({"properties": {"a": {}, "b": {"type": "number"}}, "required": ["b", "a"]})),
+        tool(
+            "put",
+            json!({"properties": {"a": {}, "b": {"type": "number"}}, "required": ["b", "a"]})
+        ),
     ])
 }
 
 /// Request `number` of [`REQUESTS`].
 pub fn request(number: usize) -> Value {
     let mut body = json!({"messages": [{"role": "user", "content": "Hi"}], "now": 0, "reasoning_format": "auto"});
-    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     let more = match number {
         0 => json!({"tools": tools(), "parallel_tool_calls": true}),
         1 => json!({"tools": tools(), "tool_choice": "required"}),
@@ -67,10 +72,16 @@ pub fn request(number: usize) -> Value {
         12 => json!({"tools": tools(), "dialects": "always", "calls_in_reasoning": "at_end"}),
         _ => json!({"tools": tools(), "dialects": "off", "calls_in_reasoning": "off"}),
     };
-    body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    body.as_object_mut()
+        .expect("an object")
+        .extend(more.as_object().expect("an object").clone());
     if body.get("continue_final_message").is_some() {
-        let said = json!({"role": "assistant", "content": "Well, <b", "reasoning_content": "Let me"});
-        body["messages"].as_array_mut().expect("an array").push(said);
+        let said =
+            json!({"role": "assistant", "content": "Well, <b", "reasoning_content": "Let me"});
+        body["messages"]
+            .as_array_mut()
+            .expect("an array")
+            .push(said);
     }
     body
 }
@@ -88,8 +99,7 @@ pub fn messages() -> Vec<Value> {
         }
         message
     };
-    let get =
-        r#"{"key": "a \"b\" </x>\n", "n": -12, "list": ["é", null], "deep": {"x": {}}, "mode": "fast", "on": true}"#;
+    let get = r#"{"key": "a \"b\" </x>\n", "n": -12, "list": ["é", null], "deep": {"x": {}}, "mode": "fast", "on": true}"#;
     vec![
         message("Grüße, <b>you</b>! 😀", "", vec![]),
         message("Done.", "Let me see: 1 < 2.", vec![]),
@@ -105,7 +115,11 @@ pub fn messages() -> Vec<Value> {
                 call("get", r#"{"key": "b"}"#),
             ],
         ),
-        message("First.", "", vec![call("put", r#"{"a": ["x", {"y": "z"}], "b": 1.5e3}"#)]),
+        message(
+            "First.",
+            "",
+            vec![call("put", r#"{"a": ["x", {"y": "z"}], "b": 1.5e3}"#)],
+        ),
     ]
 }
 
@@ -169,13 +183,30 @@ const PIECES: &[&str] = &[
 
 fn pieces(params: &Params) -> Vec<String> {
     let mut pieces: Vec<String> = PIECES.iter().map(|piece| (*piece).to_owned()).collect();
-    pieces.extend(params.preserved_tokens.iter().chain(&params.additional_stops).cloned());
-    pieces.extend(params.delimiters.iter().map(|delimiter| delimiter.delimiter.clone()));
+    pieces.extend(
+        params
+            .preserved_tokens
+            .iter()
+            .chain(&params.additional_stops)
+            .cloned(),
+    );
+    pieces.extend(
+        params
+            .delimiters
+            .iter()
+            .map(|delimiter| delimiter.delimiter.clone()),
+    );
     if let Some(thinking) = &params.thinking {
         pieces.push(thinking.start.clone());
         pieces.extend(thinking.ends.iter().cloned());
     }
-    pieces.extend(params.constraint.triggers().iter().map(|trigger| trigger.value.clone()));
+    pieces.extend(
+        params
+            .constraint
+            .triggers()
+            .iter()
+            .map(|trigger| trigger.value.clone()),
+    );
     pieces
 }
 
@@ -183,43 +214,73 @@ fn pieces(params: &Params) -> Vec<String> {
 fn learn(template: &ChatTemplate, name: &str, number: usize) -> Result<Known, Error> {
     let body = request(number);
     let name = format!("{name}, request {number}");
-    let read = |body: &Value| Request::from_json(body).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let read =
+        |body: &Value| Request::from_json(body).unwrap_or_else(|error| panic!("{name}: {error}"));
     let params = template.params(&read(&body))?;
     let mut outputs = Vec::new();
     for message in messages() {
         let mut body = body.clone();
-        body["messages"].as_array_mut().expect("an array").push(message);
+        body["messages"]
+            .as_array_mut()
+            .expect("an array")
+            .push(message);
         body["add_generation_prompt"] = json!(false);
         body["continue_final_message"] = json!(false);
         if let Ok(whole) = template.prompt(&read(&body)) {
-            outputs.push(whole.strip_prefix(&params.prompt).unwrap_or(&whole).as_bytes().to_vec());
+            outputs.push(
+                whole
+                    .strip_prefix(&params.prompt)
+                    .unwrap_or(&whole)
+                    .as_bytes()
+                    .to_vec(),
+            );
         }
     }
     if params.constraint != Constraint::Free {
-        let grammar = Recogniser::new(&params.grammar().text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let grammar = Recogniser::new(&params.grammar().text)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut walk = Walk::new(&grammar, number as u64);
-        let ends = params.thinking.iter().flat_map(|thinking| thinking.ends.first());
+        let ends = params
+            .thinking
+            .iter()
+            .flat_map(|thinking| thinking.ends.first());
         let ends: Vec<&str> = ends.map(String::as_str).chain([""]).collect();
         for index in 0..WALKS {
-            let text =
-                walk.text(20 * (index as usize + 1)).unwrap_or_else(|| panic!("{name}: a grammar without texts"));
+            let text = walk
+                .text(20 * (index as usize + 1))
+                .unwrap_or_else(|| panic!("{name}: a grammar without texts"));
             // A strict grammar has the generation prompt, too.
-            let text = text.strip_prefix(&params.generation_prompt).unwrap_or(&text);
-            outputs.push([ends[index as usize % ends.len()], text].concat().into_bytes());
+            let text = text
+                .strip_prefix(&params.generation_prompt)
+                .unwrap_or(&text);
+            outputs.push(
+                [ends[index as usize % ends.len()], text]
+                    .concat()
+                    .into_bytes(),
+            );
         }
     }
     outputs.retain(|output| !output.is_empty());
     outputs.push(b"Hello there.".to_vec());
     let pieces = pieces(&params);
-    Ok(Known { name, params, outputs, pieces })
+    Ok(Known {
+        name,
+        params,
+        outputs,
+        pieces,
+    })
 }
 
 static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| builtin::names().collect());
 
 /// A built-in template, compiled and analysed once.
 pub fn template(number: usize) -> &'static ChatTemplate {
-    static TEMPLATES: LazyLock<Vec<ChatTemplate>> =
-        LazyLock::new(|| NAMES.iter().filter_map(|name| ChatTemplate::builtin(name)).collect());
+    static TEMPLATES: LazyLock<Vec<ChatTemplate>> = LazyLock::new(|| {
+        NAMES
+            .iter()
+            .filter_map(|name| ChatTemplate::builtin(name))
+            .collect()
+    });
     &TEMPLATES[number % TEMPLATES.len()]
 }
 
@@ -245,8 +306,15 @@ pub fn known(template_number: usize, request: usize) -> Arc<Known> {
 static BESIDE: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let folders = ["templates", "templates-wild"].map(|folder| fs::read_dir(shared.join(folder)));
-    let files = folders.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
-    let mut all: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "jinja")).collect();
+    let files = folders
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let mut all: Vec<PathBuf> = files
+        .filter(|path| path.extension().is_some_and(|end| end == "jinja"))
+        .collect();
     all.sort();
     all
 });

@@ -1,4 +1,5 @@
-//! Templates that work on large operands: operations, sizes and nesting. They end with a prompt or an error.
+//! Templates that work on large operands: operations, sizes and nesting. They end with a prompt or
+//! an error.
 
 use chatparse::{ChatTemplate, ErrorKind, Request};
 use serde_json::json;
@@ -13,7 +14,8 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Writes one of `forms`: `T` stands for a text, `L` for a list, `M` for a map, `B` for a condition, `N` for a number.
+    /// Writes one of `forms`: `T` stands for a text, `L` for a list, `M` for a map, `B` for a
+    /// condition, `N` for a number.
     fn fill(&mut self, forms: &[&str]) -> String {
         let form = self.choices.pick(forms);
         let mut out = String::new();
@@ -100,7 +102,17 @@ impl Maker<'_> {
             "L|max|string",
             "T if B else T",
         ];
-        self.nested(&["ns.s", "ns.u", "'ab'", "'\\té '", "'7' * N", "messages[0].content"], FORMS)
+        self.nested(
+            &[
+                "ns.s",
+                "ns.u",
+                "'ab'",
+                "'\\té '",
+                "'7' * N",
+                "messages[0].content",
+            ],
+            FORMS,
+        )
     }
 
     fn list(&mut self) -> String {
@@ -144,7 +156,10 @@ impl Maker<'_> {
             "L.copy()",
             "range(N)|list",
         ];
-        self.nested(&["ns.l", "ns.m", "range(N)|list", "[1, 'a', none]", "[]"], FORMS)
+        self.nested(
+            &["ns.l", "ns.m", "range(N)|list", "[1, 'a', none]", "[]"],
+            FORMS,
+        )
     }
 
     fn map(&mut self) -> String {
@@ -242,11 +257,16 @@ impl Maker<'_> {
 
 /// A template that these choices make.
 pub fn template(bytes: &[u8]) -> String {
-    let mut maker = Maker { choices: Choices::new(bytes), depth: 3 };
+    let mut maker = Maker {
+        choices: Choices::new(bytes),
+        depth: 3,
+    };
     let doublings = [4, 10, 16, 20, 22][maker.choices.below(5)];
     let items = [10, 1_000, 50_000, 500_000][maker.choices.below(4)];
     let rounds = [3, 100, 10_000, 1_000_000][maker.choices.below(4)];
-    let statements: String = (0..=maker.choices.below(3)).map(|_| maker.statement()).collect();
+    let statements: String = (0..=maker.choices.below(3))
+        .map(|_| maker.statement())
+        .collect();
     format!(
         "{{% macro deep(t, l) %}}{{{{ t }}}}{{{{ caller() if caller }}}}{{% if l %}}{{{{ deep(t, l[1:]) }}}}{{% endif %}}{{% endmacro %}}\
          {{% set ns = namespace(s='abc defgh', u='abc', n=0, l=[], m=[], d={{'k': 1}}) %}}\
@@ -258,9 +278,14 @@ pub fn template(bytes: &[u8]) -> String {
 
 pub fn case(bytes: &[u8]) {
     let source = template(bytes);
-    let request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]})).expect("it is one");
-    let prompt = ChatTemplate::new(&source, "", "").and_then(|template| template.prompt(&request).map(drop));
+    let request = Request::from_json(&json!({"messages": [{"role": "user", "content": "Hi"}]}))
+        .expect("it is one");
+    let prompt =
+        ChatTemplate::new(&source, "", "").and_then(|template| template.prompt(&request).map(drop));
     if let Err(error) = prompt {
-        assert!(matches!(error.kind(), ErrorKind::Template | ErrorKind::Limit), "{source}: {error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::Template | ErrorKind::Limit),
+            "{source}: {error}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Any text where a stored parser is expected: an error, or a parser that is safe to feed and can be stored again.
+//! Any text where a stored parser is expected: an error, or a parser that is safe to feed and can
+//! be stored again.
 
 use std::sync::LazyLock;
 
@@ -59,8 +60,11 @@ const WORDS: &[&str] = &[
 
 /// Parsers of real formats, as they are stored.
 static STORED: LazyLock<Vec<Value>> = LazyLock::new(|| {
-    let parsers = (0..known::templates()).map(|template| known(template, template % known::REQUESTS));
-    parsers.map(|known| serde_json::from_str(&known.params.parser.to_text()).unwrap_or_default()).collect()
+    let parsers =
+        (0..known::templates()).map(|template| known(template, template % known::REQUESTS));
+    parsers
+        .map(|known| serde_json::from_str(&known.params.parser.to_text()).unwrap_or_default())
+        .collect()
 });
 
 pub fn case(bytes: &[u8]) {
@@ -68,13 +72,20 @@ pub fn case(bytes: &[u8]) {
     let text = match Choices::text(bytes) {
         Some(text) => text.to_owned(),
         None => {
-            let mut stored = if choices.once_in(3) { choices.pick(&STORED).clone() } else { small(&mut choices) };
+            let mut stored = if choices.once_in(3) {
+                choices.pick(&STORED).clone()
+            } else {
+                small(&mut choices)
+            };
             for _ in 0..choices.below(4) {
                 choices.mutate_json(&mut stored, WORDS);
             }
             let text = stored.to_string();
             if choices.once_in(8) {
-                choices.mutate_text(&text, &WORDS.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>())
+                choices.mutate_text(
+                    &text,
+                    &WORDS.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>(),
+                )
             } else {
                 text
             }
@@ -84,11 +95,15 @@ pub fn case(bytes: &[u8]) {
         Ok(parser) => parser,
         Err(error) => {
             let kind = error.kind();
-            assert!(matches!(kind, ErrorKind::InvalidArgument | ErrorKind::Limit), "{text}: {kind:?}: {error}");
+            assert!(
+                matches!(kind, ErrorKind::InvalidArgument | ErrorKind::Limit),
+                "{text}: {kind:?}: {error}"
+            );
             return;
         }
     };
-    let again = Parser::from_text(&parser.to_text()).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let again =
+        Parser::from_text(&parser.to_text()).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(program_of(&again), program_of(&parser), "{text}");
     for lazy in [false, true] {
         let grammar = parser.grammar(lazy).text;
@@ -98,17 +113,36 @@ pub fn case(bytes: &[u8]) {
             Err(error) => panic!("{text}: {error}\n{grammar}"),
         }
     }
-    let pieces = ["a", "b", "ab", "<", "</a>", "\"", "\\", "{\"a\": 1}", " ", "é", "\u{1F600}"];
-    let mut output: Vec<u8> = (0..choices.below(16)).flat_map(|_| choices.pick(&pieces).bytes()).collect();
+    let pieces = [
+        "a",
+        "b",
+        "ab",
+        "<",
+        "</a>",
+        "\"",
+        "\\",
+        "{\"a\": 1}",
+        " ",
+        "é",
+        "\u{1F600}",
+    ];
+    let mut output: Vec<u8> = (0..choices.below(16))
+        .flat_map(|_| choices.pick(&pieces).bytes())
+        .collect();
     let count = choices.below(6);
     output.extend(choices.bytes(count));
     let cut_off = choices.once_in(2);
-    // A format from anywhere may read a text in one way and then, a byte later, in another: its message may depend on the
-    // pieces, but deltas append.
+    // A format from anywhere may read a text in one way and then, a byte later, in another: its
+    // message may depend on the pieces, but deltas append.
     let size = 1 + choices.below(8);
-    for pieces in [output.chunks(1), output.chunks(size), output.chunks(output.len().max(1))] {
-        feed(Stream::new(&parser), pieces, cut_off)
-            .unwrap_or_else(|error| panic!("{text}: {:?}: {error}", String::from_utf8_lossy(&output)));
+    for pieces in [
+        output.chunks(1),
+        output.chunks(size),
+        output.chunks(output.len().max(1)),
+    ] {
+        feed(Stream::new(&parser), pieces, cut_off).unwrap_or_else(|error| {
+            panic!("{text}: {:?}: {error}", String::from_utf8_lossy(&output))
+        });
     }
 }
 
@@ -133,7 +167,9 @@ fn small(choices: &mut Choices) -> Value {
             }
             11 => json!({"and": one}),
             12 => json!({"not": one}),
-            13 => json!({"char": {"ranges": [["a", "b"], ["é", "é"]], "negated": choices.once_in(2)}}),
+            13 => {
+                json!({"char": {"ranges": [["a", "b"], ["é", "é"]], "negated": choices.once_in(2)}})
+            }
             14 => json!({"string_body": 34}),
             15 => json!({"string_line": 34}),
             16 => json!({"until": [text, "b"]}),

@@ -80,7 +80,10 @@ pub fn case(bytes: &[u8]) {
     let number = choices.below(known::templates());
     let mut body = known::request(choices.below(known::REQUESTS));
     for _ in 0..choices.below(4) {
-        body["messages"].as_array_mut().expect("an array").push(choices.pick(&known::messages()).clone());
+        body["messages"]
+            .as_array_mut()
+            .expect("an array")
+            .push(choices.pick(&known::messages()).clone());
     }
     for _ in 0..choices.below(6) {
         choices.mutate_json(&mut body, WORDS);
@@ -101,7 +104,8 @@ pub fn case(bytes: &[u8]) {
 fn use_it(template: usize, request: &Request) {
     let template = known::template(template);
     for message in &request.messages {
-        let again = Message::from_json(&message.to_json()).unwrap_or_else(|error| panic!("{message:?}: {error}"));
+        let again = Message::from_json(&message.to_json())
+            .unwrap_or_else(|error| panic!("{message:?}: {error}"));
         assert_eq!(again.to_json(), message.to_json());
     }
     drop(template.prompt(request));
@@ -109,7 +113,10 @@ fn use_it(template: usize, request: &Request) {
         Ok(params) => params,
         Err(error) => {
             let kind = error.kind();
-            assert!(!matches!(kind, ErrorKind::Internal | ErrorKind::Parse), "{kind:?}: {error}");
+            assert!(
+                !matches!(kind, ErrorKind::Internal | ErrorKind::Parse),
+                "{kind:?}: {error}"
+            );
             return;
         }
     };
@@ -120,9 +127,14 @@ fn use_it(template: usize, request: &Request) {
     assert!(matches!(params.to_json(), Value::Object(_)));
     if request.add_generation_prompt && request.continuation == Continuation::None {
         let end = &params.generation_prompt;
-        assert!(params.prompt.ends_with(end), "{request:?}: {:?} does not end with {end:?}", params.prompt);
+        assert!(
+            params.prompt.ends_with(end),
+            "{request:?}: {:?} does not end with {end:?}",
+            params.prompt
+        );
     }
-    let stored = Parser::from_text(&params.parser.to_text()).unwrap_or_else(|error| panic!("{request:?}: {error}"));
+    let stored = Parser::from_text(&params.parser.to_text())
+        .unwrap_or_else(|error| panic!("{request:?}: {error}"));
     assert_eq!(stored.to_text(), params.parser.to_text());
     let mut stream = Stream::new(&params.parser);
     let _ = stream.feed(b"Hi<tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": 1");

@@ -74,17 +74,30 @@ pub fn case(bytes: &[u8]) {
         Ok(template) => template,
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{shown}: {error}");
-            assert!(options.response_template.is_null() || error.message().contains("response_template"), "{error}");
+            assert!(
+                options.response_template.is_null()
+                    || error.message().contains("response_template"),
+                "{error}"
+            );
             return;
         }
     };
     let request = known::request(choices.below(known::REQUESTS));
     let request = Request::from_json(&request).unwrap_or_else(|error| panic!("{error}"));
     drop(template.response_template());
-    let Ok(params) = template.params(&request) else { return };
+    let Ok(params) = template.params(&request) else {
+        return;
+    };
     let pieces: Vec<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
-    let mut output = b"<think>a</think>b<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>".to_vec();
+    let mut output =
+        b"<think>a</think>b<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>".to_vec();
     choices.mutate(&mut output, &pieces);
     let cut_off = choices.once_in(2);
-    feed::check(&Stream::new(&params.parser), &shown, &output, cut_off, &mut choices);
+    feed::check(
+        &Stream::new(&params.parser),
+        &shown,
+        &output,
+        cut_off,
+        &mut choices,
+    );
 }

@@ -1,5 +1,5 @@
-//! Any schema: a grammar that can be read, or an error that says where; and where the report has nothing to say, what the
-//! grammar allows is valid.
+//! Any schema: a grammar that can be read, or an error that says where; and where the report has
+//! nothing to say, what the grammar allows is valid.
 
 use chatparse::ErrorKind;
 use chatparse::grammar::{Dialect, FidelityKind, Recogniser, from_json_schema, valid};
@@ -94,7 +94,10 @@ pub fn case(bytes: &[u8]) {
         None => {
             let mut schema = node(&mut choices, 3);
             if let Some(fields) = schema.as_object_mut() {
-                fields.insert("$defs".to_owned(), json!({"n": node(&mut choices, 2), "m": node(&mut choices, 1)}));
+                fields.insert(
+                    "$defs".to_owned(),
+                    json!({"n": node(&mut choices, 2), "m": node(&mut choices, 1)}),
+                );
                 if choices.once_in(4) {
                     fields.insert("$schema".to_owned(), (*choices.pick(DRAFTS)).into());
                 }
@@ -114,11 +117,18 @@ pub fn case(bytes: &[u8]) {
             let recogniser = read(&schema, &grammar.text);
             for dialect in Dialect::ALL {
                 if let Err(error) = grammar.print(dialect) {
-                    assert_eq!(error.kind(), ErrorKind::Limit, "{schema}: {dialect:?}: {error}");
+                    assert_eq!(
+                        error.kind(),
+                        ErrorKind::Limit,
+                        "{schema}: {dialect:?}: {error}"
+                    );
                 }
             }
             // What keywords of the wrong type mean is anybody's guess.
-            let is_wider = grammar.report.iter().any(|entry| entry.kind == FidelityKind::Widened);
+            let is_wider = grammar
+                .report
+                .iter()
+                .any(|entry| entry.kind == FidelityKind::Widened);
             if !is_wider && changes == 0 {
                 texts_are_valid(&schema, &recogniser, &mut choices, &grammar.text);
                 let text = value.to_string();
@@ -128,21 +138,34 @@ pub fn case(bytes: &[u8]) {
                     .any(|key| schema.to_string().contains(key));
                 // Integers are written as digits, exponents up to 299.
                 let is_far = ["e+", "e-", ".0"].iter().any(|far| text.contains(far));
-                if !is_far && grammar.report.is_empty() && !is_open && valid::check(&schema, &value).is_empty() {
-                    assert!(recogniser.accepts(&text), "{schema} does not allow {text}\n{}", grammar.text);
+                if !is_far
+                    && grammar.report.is_empty()
+                    && !is_open
+                    && valid::check(&schema, &value).is_empty()
+                {
+                    assert!(
+                        recogniser.accepts(&text),
+                        "{schema} does not allow {text}\n{}",
+                        grammar.text
+                    );
                 }
             }
         }
         Err(error) => {
             let kind = error.kind();
-            assert!(matches!(kind, ErrorKind::Schema | ErrorKind::Limit), "{schema}: {kind:?}: {error}");
+            assert!(
+                matches!(kind, ErrorKind::Schema | ErrorKind::Limit),
+                "{schema}: {kind:?}: {error}"
+            );
             assert!(error.message().contains('#'), "{schema}: {error}");
         }
     }
     let mut builder = Builder::new();
     if let Ok(rule) = builder.add_schema_within("tool", &schema, &schema, Undeclared::LeftOut) {
         builder.add_rule("root", Rule::reference(rule));
-        let grammar = builder.build().unwrap_or_else(|error| panic!("{schema}: {error}"));
+        let grammar = builder
+            .build()
+            .unwrap_or_else(|error| panic!("{schema}: {error}"));
         read(&schema, &grammar.text);
     }
 }
@@ -157,23 +180,35 @@ const NO_FAULT: [&str; 3] = ["out of range", "surrogate", "hex escape"];
 fn texts_are_valid(schema: &Value, recogniser: &Recogniser, choices: &mut Choices, grammar: &str) {
     let mut walk = Walk::new(recogniser, u64::from(choices.byte()));
     for size in [5, 60] {
-        let Some(text) = walk.text(size) else { continue };
+        let Some(text) = walk.text(size) else {
+            continue;
+        };
         let mut value = match number::read::<Value>(&text) {
             Ok(value) => value,
-            // Numbers beyond what is held, half characters in escapes, and names of members that no schema describes: there the
-            // grammar is llama.cpp's, which lets any character but the quote stand.
+            // Numbers beyond what is held, half characters in escapes, and names of members that no
+            // schema describes: there the grammar is llama.cpp's, which lets any character but the
+            // quote stand.
             Err(error) => {
                 let error = error.to_string();
-                let known = grammar.contains("-k ::= [\"]") || NO_FAULT.iter().any(|known| error.contains(known));
+                let known = grammar.contains("-k ::= [\"]")
+                    || NO_FAULT.iter().any(|known| error.contains(known));
                 assert!(known, "{schema} allows {text:?}: {error}\n{grammar}");
                 continue;
             }
         };
-        assert_eq!(valid::check(schema, &value), [], "{schema} allows {text}\n{grammar}");
+        assert_eq!(
+            valid::check(schema, &value),
+            [],
+            "{schema} allows {text}\n{grammar}"
+        );
         choices.mutate_json(&mut value, WORDS);
         let text = number::write(&value);
         if recogniser.accepts(&text) {
-            assert_eq!(valid::check(schema, &value), [], "{schema} allows {text}\n{grammar}");
+            assert_eq!(
+                valid::check(schema, &value),
+                [],
+                "{schema} allows {text}\n{grammar}"
+            );
         }
     }
 }
@@ -182,11 +217,29 @@ fn texts_are_valid(schema: &Value, recogniser: &Recogniser, choices: &mut Choice
 fn node(choices: &mut Choices, depth: usize) -> Value {
     let mut fields = Map::new();
     let kinds = if depth == 0 { 6 } else { 11 };
-    let number =
-        |choices: &mut Choices| *choices.pick(&[0, 1, 2, 3, 10, -1, -17, 99, 100, 1_234, 65_535, 1_000_000_007, 2_001]);
+    let number = |choices: &mut Choices| {
+        *choices.pick(&[
+            0,
+            1,
+            2,
+            3,
+            10,
+            -1,
+            -17,
+            99,
+            100,
+            1_234,
+            65_535,
+            1_000_000_007,
+            2_001,
+        ])
+    };
     match choices.below(kinds) {
         0 => {
-            fields.insert("type".into(), (*choices.pick(&["boolean", "null", "string", "object", "array"])).into());
+            fields.insert(
+                "type".into(),
+                (*choices.pick(&["boolean", "null", "string", "object", "array"])).into(),
+            );
         }
         1 => {
             fields.insert("type".into(), "string".into());
@@ -195,19 +248,33 @@ fn node(choices: &mut Choices, depth: usize) -> Value {
                     0 => ("minLength", json!(choices.below(6))),
                     1 => ("maxLength", json!(choices.below(12))),
                     2 => ("pattern", json!(pattern(choices))),
-                    _ => ("format", json!(*choices.pick(&["date", "time", "date-time", "uuid", "email"]))),
+                    _ => (
+                        "format",
+                        json!(*choices.pick(&["date", "time", "date-time", "uuid", "email"])),
+                    ),
                 };
                 fields.insert(name.into(), value);
             }
         }
         2 => {
-            fields.insert("type".into(), (*choices.pick(&["integer", "number"])).into());
+            fields.insert(
+                "type".into(),
+                (*choices.pick(&["integer", "number"])).into(),
+            );
             for _ in 0..choices.below(3) {
-                let name = *choices.pick(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]);
+                let name =
+                    *choices.pick(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]);
                 fields.insert(name.into(), number(choices).into());
             }
         }
-        3 => drop(fields.insert("enum".into(), (0..choices.below(4)).map(|_| choices.json(2, WORDS)).collect())),
+        3 => drop(
+            fields.insert(
+                "enum".into(),
+                (0..choices.below(4))
+                    .map(|_| choices.json(2, WORDS))
+                    .collect(),
+            ),
+        ),
         4 => drop(fields.insert("const".into(), choices.json(2, WORDS))),
         5 => drop(fields.insert(
             "$ref".into(),
@@ -215,12 +282,22 @@ fn node(choices: &mut Choices, depth: usize) -> Value {
         )),
         6 => {
             let name = *choices.pick(&["anyOf", "oneOf", "allOf"]);
-            fields.insert(name.into(), (0..choices.below(4)).map(|_| node(choices, depth - 1)).collect());
+            fields.insert(
+                name.into(),
+                (0..choices.below(4))
+                    .map(|_| node(choices, depth - 1))
+                    .collect(),
+            );
         }
         7 => {
             fields.insert("type".into(), "array".into());
             let items = if choices.once_in(3) {
-                ("prefixItems", (0..choices.below(4)).map(|_| node(choices, depth - 1)).collect())
+                (
+                    "prefixItems",
+                    (0..choices.below(4))
+                        .map(|_| node(choices, depth - 1))
+                        .collect(),
+                )
             } else {
                 ("items", node(choices, depth - 1))
             };
@@ -232,8 +309,9 @@ fn node(choices: &mut Choices, depth: usize) -> Value {
             }
         }
         8 => {
-            let types = (0..1 + choices.below(3))
-                .map(|_| Value::from(*choices.pick(&["string", "null", "integer", "object", "array"])));
+            let types = (0..1 + choices.below(3)).map(|_| {
+                Value::from(*choices.pick(&["string", "null", "integer", "object", "array"]))
+            });
             fields.insert("type".into(), types.collect());
         }
         _ => {
@@ -242,15 +320,20 @@ fn node(choices: &mut Choices, depth: usize) -> Value {
             for _ in 0..choices.below(4) {
                 properties.insert((*choices.pick(&names)).into(), node(choices, depth - 1));
             }
-            let required: Vec<&str> = (0..choices.below(3)).map(|_| *choices.pick(&names)).collect();
+            let required: Vec<&str> = (0..choices.below(3))
+                .map(|_| *choices.pick(&names))
+                .collect();
             fields.insert("type".into(), "object".into());
             fields.insert("properties".into(), properties.into());
             if !required.is_empty() {
                 fields.insert("required".into(), json!(required));
             }
             if choices.once_in(2) {
-                let additional =
-                    if choices.once_in(2) { Value::Bool(choices.once_in(2)) } else { node(choices, depth - 1) };
+                let additional = if choices.once_in(2) {
+                    Value::Bool(choices.once_in(2))
+                } else {
+                    node(choices, depth - 1)
+                };
                 fields.insert("additionalProperties".into(), additional);
             }
         }
@@ -274,11 +357,31 @@ fn condition(choices: &mut Choices, depth: usize, fields: &mut Map<String, Value
                 }
             }
         }
-        2 => add("dependentRequired", json!({name: [*choices.pick(&["a", "abc", "é"])]})),
+        2 => add(
+            "dependentRequired",
+            json!({name: [*choices.pick(&["a", "abc", "é"])]}),
+        ),
         3 => add("dependentSchemas", json!({name: node(choices, depth)})),
-        4 => add("dependencies", json!({name: [*choices.pick(&["b", "abc"])], "b": node(choices, depth)})),
-        5 => add("unevaluatedProperties", if choices.once_in(2) { false.into() } else { node(choices, depth) }),
-        6 => add("unevaluatedItems", if choices.once_in(2) { false.into() } else { node(choices, depth) }),
+        4 => add(
+            "dependencies",
+            json!({name: [*choices.pick(&["b", "abc"])], "b": node(choices, depth)}),
+        ),
+        5 => add(
+            "unevaluatedProperties",
+            if choices.once_in(2) {
+                false.into()
+            } else {
+                node(choices, depth)
+            },
+        ),
+        6 => add(
+            "unevaluatedItems",
+            if choices.once_in(2) {
+                false.into()
+            } else {
+                node(choices, depth)
+            },
+        ),
         7 => {
             add("contains", node(choices, depth));
             for key in ["minContains", "maxContains"] {
@@ -289,8 +392,18 @@ fn condition(choices: &mut Choices, depth: usize, fields: &mut Map<String, Value
         }
         8 => add("uniqueItems", true.into()),
         9 => add("$dynamicRef", (*choices.pick(&["#x", "y#x"])).into()),
-        10 => add(if choices.once_in(2) { "$dynamicAnchor" } else { "$anchor" }, "x".into()),
-        11 => add(if choices.once_in(2) { "$id" } else { "id" }, (*choices.pick(&["y", "#x"])).into()),
+        10 => add(
+            if choices.once_in(2) {
+                "$dynamicAnchor"
+            } else {
+                "$anchor"
+            },
+            "x".into(),
+        ),
+        11 => add(
+            if choices.once_in(2) { "$id" } else { "id" },
+            (*choices.pick(&["y", "#x"])).into(),
+        ),
         _ => {
             const OLD: [&str; 4] = ["extends", "disallow", "divisibleBy", "$recursiveRef"];
             add(OLD[choices.below(OLD.len())], choices.json(2, WORDS));
@@ -301,10 +414,16 @@ fn condition(choices: &mut Choices, depth: usize, fields: &mut Map<String, Value
 /// A pattern, put together from parts.
 fn pattern(choices: &mut Choices) -> String {
     const PARTS: &[&str] = &[
-        "a", "b", ".", "\\d", "\\w", "\\s", "[a-c]", "[^a-c]", "[\\d.-]", "(a|b)", "(?:ab)", "*", "+", "?", "{2}",
-        "{1,3}", "{2,}", "|", "\\.", "\\\\", "\"", "é", "(", ")", "[", "^", "$", "\\b", "(?=a)", "\\u0041", "\\x41",
-        "*?", "[]", "\\D", "\\S", " ", "-", "/",
+        "a", "b", ".", "\\d", "\\w", "\\s", "[a-c]", "[^a-c]", "[\\d.-]", "(a|b)", "(?:ab)", "*",
+        "+", "?", "{2}", "{1,3}", "{2,}", "|", "\\.", "\\\\", "\"", "é", "(", ")", "[", "^", "$",
+        "\\b", "(?=a)", "\\u0041", "\\x41", "*?", "[]", "\\D", "\\S", " ", "-", "/",
     ];
-    let middle: String = (0..choices.below(6)).map(|_| *choices.pick(PARTS)).collect();
-    if choices.once_in(5) { middle } else { format!("^{middle}$") }
+    let middle: String = (0..choices.below(6))
+        .map(|_| *choices.pick(PARTS))
+        .collect();
+    if choices.once_in(5) {
+        middle
+    } else {
+        format!("^{middle}$")
+    }
 }

@@ -10,8 +10,12 @@ use super::feed;
 use super::known;
 
 /// Our own templates, cut into tags and the texts between them.
-static CUT: LazyLock<Vec<Vec<String>>> =
-    LazyLock::new(|| builtin::BUILTINS.iter().map(|builtin| cut(builtin.source)).collect());
+static CUT: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
+    builtin::BUILTINS
+        .iter()
+        .map(|builtin| cut(builtin.source))
+        .collect()
+});
 
 fn cut(source: &str) -> Vec<String> {
     let mut pieces = Vec::new();
@@ -19,9 +23,15 @@ fn cut(source: &str) -> Vec<String> {
     while !rest.is_empty() {
         let tag = rest.starts_with('{') && rest[1..].starts_with(['{', '%', '#']);
         let end = if tag {
-            ["}}", "%}", "#}"].iter().filter_map(|end| Some(rest.find(end)? + 2)).min()
+            ["}}", "%}", "#}"]
+                .iter()
+                .filter_map(|end| Some(rest.find(end)? + 2))
+                .min()
         } else {
-            ["{{", "{%", "{#"].iter().filter_map(|start| rest.find(start)).min()
+            ["{{", "{%", "{#"]
+                .iter()
+                .filter_map(|start| rest.find(start))
+                .min()
         };
         let (piece, more) = rest.split_at(end.unwrap_or(rest.len()));
         pieces.push(piece.to_owned());
@@ -133,7 +143,9 @@ pub fn case(bytes: &[u8]) {
         Some(text) => text.to_owned(),
         None => source(&mut choices),
     };
-    let Ok(template) = ChatTemplate::new(&source, "<s>", "</s>").map_err(|error| expected(&source, &error)) else {
+    let Ok(template) =
+        ChatTemplate::new(&source, "<s>", "</s>").map_err(|error| expected(&source, &error))
+    else {
         return;
     };
     let request = known::request(choices.below(known::REQUESTS));
@@ -153,25 +165,38 @@ pub fn case(bytes: &[u8]) {
     }
     // What the template writes of a message, and some more.
     let mut body = known::request(0);
-    body["messages"].as_array_mut().expect("an array").push(choices.pick(&known::messages()).clone());
+    body["messages"]
+        .as_array_mut()
+        .expect("an array")
+        .push(choices.pick(&known::messages()).clone());
     let request = Request::from_json(&body).unwrap_or_else(|error| panic!("{error}"));
     let whole = template.prompt(&request).unwrap_or_default();
     let written = whole.strip_prefix(&params.prompt).unwrap_or(&whole);
     let mut output: Vec<u8> = written.bytes().rev().take(400).collect();
     output.reverse();
     let cut_off = choices.once_in(2);
-    feed::check(&Stream::new(&params.parser), &source, &output, cut_off, &mut choices);
+    feed::check(
+        &Stream::new(&params.parser),
+        &source,
+        &output,
+        cut_off,
+        &mut choices,
+    );
 }
 
 fn expected(source: &str, error: &chatparse::Error) {
     let kind = error.kind();
     assert!(
-        matches!(kind, ErrorKind::Template | ErrorKind::Limit | ErrorKind::InvalidArgument),
+        matches!(
+            kind,
+            ErrorKind::Template | ErrorKind::Limit | ErrorKind::InvalidArgument
+        ),
         "{source:?}: {kind:?}: {error}"
     );
 }
 
-/// One of our templates, changed: tags and texts dropped, doubled, taken from another, or changed inside.
+/// One of our templates, changed: tags and texts dropped, doubled, taken from another, or changed
+/// inside.
 fn source(choices: &mut Choices) -> String {
     let pieces: Vec<String> = PIECES.iter().map(|piece| (*piece).to_owned()).collect();
     let mut source = choices.pick(&CUT).clone();

@@ -11,7 +11,10 @@ use chatparse_message::Message;
 const SIGNATURE: &str = "chatparse";
 
 pub(crate) fn begin(items: &Items, input_tokens: u64) -> Vec<Event> {
-    let usage = Usage { input: input_tokens, ..Usage::default() };
+    let usage = Usage {
+        input: input_tokens,
+        ..Usage::default()
+    };
     let message = message(items, Vec::new(), (Value::Null, Value::Null), &usage);
     vec![event("message_start", json!({"message": message}))]
 }
@@ -27,7 +30,10 @@ pub(crate) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) -> Vec<Eve
         let (index, delta) = match step {
             Step::Begin(index) => {
                 let block = block(items, *index, "");
-                events.push(event("content_block_start", json!({"index": index, "content_block": block})));
+                events.push(event(
+                    "content_block_start",
+                    json!({"index": index, "content_block": block}),
+                ));
                 continue;
             }
             Step::Text(index, text) => match items.items[*index].part {
@@ -35,14 +41,18 @@ pub(crate) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) -> Vec<Eve
                 Part::Content => (index, json!({"type": "text_delta", "text": text})),
                 Part::Call(_) => (index, input(&sent.push(text))),
             },
-            Step::End(index) if items.items[*index].part == Part::Reasoning => {
-                (index, json!({"type": "signature_delta", "signature": SIGNATURE}))
-            }
+            Step::End(index) if items.items[*index].part == Part::Reasoning => (
+                index,
+                json!({"type": "signature_delta", "signature": SIGNATURE}),
+            ),
             // Closes the arguments that are open; of a text, nothing is.
             Step::End(index) => (index, input(&sent.close())),
         };
         if delta["partial_json"] != "" {
-            events.push(event("content_block_delta", json!({"index": index, "delta": delta})));
+            events.push(event(
+                "content_block_delta",
+                json!({"index": index, "delta": delta}),
+            ));
         }
         if matches!(step, Step::End(_)) {
             events.push(event("content_block_stop", json!({"index": index})));
@@ -60,7 +70,10 @@ pub(crate) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
     let mut delta = json!({"stop_reason": reason, "stop_sequence": sequence});
     items.set_incomplete(&mut delta);
     let usage = usage_json(&finish.usage.unwrap_or_default());
-    vec![event("message_delta", json!({"delta": delta, "usage": usage})), event("message_stop", json!({}))]
+    vec![
+        event("message_delta", json!({"delta": delta, "usage": usage})),
+        event("message_stop", json!({})),
+    ]
 }
 
 pub(crate) fn body(items: &Items, said: &Message, finish: &Finish) -> Value {
@@ -89,7 +102,12 @@ fn block(items: &Items, index: usize, text: &str) -> Value {
     }
 }
 
-fn message(items: &Items, content: Vec<Value>, (reason, sequence): (Value, Value), usage: &Usage) -> Value {
+fn message(
+    items: &Items,
+    content: Vec<Value>,
+    (reason, sequence): (Value, Value),
+    usage: &Usage,
+) -> Value {
     json!({
         "id": items.options.id,
         "type": "message",

@@ -1,4 +1,5 @@
-//! Sends arguments as what clients of the Messages API read: at any time the beginning of a JSON object.
+//! Sends arguments as what clients of the Messages API read: at any time the beginning of a JSON
+//! object.
 
 use chatparse_base::number;
 use serde_json::{Map, Value};
@@ -6,19 +7,21 @@ use serde_json::{Map, Value};
 use chatparse_base::json_string::push_quoted_char;
 use chatparse_base::limits::JSON_DEPTH;
 
-/// The longest number or word that is sent: Python's readers refuse numbers of more than 4,300 digits.
+/// The longest number or word that is sent: Python's readers refuse numbers of more than 4,300
+/// digits.
 const WORD: usize = 4000;
 
-/// The object in arguments, as a client has received it: up to the first byte that is not JSON, or up to the end. A text value
-/// that has no end is closed there; what else has none is left out.
+/// The object in arguments, as a client has received it: up to the first byte that is not JSON, or
+/// up to the end. A text value that has no end is closed there; what else has none is left out.
 pub(crate) fn object(text: &str) -> Map<String, Value> {
     let mut prefix = Prefix::default();
     let json = prefix.push(text) + &prefix.close();
     number::read(&json).unwrap_or_default()
 }
 
-/// What was sent of one object. It is sent only as far as closing brackets make JSON of it, so names of members wait for their
-/// values, numbers and words for their ends. Control characters in texts are escaped.
+/// What was sent of one object. It is sent only as far as closing brackets make JSON of it, so
+/// names of members wait for their values, numbers and words for their ends. Control characters in
+/// texts are escaped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prefix {
     at: At,
@@ -84,10 +87,15 @@ impl Prefix {
     /// Ends the object, and returns what closes it.
     pub fn close(&mut self) -> String {
         let Prefix { open, in_text, .. } = std::mem::take(self);
-        in_text.then_some('"').into_iter().chain(open.into_iter().rev()).collect()
+        in_text
+            .then_some('"')
+            .into_iter()
+            .chain(open.into_iter().rev())
+            .collect()
     }
 
-    /// What may follow the next character, and whether what was read can be sent with it; `None` if it is not JSON.
+    /// What may follow the next character, and whether what was read can be sent with it; `None` if
+    /// it is not JSON.
     fn next(&mut self, c: char) -> Option<(At, bool)> {
         if !matches!(self.at, At::Text | At::Escape) && is_space(c) {
             return Some((self.at, false));
@@ -99,9 +107,18 @@ impl Prefix {
         }
         let length = self.held.len();
         Some(match (self.at, c) {
-            (At::Start, '{') | (At::Value { .. }, '{' | '[') if self.open.len() + 2 < JSON_DEPTH => {
+            (At::Start, '{') | (At::Value { .. }, '{' | '[')
+                if self.open.len() + 2 < JSON_DEPTH =>
+            {
                 self.open.push(if c == '{' { '}' } else { ']' });
-                (if c == '{' { At::Key { first: true } } else { At::Value { first: true } }, true)
+                (
+                    if c == '{' {
+                        At::Key { first: true }
+                    } else {
+                        At::Value { first: true }
+                    },
+                    true,
+                )
             }
             (At::Key { .. }, '"') => (At::Text, false),
             (At::Colon, ':') => (At::Value { first: false }, false),
@@ -120,7 +137,14 @@ impl Prefix {
                 if self.open.last() == Some(&c) =>
             {
                 self.open.pop();
-                (if self.open.is_empty() { At::End } else { At::After }, true)
+                (
+                    if self.open.is_empty() {
+                        At::End
+                    } else {
+                        At::After
+                    },
+                    true,
+                )
             }
             (At::Text, '\\') => {
                 self.from = length - 1;
@@ -132,8 +156,16 @@ impl Prefix {
             (At::Escape, _) => {
                 let escape = &self.held[self.from..];
                 // Half a pair of surrogates is no text.
-                let pair =
-                    matches!(escape.as_bytes(), [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]);
+                let pair = matches!(
+                    escape.as_bytes(),
+                    [
+                        _,
+                        _,
+                        b'd' | b'D',
+                        b'8' | b'9' | b'a' | b'b' | b'A' | b'B',
+                        ..
+                    ]
+                );
                 match escape.starts_with("\\u") && escape.len() < if pair { 12 } else { 6 } {
                     true => (At::Escape, false),
                     false => {

@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::fields::MESSAGES;
 use crate::shared::{
-    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, name_of, put, reference, taken, text,
+    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, name_of, put, reference,
+    taken, text,
 };
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
@@ -13,26 +14,38 @@ use chatparse_message::{THINKING_TYPES, TOOL_REFERENCE, text_part};
 /// Converts a body to chat completions.
 ///
 /// # Errors
-/// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
+/// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not
+/// supported.
 pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
-    let mut said = Conversation { chat: Chat::of(&body, &MESSAGES, "max_tokens")?, removed: Vec::new() };
+    let mut said = Conversation {
+        chat: Chat::of(&body, &MESSAGES, "max_tokens")?,
+        removed: Vec::new(),
+    };
     said.configure(&body)?;
     if body.get("system").is_some() {
         said.chat.say("system", texts(&body, "system")?);
     }
     body.required("messages")?;
     let messages = body.items("messages")?;
-    let last_user = messages.iter().rposition(|message| message.map.get("role").is_some_and(|role| role == "user"));
+    let last_user = messages
+        .iter()
+        .rposition(|message| message.map.get("role").is_some_and(|role| role == "user"));
     for (index, message) in messages.iter().enumerate() {
         // A later message of the user ends what counts until then.
-        let is_over = message.text("clear_at")? == Some("next_user_message") && last_user > Some(index);
+        let is_over =
+            message.text("clear_at")? == Some("next_user_message") && last_user > Some(index);
         if !is_over {
             said.message(message)?;
         }
     }
     // An assistant message at the end is continued.
-    if said.chat.messages.last().is_some_and(|last| last["role"] == "assistant") {
+    if said
+        .chat
+        .messages
+        .last()
+        .is_some_and(|last| last["role"] == "assistant")
+    {
         said.chat.put("continue_final_message", Some(true));
     }
     said.chat.put("stop", body.get("stop_sequences").cloned());
@@ -43,9 +56,12 @@ pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     tools(&body, said)
 }
 
-/// The beginning of the answer that the client has written: the text of the last message, if it is the assistant's.
+/// The beginning of the answer that the client has written: the text of the last message, if it is
+/// the assistant's.
 pub(crate) fn prefill(body: &Value) -> String {
-    let last = body["messages"].as_array().and_then(|messages| messages.last());
+    let last = body["messages"]
+        .as_array()
+        .and_then(|messages| messages.last());
     let last = last.filter(|last| last["role"] == "assistant");
     let text = last.and_then(|last| texts(&Fields::new(last, "").ok()?, "content").ok());
     text.unwrap_or_default()
@@ -72,7 +88,8 @@ fn output(body: &Fields, chat: &mut Chat) -> Result<()> {
         if kind_of(&format)? != "json_schema" {
             return Err(format.unknown("type", "\"json_schema\""));
         }
-        let schema = json!({"name": "answer", "schema": format.required("schema")?, "strict": true});
+        let schema =
+            json!({"name": "answer", "schema": format.required("schema")?, "strict": true});
         chat.format = Some(json!({"type": "json_schema", "json_schema": schema}));
     }
     Ok(())
@@ -109,22 +126,36 @@ fn tools(body: &Fields, Conversation { mut chat, removed }: Conversation) -> Res
         }
         choice = Some(match left.is_empty() {
             true => "none".into(),
-            false => json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": left}}),
+            false => {
+                json!({"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": left}})
+            }
         });
     }
     Ok(chat.finish(tools, parallel, choice))
 }
 
 fn tool(tool: &Fields, names: &mut ToolNames) -> Result<Value> {
-    // The request that is read of the body knows the tools of clients, and whether servers may run others.
+    // The request that is read of the body knows the tools of clients, and whether servers may run
+    // others.
     if tool.text("type")?.is_some_and(|kind| kind != "custom") {
         names.add("", tool.text("name")?.unwrap_or_default());
         return Ok(Value::Object(tool.map.clone()));
     }
-    let kept = ["name", "description", "namespace", "defer_loading", "strict", "input_examples"];
+    let kept = [
+        "name",
+        "description",
+        "namespace",
+        "defer_loading",
+        "strict",
+        "input_examples",
+    ];
     names.read(tool, tool.text("namespace")?.unwrap_or_default())?;
     let mut said = taken(tool, &kept);
-    put(&mut said, "parameters", Some(tool.required("input_schema")?.clone()));
+    put(
+        &mut said,
+        "parameters",
+        Some(tool.required("input_schema")?.clone()),
+    );
     Ok(function(said))
 }
 
@@ -136,9 +167,12 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Reads how much the model should think, in all, or from a message on; and whether anything is said of it.
+    /// Reads how much the model should think, in all, or from a message on; and whether anything is
+    /// said of it.
     fn configure(&mut self, of: &Fields) -> Result<bool> {
-        let Some(config) = of.object("output_config")? else { return Ok(false) };
+        let Some(config) = of.object("output_config")? else {
+            return Ok(false);
+        };
         let effort = config.text("effort")?.map(str::to_owned);
         self.chat.effort = effort.or(self.chat.effort.take());
         Ok(!config.map.is_empty())
@@ -171,7 +205,11 @@ impl Conversation {
             match kind_of(block)? {
                 "text" => texts.push(block.required_text("text")?),
                 "tool_addition" | "tool_removal" => self.change(block)?,
-                _ => return Err(block.unknown("type", "\"text\", \"tool_addition\" or \"tool_removal\"")),
+                _ => {
+                    return Err(
+                        block.unknown("type", "\"text\", \"tool_addition\" or \"tool_removal\"")
+                    );
+                }
             }
         }
         if !texts.is_empty() {
@@ -180,7 +218,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// A change of the tools from here on, and what the model reads of it, after what was said before.
+    /// A change of the tools from here on, and what the model reads of it, after what was said
+    /// before.
     fn change(&mut self, block: &Fields) -> Result<()> {
         let adds = kind_of(block)? == "tool_addition";
         let tool = block.required_object("tool")?;
@@ -192,19 +231,32 @@ impl Conversation {
                 }
                 let converted = self::tool(&definition, &mut ToolNames::default())?;
                 // The host has the tools that a server runs.
-                let Some(name) = self.chat.bring(converted, None, true) else { return Ok(()) };
+                let Some(name) = self.chat.bring(converted, None, true) else {
+                    return Ok(());
+                };
                 name
             }
             "tool_reference" => tool.required_text("name")?.to_owned(),
-            "mcp_tool_reference" => full_name(Some(tool.required_text("server_name")?), tool.required_text("name")?),
-            _ => return Err(tool.unknown("type", "\"tool_reference\", \"mcp_tool_reference\" or \"tool_definition\"")),
+            "mcp_tool_reference" => full_name(
+                Some(tool.required_text("server_name")?),
+                tool.required_text("name")?,
+            ),
+            _ => {
+                return Err(tool.unknown(
+                    "type",
+                    "\"tool_reference\", \"mcp_tool_reference\" or \"tool_definition\"",
+                ));
+            }
         };
         self.removed.retain(|removed| *removed != name);
         if adds {
-            self.chat.add_parts(vec![text_part(FROM_HERE_ON), reference(&name)]);
+            self.chat
+                .add_parts(vec![text_part(FROM_HERE_ON), reference(&name)]);
         } else {
             let why = "cannot be called any more; the prompt still shows it";
-            self.chat.notes.push(format!("{}: the tool {name:?} {why}", block.path("tool")));
+            self.chat
+                .notes
+                .push(format!("{}: the tool {name:?} {why}", block.path("tool")));
             let told = text_part(&format!("From here on, the tool {name} cannot be called."));
             self.chat.add_parts(vec![told]);
             self.removed.push(name);
@@ -225,7 +277,8 @@ impl Conversation {
             match kind_of(block)? {
                 "tool_result" => {
                     self.flush(&mut parts);
-                    self.chat.answer(block.required_call_id("tool_use_id")?, result(block)?);
+                    self.chat
+                        .answer(block.required_call_id("tool_use_id")?, result(block)?);
                 }
                 "tool_addition" | "tool_removal" => {
                     self.flush(&mut parts);
@@ -247,28 +300,54 @@ impl Conversation {
             match kind {
                 "text" => {
                     let text = block.required_text("text")?;
-                    turn.get_or_insert_default().content.get_or_insert_default().push_str(text);
+                    turn.get_or_insert_default()
+                        .content
+                        .get_or_insert_default()
+                        .push_str(text);
                 }
-                "thinking" => turn.get_or_insert_default().reasoning.push_str(block.required_text("thinking")?),
-                // Only the server that wrote it can read it; a change of the model is no model's business.
+                "thinking" => turn
+                    .get_or_insert_default()
+                    .reasoning
+                    .push_str(block.required_text("thinking")?),
+                // Only the server that wrote it can read it; a change of the model is no model's
+                // business.
                 "redacted_thinking" | "fallback" => {}
-                "tool_use" | "server_tool_use" => call(self.chat.turn(), block, block.text("namespace")?)?,
-                "mcp_tool_use" => call(self.chat.turn(), block, Some(block.required_text("server_name")?))?,
+                "tool_use" | "server_tool_use" => {
+                    call(self.chat.turn(), block, block.text("namespace")?)?
+                }
+                "mcp_tool_use" => call(
+                    self.chat.turn(),
+                    block,
+                    Some(block.required_text("server_name")?),
+                )?,
                 "mcp_tool_result" | "tool_search_tool_result" => {
-                    let content = if kind == "mcp_tool_result" { result(block)? } else { search_result(block)? };
-                    self.chat.answer(block.required_call_id("tool_use_id")?, content);
+                    let content = if kind == "mcp_tool_result" {
+                        result(block)?
+                    } else {
+                        search_result(block)?
+                    };
+                    self.chat
+                        .answer(block.required_call_id("tool_use_id")?, content);
                 }
                 "tool_addition" | "tool_removal" => self.change(block)?,
                 "compaction" => {
                     self.chat.close();
-                    block.text("content")?.into_iter().for_each(|summary| self.chat.say("user", summary));
+                    block
+                        .text("content")?
+                        .into_iter()
+                        .for_each(|summary| self.chat.say("user", summary));
                 }
                 "mcp_tool_listing" => self.chat.server_tools(block, "mcp_server_name")?,
                 _ => return Err(block.unknown("type", OF_TURNS)),
             }
         }
         // What has nothing for the model is a message all the same, except after a result.
-        if self.chat.messages.last().is_none_or(|last| last["role"] != "tool") {
+        if self
+            .chat
+            .messages
+            .last()
+            .is_none_or(|last| last["role"] != "tool")
+        {
             self.chat.turn();
         }
         self.chat.close();
@@ -277,8 +356,7 @@ impl Conversation {
 }
 
 /// The types of the blocks of a user, for the error.
-const OF_USERS: &str =
-    "\"text\", \"image\", \"document\", \"search_result\", \"tool_result\" or, in a result, \"tool_reference\"";
+const OF_USERS: &str = "\"text\", \"image\", \"document\", \"search_result\", \"tool_result\" or, in a result, \"tool_reference\"";
 
 /// The types of the blocks of a turn of the model, for the error.
 const OF_TURNS: &str = "\"text\", \"thinking\", \"redacted_thinking\", \"tool_use\", \"server_tool_use\", \"mcp_tool_use\", \
@@ -295,15 +373,24 @@ fn call(turn: &mut Turn, block: &Fields, namespace: Option<&str>) -> Result<()> 
     Ok(())
 }
 
-/// The content of the result of a call. That it failed is said where its first word does not say so.
+/// The content of the result of a call. That it failed is said where its first word does not say
+/// so.
 fn result(block: &Fields) -> Result<Value> {
     const FAILED: &str = "Error:";
-    let says_so = |text: &str| text.split_whitespace().next().is_some_and(|word| word.to_lowercase().contains("error"));
+    let says_so = |text: &str| {
+        text.split_whitespace()
+            .next()
+            .is_some_and(|word| word.to_lowercase().contains("error"))
+    };
     let failed = block.flag("is_error", false)?;
     match block.text_or_items("content")? {
-        TextOrItems::Text(text) if failed && !says_so(text) => Ok(format!("{FAILED} {text}").into()),
+        TextOrItems::Text(text) if failed && !says_so(text) => {
+            Ok(format!("{FAILED} {text}").into())
+        }
         TextOrItems::Text(text) => Ok(text.into()),
-        TextOrItems::Items(blocks) if blocks.is_empty() => Ok(if failed { FAILED } else { "" }.into()),
+        TextOrItems::Items(blocks) if blocks.is_empty() => {
+            Ok(if failed { FAILED } else { "" }.into())
+        }
         TextOrItems::Items(blocks) => {
             let mut parts = Vec::new();
             for block in &blocks {
@@ -329,7 +416,10 @@ fn search_result(block: &Fields) -> Result<Value> {
             Ok(parts.into())
         }
         "tool_search_tool_result_error" => Ok(found.required_text("error_code")?.into()),
-        _ => Err(found.unknown("type", "\"tool_search_tool_search_result\" or \"tool_search_tool_result_error\"")),
+        _ => Err(found.unknown(
+            "type",
+            "\"tool_search_tool_search_result\" or \"tool_search_tool_result_error\"",
+        )),
     }
 }
 
@@ -348,8 +438,13 @@ fn part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
         }
         "document" => document(block, parts)?,
         "search_result" => {
-            let (title, source) = (block.required_text("title")?, block.required_text("source")?);
-            parts.push(text_part(&[title, source, &texts(block, "content")?].join("\n")));
+            let (title, source) = (
+                block.required_text("title")?,
+                block.required_text("source")?,
+            );
+            parts.push(text_part(
+                &[title, source, &texts(block, "content")?].join("\n"),
+            ));
         }
         _ => return Err(block.unknown("type", OF_USERS)),
     }
@@ -368,9 +463,15 @@ fn result_part(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
 /// Adds a document: its title and what is said of it, and then itself.
 fn document(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
     let source = block.required_object("source")?;
-    let (title, context, kind) = (block.text("title")?, block.text("context")?, kind_of(&source)?);
+    let (title, context, kind) = (
+        block.text("title")?,
+        block.text("context")?,
+        kind_of(&source)?,
+    );
     // A file has its title as its name.
-    let heads = [title.filter(|_| kind != "base64"), context].into_iter().flatten();
+    let heads = [title.filter(|_| kind != "base64"), context]
+        .into_iter()
+        .flatten();
     parts.extend(heads.map(text_part));
     match kind {
         "text" => parts.push(text_part(source.required_text("data")?)),
@@ -393,7 +494,10 @@ fn document(block: &Fields, parts: &mut Vec<Value>) -> Result<()> {
 fn location(source: &Fields) -> Result<String> {
     match kind_of(source)? {
         "base64" => {
-            let (kind, data) = (source.required_text("media_type")?, source.required_text("data")?);
+            let (kind, data) = (
+                source.required_text("media_type")?,
+                source.required_text("data")?,
+            );
             Ok(format!("data:{kind};base64,{data}"))
         }
         "url" => Ok(source.required_text("url")?.to_owned()),

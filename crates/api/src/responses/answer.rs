@@ -1,5 +1,6 @@
-//! Answers in the shape of the Responses API. An item of the answer is an item of its output. Events announce its beginning,
-//! its text and its end, in order; the last event holds the whole answer.
+//! Answers in the shape of the Responses API. An item of the answer is an item of its output.
+//! Events announce its beginning, its text and its end, in order; the last event holds the whole
+//! answer.
 
 use serde_json::Value;
 
@@ -39,18 +40,22 @@ impl Shape {
         let include = request["include"].as_array();
         Shape {
             summary: request["reasoning"]["summary"].is_string(),
-            seal: include.is_some_and(|names| names.contains(&"reasoning.encrypted_content".into())),
+            seal: include
+                .is_some_and(|names| names.contains(&"reasoning.encrypted_content".into())),
         }
     }
 
-    /// The names for the text of an item; `None` for a call of a tool that the API knows: all of it is in the item.
+    /// The names for the text of an item; `None` for a call of a tool that the API knows: all of it
+    /// is in the item.
     fn names(self, items: &Items, index: usize) -> Option<&'static TextEvents> {
         Some(match items.items[index].part {
             Part::Content => &CONTENT,
             Part::Reasoning if self.summary => &SUMMARY,
             Part::Reasoning => &REASONING,
             Part::Call(call) => match &items.calls[call].tool {
-                Called { client: Some(_), .. } => return None,
+                Called {
+                    client: Some(_), ..
+                } => return None,
                 Called { custom: true, .. } => &CUSTOM,
                 _ => &FUNCTION,
             },
@@ -99,18 +104,37 @@ macro_rules! text_events {
     };
 }
 
-const CONTENT_PART: PartEvents =
-    PartEvents { index: "content_index", added: "response.content_part.added", done: "response.content_part.done" };
+const CONTENT_PART: PartEvents = PartEvents {
+    index: "content_index",
+    added: "response.content_part.added",
+    done: "response.content_part.done",
+};
 const SUMMARY_PART: PartEvents = PartEvents {
     index: "summary_index",
     added: "response.reasoning_summary_part.added",
     done: "response.reasoning_summary_part.done",
 };
 const CONTENT: TextEvents = text_events!("output_text", "text", "output_text", Some(CONTENT_PART));
-const REASONING: TextEvents = text_events!("reasoning_text", "text", "reasoning_text", Some(CONTENT_PART));
-const SUMMARY: TextEvents = text_events!("summary_text", "text", "reasoning_summary_text", Some(SUMMARY_PART));
-const FUNCTION: TextEvents = text_events!("function_call", "arguments", "function_call_arguments", None);
-const CUSTOM: TextEvents = text_events!("custom_tool_call", "input", "custom_tool_call_input", None);
+const REASONING: TextEvents = text_events!(
+    "reasoning_text",
+    "text",
+    "reasoning_text",
+    Some(CONTENT_PART)
+);
+const SUMMARY: TextEvents = text_events!(
+    "summary_text",
+    "text",
+    "reasoning_summary_text",
+    Some(SUMMARY_PART)
+);
+const FUNCTION: TextEvents = text_events!(
+    "function_call",
+    "arguments",
+    "function_call_arguments",
+    None
+);
+const CUSTOM: TextEvents =
+    text_events!("custom_tool_call", "input", "custom_tool_call_input", None);
 
 /// The state between the events of a stream.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +147,9 @@ pub(crate) struct Writer {
 impl Writer {
     pub fn begin(&mut self, items: &Items) -> Vec<Event> {
         let response = json!({"response": response(items, "in_progress", Vec::new(), None)});
-        ["response.created", "response.in_progress"].map(|name| self.event(name, response.clone())).into()
+        ["response.created", "response.in_progress"]
+            .map(|name| self.event(name, response.clone()))
+            .into()
     }
 
     pub fn steps(&mut self, items: &mut Items, steps: &[Step]) -> Vec<Event> {
@@ -134,12 +160,20 @@ impl Writer {
                 Step::Begin(item) => self.open(shape, items, *item, &mut events),
                 Step::Text(item, text) => {
                     self.text.push_str(text);
-                    let Some(names) = shape.names(items, *item) else { continue };
+                    let Some(names) = shape.names(items, *item) else {
+                        continue;
+                    };
                     let mut data = names.place();
                     if items.items[*item].part == Part::Content {
                         data["logprobs"] = items.logprobs.send(*item).into();
                     }
-                    events.push(self.of_item(names.delta, items, *item, data, ("delta", text.as_ref().into())));
+                    events.push(self.of_item(
+                        names.delta,
+                        items,
+                        *item,
+                        data,
+                        ("delta", text.as_ref().into()),
+                    ));
                 }
                 Step::End(item) => self.close(shape, items, *item, &mut events),
             }
@@ -148,7 +182,11 @@ impl Writer {
     }
 
     pub fn finish(&mut self, items: &Items, message: &Message, finish: &Finish) -> Vec<Event> {
-        let name = if finish.is_cut() { "response.incomplete" } else { "response.completed" };
+        let name = if finish.is_cut() {
+            "response.incomplete"
+        } else {
+            "response.completed"
+        };
         vec![self.event(name, json!({"response": body(items, message, finish)}))]
     }
 
@@ -161,8 +199,16 @@ impl Writer {
     fn open(&mut self, shape: Shape, items: &Items, index: usize, events: &mut Vec<Event>) {
         self.text.clear();
         let item = item_json(shape, items, index, "in_progress", None);
-        events.push(self.event("response.output_item.added", json!({"output_index": index, "item": item})));
-        if let Some(names @ TextEvents { part: Some(part), .. }) = shape.names(items, index) {
+        events.push(self.event(
+            "response.output_item.added",
+            json!({"output_index": index, "item": item}),
+        ));
+        if let Some(
+            names @ TextEvents {
+                part: Some(part), ..
+            },
+        ) = shape.names(items, index)
+        {
             let said = ("part", part_json(names, "", &[]));
             events.push(self.of_item(part.added, items, index, names.place(), said));
         }
@@ -175,17 +221,34 @@ impl Writer {
             let mut data = names.place();
             match items.items[index].part {
                 Part::Content => data["logprobs"] = logprobs.as_slice().into(),
-                Part::Call(call) if names.kind == FUNCTION.kind => data["name"] = json!(items.calls[call].tool.name),
+                Part::Call(call) if names.kind == FUNCTION.kind => {
+                    data["name"] = json!(items.calls[call].tool.name)
+                }
                 _ => {}
             }
-            events.push(self.of_item(names.done, items, index, data, (names.field, text.as_str().into())));
+            events.push(self.of_item(
+                names.done,
+                items,
+                index,
+                data,
+                (names.field, text.as_str().into()),
+            ));
             if let Some(part) = &names.part {
                 let said = ("part", part_json(names, &text, &logprobs));
                 events.push(self.of_item(part.done, items, index, names.place(), said));
             }
         }
-        let item = item_json(shape, items, index, status(&items.items[index]), Some((&text, &logprobs)));
-        events.push(self.event("response.output_item.done", json!({"output_index": index, "item": item})));
+        let item = item_json(
+            shape,
+            items,
+            index,
+            status(&items.items[index]),
+            Some((&text, &logprobs)),
+        );
+        events.push(self.event(
+            "response.output_item.done",
+            json!({"output_index": index, "item": item}),
+        ));
     }
 
     /// An event about the item with this index.
@@ -214,9 +277,19 @@ pub(crate) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     let shape = Shape::of(items);
     let output = items.items.iter().enumerate().map(|(index, item)| {
         let text = items.text_of(item, message);
-        item_json(shape, items, index, status(item), Some((&text, &items.logprobs.of(index..index + 1))))
+        item_json(
+            shape,
+            items,
+            index,
+            status(item),
+            Some((&text, &items.logprobs.of(index..index + 1))),
+        )
     });
-    let status = if finish.is_cut() { "incomplete" } else { "completed" };
+    let status = if finish.is_cut() {
+        "incomplete"
+    } else {
+        "completed"
+    };
     let mut body = response(items, status, output.collect(), finish.usage.as_ref());
     if finish.is_cut() {
         body["incomplete_details"] = json!({"reason": "max_output_tokens"});
@@ -253,7 +326,11 @@ fn response(items: &Items, status: &str, output: Vec<Value>, usage: Option<&Usag
 
 /// The tools of the request, each with the fields that clients expect.
 fn tools(request: &Value) -> Vec<Value> {
-    let tools = request["tools"].as_array().into_iter().flatten().filter_map(Value::as_object);
+    let tools = request["tools"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object);
     let tools = tools.map(|tool| {
         let mut tool = tool.clone();
         if tool.get("type").is_some_and(|kind| kind == "function") {
@@ -267,11 +344,21 @@ fn tools(request: &Value) -> Vec<Value> {
 }
 
 fn status(item: &Item) -> &'static str {
-    if item.whole { "completed" } else { "incomplete" }
+    if item.whole {
+        "completed"
+    } else {
+        "incomplete"
+    }
 }
 
 /// An item with its text and log probabilities, or at its beginning.
-fn item_json(shape: Shape, items: &Items, index: usize, status: &str, said: Option<(&str, &[Value])>) -> Value {
+fn item_json(
+    shape: Shape,
+    items: &Items,
+    index: usize,
+    status: &str,
+    said: Option<(&str, &[Value])>,
+) -> Value {
     let item = &items.items[index];
     let names = shape.names(items, index);
     let mut json = json!({"id": items.item_id(index), "type": "message", "status": status});
@@ -295,14 +382,22 @@ fn item_json(shape: Shape, items: &Items, index: usize, status: &str, said: Opti
         }
         return json;
     }
-    let content: Vec<Value> =
-        said.zip(names).map(|((text, logprobs), names)| part_json(names, text, logprobs)).into_iter().collect();
+    let content: Vec<Value> = said
+        .zip(names)
+        .map(|((text, logprobs), names)| part_json(names, text, logprobs))
+        .into_iter()
+        .collect();
     if item.part == Part::Content {
         (json["role"], json["content"]) = ("assistant".into(), content.into());
         return json;
     }
-    let (summary, content) = if shape.summary { (content, Vec::new()) } else { (Vec::new(), content) };
-    (json["type"], json["summary"], json["content"]) = ("reasoning".into(), summary.into(), content.into());
+    let (summary, content) = if shape.summary {
+        (content, Vec::new())
+    } else {
+        (Vec::new(), content)
+    };
+    (json["type"], json["summary"], json["content"]) =
+        ("reasoning".into(), summary.into(), content.into());
     if let Some((text, _)) = said.filter(|_| shape.seal) {
         json["encrypted_content"] = format!("{SEAL}{text}").into();
     }

@@ -4,7 +4,10 @@ use serde_json::{Map, Value};
 
 use super::answer::SEAL;
 use crate::fields::RESPONSES;
-use crate::shared::{Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, put, reference, taken, text};
+use crate::shared::{
+    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, put, reference, taken,
+    text,
+};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{ClientTool, text_part};
@@ -12,7 +15,8 @@ use chatparse_message::{ClientTool, text_part};
 /// Converts a body to chat completions.
 ///
 /// # Errors
-/// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not supported.
+/// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not
+/// supported.
 pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     let mut chat = Chat::of(&body, &RESPONSES, "max_output_tokens")?;
@@ -29,7 +33,10 @@ pub(crate) fn to_chat(body: &Value) -> Result<Value> {
     let tools = tools(&body, "", &mut names, &mut chat.notes)?;
     let tools = chat.all_tools(tools, &mut names);
     let parallel = body.flag("parallel_tool_calls", true)?;
-    let choice = body.get("tool_choice").map(|choice| tool_choice(&body, choice)).transpose()?;
+    let choice = body
+        .get("tool_choice")
+        .map(|choice| tool_choice(&body, choice))
+        .transpose()?;
     Ok(chat.finish(tools, parallel, choice))
 }
 
@@ -92,7 +99,13 @@ impl Chat {
     fn client_call(&mut self, tool: &ClientTool, item: &Fields) -> Result<()> {
         let (_, field) = tool.item.unwrap_or_default();
         let arguments = number::write(&tool.in_order(item.required_object(field)?.map).into());
-        self.turn().call("function", call_id(item)?, tool.name, ("arguments", &arguments), None);
+        self.turn().call(
+            "function",
+            call_id(item)?,
+            tool.name,
+            ("arguments", &arguments),
+            None,
+        );
         Ok(())
     }
 
@@ -116,10 +129,11 @@ impl Chat {
         Ok(())
     }
 
-    /// Tools from here on. Before anybody has spoken, they are as those of the body; later, the item shows them, so that the
-    /// earlier prompt stays.
+    /// Tools from here on. Before anybody has spoken, they are as those of the body; later, the
+    /// item shows them, so that the earlier prompt stays.
     fn additional_tools(&mut self, item: &Fields) -> Result<()> {
-        let is_told = |message: &Value| message["role"] == "system" || message["role"] == "developer";
+        let is_told =
+            |message: &Value| message["role"] == "system" || message["role"] == "developer";
         let is_first = self.turn.is_none() && self.messages.iter().all(is_told);
         let mut shown = vec![text_part(FROM_HERE_ON)];
         for tool in &item.items("tools")? {
@@ -138,12 +152,17 @@ impl Chat {
             "namespace" => (Some(found.required_text("name")?), found.items("tools")?),
             _ => (found.text("namespace")?, Vec::new()),
         };
-        for tool in if kind == "namespace" { &inner[..] } else { std::slice::from_ref(found) } {
+        for tool in if kind == "namespace" {
+            &inner[..]
+        } else {
+            std::slice::from_ref(found)
+        } {
             if !is_callable(tool, &mut self.notes)? {
                 continue;
             }
             let converted = self::tool(tool, "", &mut ToolNames::default(), &mut self.notes)?;
-            let alone = (kind == "namespace").then(|| taken(found, &["type", "name", "description"]));
+            let alone =
+                (kind == "namespace").then(|| taken(found, &["type", "name", "description"]));
             let name = self.bring(converted, alone, defers);
             references.extend(name.map(|name| reference(&full_name(namespace, &name))));
         }
@@ -151,9 +170,13 @@ impl Chat {
     }
 
     fn server_call(&mut self, item: &Fields, id: &str) -> Result<()> {
-        let (label, name) = (item.required_text("server_label")?, item.required_text("name")?);
+        let (label, name) = (
+            item.required_text("server_label")?,
+            item.required_text("name")?,
+        );
         let arguments = item.required_text("arguments")?;
-        self.turn().call("function", id, name, ("arguments", arguments), Some(label));
+        self.turn()
+            .call("function", id, name, ("arguments", arguments), Some(label));
         Ok(())
     }
 
@@ -162,7 +185,9 @@ impl Chat {
         let id = item.required_call_id("approval_request_id")?;
         item.required("approve")?;
         if !item.flag("approve", false)? {
-            let why = item.text("reason")?.map_or_else(String::new, |reason| format!(": {reason}"));
+            let why = item
+                .text("reason")?
+                .map_or_else(String::new, |reason| format!(": {reason}"));
             self.answer(id, format!("The user refused this call{why}").into());
         }
         Ok(())
@@ -188,9 +213,18 @@ impl Chat {
         item.required("content")?;
         match role {
             "assistant" => {
-                let text = text(item, "content", &["output_text", "input_text", "text", "refusal"], "")?;
+                let text = text(
+                    item,
+                    "content",
+                    &["output_text", "input_text", "text", "refusal"],
+                    "",
+                )?;
                 // A text behind a call belongs to the same turn.
-                if self.turn.as_ref().is_some_and(|turn| turn.content.is_some() && turn.calls.is_empty()) {
+                if self
+                    .turn
+                    .as_ref()
+                    .is_some_and(|turn| turn.content.is_some() && turn.calls.is_empty())
+                {
                     self.close();
                 }
                 let phase = item.text("phase")?.map(str::to_owned);
@@ -203,13 +237,18 @@ impl Chat {
                 let text = text(item, "content", &["input_text", "text"], "\n\n")?;
                 self.instruct(role, &text);
             }
-            _ => return Err(item.unknown("role", "\"user\", \"assistant\", \"system\" or \"developer\"")),
+            _ => {
+                return Err(item.unknown(
+                    "role",
+                    "\"user\", \"assistant\", \"system\" or \"developer\"",
+                ));
+            }
         }
         Ok(())
     }
 
-    /// Further instructions at the beginning of the conversation are appended to the first, because few templates accept
-    /// two.
+    /// Further instructions at the beginning of the conversation are appended to the first, because
+    /// few templates accept two.
     fn instruct(&mut self, role: &str, text: &str) {
         if let (None, [first]) = (&self.turn, &mut self.messages[..])
             && first["role"] == "system"
@@ -225,20 +264,27 @@ impl Chat {
     fn reasoning(&mut self, item: &Fields) -> Result<()> {
         let mut reasoning = text(item, "content", &["reasoning_text", "text"], "\n\n")?;
         if reasoning.is_empty() {
-            reasoning = match item.text("encrypted_content")?.and_then(|sealed| sealed.strip_prefix(SEAL)) {
+            reasoning = match item
+                .text("encrypted_content")?
+                .and_then(|sealed| sealed.strip_prefix(SEAL))
+            {
                 Some(own) => own.to_owned(),
                 None => text(item, "summary", &["summary_text"], "\n\n")?,
             };
         }
         if reasoning.is_empty() {
             if item.get("encrypted_content").is_some() {
-                self.notes.push(format!("{}: only who has sealed it can read it", item.path("encrypted_content")));
+                self.notes.push(format!(
+                    "{}: only who has sealed it can read it",
+                    item.path("encrypted_content")
+                ));
             }
             return Ok(());
         }
         // Reasoning begins a turn, except between a preamble and its calls.
         let is_preamble = |turn: &Turn| turn.phase.as_deref() == Some("commentary");
-        let is_begun = |turn: &Turn| turn.content.is_some() && !is_preamble(turn) || !turn.calls.is_empty();
+        let is_begun =
+            |turn: &Turn| turn.content.is_some() && !is_preamble(turn) || !turn.calls.is_empty();
         if self.turn.as_ref().is_some_and(is_begun) {
             self.close();
         }
@@ -264,12 +310,17 @@ fn part(part: &Fields) -> Result<Value> {
             put(&mut image, "detail", part.text("detail")?);
             Ok(json!({"type": "image_url", "image_url": image}))
         }
-        "input_audio" => Ok(json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)})),
+        "input_audio" => Ok(
+            json!({"type": "input_audio", "input_audio": Value::clone(part.required("input_audio")?)}),
+        ),
         "input_file" => {
             part.required("file_data")?;
             Ok(json!({"type": "file", "file": taken(part, &["file_data", "filename"])}))
         }
-        _ => Err(part.unknown("type", "\"input_text\", \"input_image\", \"input_audio\" or \"input_file\"")),
+        _ => Err(part.unknown(
+            "type",
+            "\"input_text\", \"input_image\", \"input_audio\" or \"input_file\"",
+        )),
     }
 }
 
@@ -282,7 +333,12 @@ fn call_id<'a>(item: &Fields<'a>) -> Result<&'a str> {
 }
 
 /// The tools at a field `tools`, with a namespace that may be empty.
-fn tools(list: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<String>) -> Result<Vec<Value>> {
+fn tools(
+    list: &Fields,
+    inside: &str,
+    names: &mut ToolNames,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Value>> {
     let mut tools = Vec::new();
     for given in &list.items("tools")? {
         if is_callable(given, notes)? {
@@ -293,30 +349,53 @@ fn tools(list: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<Str
 }
 
 /// A tool, listed in a namespace or, if that is empty, in none.
-fn tool(tool: &Fields, inside: &str, names: &mut ToolNames, notes: &mut Vec<String>) -> Result<Value> {
+fn tool(
+    tool: &Fields,
+    inside: &str,
+    names: &mut ToolNames,
+    notes: &mut Vec<String>,
+) -> Result<Value> {
     let kind = kind_of(tool)?;
     match kind {
         "function" | "custom" => {}
         "namespace" => {
             let mut list = taken(tool, &["type", "name", "description"]);
-            put(&mut list, "tools", Some(tools(tool, tool.required_text("name")?, names, notes)?));
+            put(
+                &mut list,
+                "tools",
+                Some(tools(tool, tool.required_text("name")?, names, notes)?),
+            );
             return Ok(list.into());
         }
-        // The request that is read of the body knows the tools of clients, and whether servers may run others.
+        // The request that is read of the body knows the tools of clients, and whether servers may
+        // run others.
         _ => {
             names.add(inside, tool.text("name")?.unwrap_or(kind));
             return Ok(Value::Object(tool.map.clone()));
         }
     }
     names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
-    let mut inner = taken(tool, &["name", "description", "namespace", "defer_loading", "input_examples"]);
+    let mut inner = taken(
+        tool,
+        &[
+            "name",
+            "description",
+            "namespace",
+            "defer_loading",
+            "input_examples",
+        ],
+    );
     if kind == "function" {
         inner.extend(taken(tool, &["parameters", "strict"]));
     } else if let Some(format) = tool.object("format")? {
         let mut taken_format = taken(&format, &["type"]);
         // In chat completions, the grammar is one object deeper.
         if kind_of(&format)? == "grammar" {
-            put(&mut taken_format, "grammar", Some(taken(&format, &["syntax", "definition"])));
+            put(
+                &mut taken_format,
+                "grammar",
+                Some(taken(&format, &["syntax", "definition"])),
+            );
         }
         put(&mut inner, "format", Some(taken_format));
     }
@@ -327,7 +406,10 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
     if let Some(name) = choice.as_str() {
         let form = json!({"type": "function", "name": name});
         let unknown = || body.unknown("tool_choice", &format!("auto, required, none or {form}"));
-        return ["auto", "required", "none"].contains(&name).then(|| choice.clone()).ok_or_else(unknown);
+        return ["auto", "required", "none"]
+            .contains(&name)
+            .then(|| choice.clone())
+            .ok_or_else(unknown);
     }
     let choice = body.required_object("tool_choice")?;
     match kind_of(&choice)? {
@@ -344,7 +426,10 @@ fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
         }
         _ => match ClientTool::of(&choice)? {
             Some(tool) => Ok(function(json!({"name": tool.name}))),
-            None => Err(choice.unknown("type", "\"function\", \"custom\", \"allowed_tools\" or a tool of the client")),
+            None => Err(choice.unknown(
+                "type",
+                "\"function\", \"custom\", \"allowed_tools\" or a tool of the client",
+            )),
         },
     }
 }
@@ -365,6 +450,8 @@ fn response_format(format: &Fields) -> Result<Value> {
             let schema = taken(format, &["name", "description", "schema", "strict"]);
             Ok(json!({"type": "json_schema", "json_schema": schema}))
         }
-        _ => Err::<_, Error>(format.unknown("type", "\"text\", \"json_object\" or \"json_schema\"")),
+        _ => {
+            Err::<_, Error>(format.unknown("type", "\"text\", \"json_object\" or \"json_schema\""))
+        }
     }
 }

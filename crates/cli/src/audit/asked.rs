@@ -1,4 +1,5 @@
-//! Finds where an answer is not what the request asks for, and where it shows how the template's model writes.
+//! Finds where an answer is not what the request asks for, and where it shows how the template's
+//! model writes.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -25,15 +26,25 @@ pub struct Asked<'a> {
     quotable: String,
 }
 
-/// The words for why an answer ended: the model's turn, its calls, a limit, a stop text, and others.
+/// The words for why an answer ended: the model's turn, its calls, a limit, a stop text, and
+/// others.
 fn words(api: Api) -> ([&'static str; 4], &'static [&'static str]) {
     match api {
-        Api::Responses => (["completed", "", "incomplete", ""], &["cancelled", "content_filter"]),
+        Api::Responses => (
+            ["completed", "", "incomplete", ""],
+            &["cancelled", "content_filter"],
+        ),
         Api::Messages => {
             let others = &["pause_turn", "refusal", "model_context_window_exceeded"];
-            (["end_turn", "tool_use", "max_tokens", "stop_sequence"], others)
+            (
+                ["end_turn", "tool_use", "max_tokens", "stop_sequence"],
+                others,
+            )
         }
-        _ => (["stop", "tool_calls", "length", ""], &["content_filter", "function_call"]),
+        _ => (
+            ["stop", "tool_calls", "length", ""],
+            &["content_filter", "function_call"],
+        ),
     }
 }
 
@@ -41,34 +52,67 @@ impl<'a> Asked<'a> {
     /// # Errors
     /// If the request cannot be read, or the template does not render it.
     pub fn new(api: Api, body: &'a Value, template: &'a ChatTemplate) -> chatparse::Result<Self> {
-        let request = Request::from_json_with(&api.request(body)?, &json!({"hosted_tools": "keep"}))?;
+        let request =
+            Request::from_json_with(&api.request(body)?, &json!({"hosted_tools": "keep"}))?;
         let params = template.params(&request)?;
         let end = params.end_of_turn();
         let mut marks = Vec::new();
         // Shorter ones, and those of one kind of sign, are in other texts, too.
         let mut add = |of_thought: bool, text: &str| {
-            if text.len() > 3 && text.contains(['<', '[', '|']) && text.contains(char::is_alphanumeric) {
+            if text.len() > 3
+                && text.contains(['<', '[', '|'])
+                && text.contains(char::is_alphanumeric)
+            {
                 marks.push((of_thought, text.to_owned()));
             }
         };
         if let Some(thinking) = &params.thinking {
-            let thoughts = [&thinking.start].into_iter().chain(thinking.ends.first()).map(|mark| mark.trim());
-            thoughts.filter(|mark| *mark != end).for_each(|mark| add(true, mark));
+            let thoughts = [&thinking.start]
+                .into_iter()
+                .chain(thinking.ends.first())
+                .map(|mark| mark.trim());
+            thoughts
+                .filter(|mark| *mark != end)
+                .for_each(|mark| add(true, mark));
         }
-        params.preserved_tokens.iter().chain(&params.additional_stops).for_each(|mark| add(false, mark.trim()));
+        params
+            .preserved_tokens
+            .iter()
+            .chain(&params.additional_stops)
+            .for_each(|mark| add(false, mark.trim()));
         add(false, end.trim());
-        params.delimiters.iter().for_each(|mark| add(false, mark.delimiter.trim()));
+        params
+            .delimiters
+            .iter()
+            .for_each(|mark| add(false, mark.delimiter.trim()));
         let mut quotable = String::new();
-        for message in request.messages.iter().filter(|message| message.role != "assistant") {
+        for message in request
+            .messages
+            .iter()
+            .filter(|message| message.role != "assistant")
+        {
             quotable.extend([&*message.text(), "\n"]);
         }
-        Ok(Asked { api, body, template, request, params, marks, quotable })
+        Ok(Asked {
+            api,
+            body,
+            template,
+            request,
+            params,
+            marks,
+            quotable,
+        })
     }
 
     /// Checks a choice. `output`: what the model wrote.
     pub fn check(&self, turn: &Turn, streamed: bool, output: Option<&str>, found: &mut Findings) {
         let own = output.map(|output| self.own(turn, output));
-        let mut check = Check { asked: self, turn, own, found };
+        let mut check = Check {
+            asked: self,
+            turn,
+            own,
+            found,
+        };
         check.calls();
         check.texts();
         check.stop();
@@ -85,8 +129,14 @@ impl<'a> Asked<'a> {
         let is_cut = self.is_cut(turn);
         let finish = Finish::new(if is_cut { Reason::Length } else { Reason::Stop }, None);
         let ended = self.params.parser.read(output.as_bytes(), is_cut, false);
-        let body = ended.map(|ended| Answer::new(self.api, options).body(&ended, &finish)).unwrap_or_default();
-        let turns = turns(self.api, &read(self.api, 0, &body), &mut Findings::default());
+        let body = ended
+            .map(|ended| Answer::new(self.api, options).body(&ended, &finish))
+            .unwrap_or_default();
+        let turns = turns(
+            self.api,
+            &read(self.api, 0, &body),
+            &mut Findings::default(),
+        );
         turns.into_iter().flatten().next().unwrap_or_default()
     }
 
@@ -94,7 +144,11 @@ impl<'a> Asked<'a> {
     pub fn count(&self, turns: &[Turn], found: &mut Findings) {
         let (all, choices) = (turns.len() as u64, self.choices());
         if self.api == Api::ChatCompletions && all > 0 && all < choices {
-            found.add("choices", At::default(), format!("choices: {all}, and the request asks for {choices}"));
+            found.add(
+                "choices",
+                At::default(),
+                format!("choices: {all}, and the request asks for {choices}"),
+            );
         }
     }
 
@@ -104,11 +158,16 @@ impl<'a> Asked<'a> {
 
     /// The texts at which the client wants answers to stop.
     fn stops(&self) -> impl Iterator<Item = &str> {
-        let listed = ["stop", "stop_sequences"].into_iter().flat_map(|name| match &self.body[name] {
-            Value::Array(all) => &all[..],
-            one => std::slice::from_ref(one),
-        });
-        listed.filter_map(Value::as_str).filter(|stop| !stop.is_empty())
+        let listed =
+            ["stop", "stop_sequences"]
+                .into_iter()
+                .flat_map(|name| match &self.body[name] {
+                    Value::Array(all) => &all[..],
+                    one => std::slice::from_ref(one),
+                });
+        listed
+            .filter_map(Value::as_str)
+            .filter(|stop| !stop.is_empty())
     }
 
     fn is_cut(&self, turn: &Turn) -> bool {
@@ -117,41 +176,68 @@ impl<'a> Asked<'a> {
 
     /// The tool of a call that the content has: as it begins, or from one of its first markers on.
     fn call_in(&self, content: &str) -> Option<String> {
-        let asks = !self.request.tools.is_empty() && self.request.output.tool_choice != ToolChoice::None;
-        if !asks || !self.request.output.json_schema.is_null() || !content.contains(['<', '[', '{', '|', '>']) {
+        let asks =
+            !self.request.tools.is_empty() && self.request.output.tool_choice != ToolChoice::None;
+        if !asks
+            || !self.request.output.json_schema.is_null()
+            || !content.contains(['<', '[', '{', '|', '>'])
+        {
             return None;
         }
         let mut request = self.request.clone();
         request.output.tool_choice = ToolChoice::Auto;
         request.output.leniency.dialects = Dialects::Always;
-        let params = self.template.parser_for(&self.params.prompt, &request).ok()?;
-        let starts = self.marks.iter().flat_map(|(_, mark)| content.match_indices(mark)).map(|(at, _)| at);
+        let params = self
+            .template
+            .parser_for(&self.params.prompt, &request)
+            .ok()?;
+        let starts = self
+            .marks
+            .iter()
+            .flat_map(|(_, mark)| content.match_indices(mark))
+            .map(|(at, _)| at);
         let starts: BTreeSet<usize> = starts.chain([0]).collect();
         // The prompt may have opened a thought, which is not in the text.
-        let is_open =
-            params.parser.read(b"x", true, false).is_ok_and(|ended| !ended.message.reasoning_content.is_empty());
-        let end = params.thinking.as_ref().filter(|_| is_open).and_then(|thinking| thinking.ends.first());
+        let is_open = params
+            .parser
+            .read(b"x", true, false)
+            .is_ok_and(|ended| !ended.message.reasoning_content.is_empty());
+        let end = params
+            .thinking
+            .as_ref()
+            .filter(|_| is_open)
+            .and_then(|thinking| thinking.ends.first());
         let end = end.map_or("", String::as_str);
-        starts.into_iter().take(STARTS).find_map(|from| called(&params, end, &content[from..]))
+        starts
+            .into_iter()
+            .take(STARTS)
+            .find_map(|from| called(&params, end, &content[from..]))
     }
 
     fn limit(&self) -> Option<u64> {
-        first_number(self.body, &["max_completion_tokens", "max_output_tokens", "max_tokens"])
+        first_number(
+            self.body,
+            &["max_completion_tokens", "max_output_tokens", "max_tokens"],
+        )
     }
 }
 
 /// In how many places a call is looked for.
 const STARTS: usize = 8;
 
-/// The tool of the first call in a text, if the text is what a message has instead of the call. `end`: of the thought that the prompt
-/// has opened.
+/// The tool of the first call in a text, if the text is what a message has instead of the call.
+/// `end`: of the thought that the prompt has opened.
 fn called(params: &Params, end: &str, text: &str) -> Option<String> {
     let end = if text.contains(end.trim()) { "" } else { end };
-    let ended = params.parser.read(format!("{end}{text}").as_bytes(), true, false).ok()?;
+    let ended = params
+        .parser
+        .read(format!("{end}{text}").as_bytes(), true, false)
+        .ok()?;
     // A call without a marker may be quoted, unless it is all that is there.
     let is_alone = ended.message.content.trim().is_empty();
     let calls = ended.message.tool_calls.iter().zip(ended.calls());
-    let mut lost = calls.filter(|(_, call)| call.known && (is_alone || call.origin != CallOrigin::Bare));
+    let mut lost =
+        calls.filter(|(_, call)| call.known && (is_alone || call.origin != CallOrigin::Bare));
     lost.next().map(|(call, _)| call.name.clone())
 }
 
@@ -168,7 +254,15 @@ const LONG: usize = 20;
 
 impl Check<'_> {
     fn add(&mut self, kind: &'static str, call: Option<usize>, message: impl Into<String>) {
-        self.found.add(kind, At { choice: self.turn.choice, call, event: 0 }, message);
+        self.found.add(
+            kind,
+            At {
+                choice: self.turn.choice,
+                call,
+                event: 0,
+            },
+            message,
+        );
     }
 
     fn calls(&mut self) {
@@ -179,17 +273,32 @@ impl Check<'_> {
             if head.id.is_empty() {
                 self.add("no-id", at, "the call has no id");
             } else if !ids.insert(&head.id) {
-                self.add("repeated-id", at, format!("an earlier call has the id {:?}, too", head.id));
+                self.add(
+                    "repeated-id",
+                    at,
+                    format!("an earlier call has the id {:?}, too", head.id),
+                );
             }
-            let own = self.own.as_ref().and_then(|own| own.calls.get(call)).map_or("", |(_, own)| own).to_owned();
+            let own = self
+                .own
+                .as_ref()
+                .and_then(|own| own.calls.get(call))
+                .map_or("", |(_, own)| own)
+                .to_owned();
             // Markers may have quotation marks.
-            if let Some((_, mark)) = self.shown(&arguments.replace("\\\"", "\""), &own.replace("\\\"", "\"")) {
+            if let Some((_, mark)) =
+                self.shown(&arguments.replace("\\\"", "\""), &own.replace("\\\"", "\""))
+            {
                 self.add("shown-markup", at, format!("the arguments have {mark:?}"));
             }
             self.broken(arguments, &own, at);
             let tool = asked.request.tools.iter().find(|tool| is_of(tool, head));
             if tool.is_none() && asked.request.hosted_tools.is_empty() {
-                self.add("unknown-tool", at, format!("the request offers no tool {:?}", head.name));
+                self.add(
+                    "unknown-tool",
+                    at,
+                    format!("the request offers no tool {:?}", head.name),
+                );
             }
             let is_last = call + 1 == turn.calls.len();
             if !(asked.is_cut(turn) && is_last) {
@@ -203,8 +312,20 @@ impl Check<'_> {
         let value = match number::read::<Value>(arguments) {
             _ if head.custom => json!({"input": arguments}),
             Ok(value) if value.is_object() => value,
-            Ok(_) => return self.add("not-object", Some(call), "the arguments are JSON, but no object"),
-            Err(error) => return self.add("not-json", Some(call), format!("the arguments are not JSON: {error}")),
+            Ok(_) => {
+                return self.add(
+                    "not-object",
+                    Some(call),
+                    "the arguments are JSON, but no object",
+                );
+            }
+            Err(error) => {
+                return self.add(
+                    "not-json",
+                    Some(call),
+                    format!("the arguments are not JSON: {error}"),
+                );
+            }
         };
         if let Some(wrong) = tool.and_then(|tool| first_wrong(&tool.parameters, &value)) {
             self.add("not-schema", Some(call), format!("the arguments: {wrong}"));
@@ -214,8 +335,14 @@ impl Check<'_> {
     /// Checks reasoning and content.
     fn texts(&mut self) {
         let (reasoning, content) = (&*self.turn.reasoning, &*self.turn.content);
-        let is_read_so = self.own.as_ref().is_some_and(|own| own.content.trim() == content.trim());
-        let own = self.own.as_ref().map(|own| [own.reasoning.clone(), own.content.clone()]);
+        let is_read_so = self
+            .own
+            .as_ref()
+            .is_some_and(|own| own.content.trim() == content.trim());
+        let own = self
+            .own
+            .as_ref()
+            .map(|own| [own.reasoning.clone(), own.content.clone()]);
         let [own_reasoning, own_content] = own.unwrap_or_default();
         self.broken(reasoning, &own_reasoning, None);
         self.broken(content, &own_content, None);
@@ -224,10 +351,18 @@ impl Check<'_> {
         }
         let again = reasoning.trim();
         if again.len() >= LONG && content.trim_start().starts_with(again) {
-            self.add("shown-reasoning", None, "the content begins with all of the reasoning");
+            self.add(
+                "shown-reasoning",
+                None,
+                "the content begins with all of the reasoning",
+            );
         }
         if let Some(name) = self.asked.call_in(content).filter(|_| !is_read_so) {
-            self.add("lost-call", None, format!("the content has a call of {name:?}"));
+            self.add(
+                "lost-call",
+                None,
+                format!("the content has a call of {name:?}"),
+            );
         } else if let Some((of_thought, mark)) = self.shown(content, &own_content) {
             if !of_thought {
                 self.add("shown-markup", None, format!("the content has {mark:?}"));
@@ -241,29 +376,54 @@ impl Check<'_> {
     fn stop(&mut self) {
         let (asked, turn) = (self.asked, self.turn);
         // Options of servers that leave the text in.
-        let is_kept = ["include_stop_str_in_output", "no_stop_trim"].iter().any(|name| asked.body[*name] == true);
-        if let Some(stop) = asked.stops().find(|stop| !is_kept && turn.content.contains(stop)) {
-            self.add("shown-stop", None, format!("the content has {stop:?}, at which the request asks to stop"));
+        let is_kept = ["include_stop_str_in_output", "no_stop_trim"]
+            .iter()
+            .any(|name| asked.body[*name] == true);
+        if let Some(stop) = asked
+            .stops()
+            .find(|stop| !is_kept && turn.content.contains(stop))
+        {
+            self.add(
+                "shown-stop",
+                None,
+                format!("the content has {stop:?}, at which the request asks to stop"),
+            );
         }
         let [stop, ..] = words(asked.api).0;
         // A text of the client's may have ended it at once.
         let may_be = asked.api == Api::ChatCompletions && asked.stops().next().is_some();
         let is_read_so = self.own.as_ref().is_some_and(Turn::is_empty);
         if turn.finish == stop && turn.is_empty() && !may_be && !is_read_so {
-            self.add("empty", None, format!("the answer is empty, and its finish is {stop:?}"));
+            self.add(
+                "empty",
+                None,
+                format!("the answer is empty, and its finish is {stop:?}"),
+            );
         }
     }
 
-    /// The first marker in a text that quotes nobody, and whether it is one of reasoning. `own`: the text as this library reads it.
+    /// The first marker in a text that quotes nobody, and whether it is one of reasoning. `own`:
+    /// the text as this library reads it.
     fn shown(&self, text: &str, own: &str) -> Option<(bool, String)> {
-        let mut marks = self.asked.marks.iter().cloned().chain(specials(text).map(|token| (false, token.to_owned())));
-        marks.find(|(_, mark)| text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark))
+        let mut marks = self
+            .asked
+            .marks
+            .iter()
+            .cloned()
+            .chain(specials(text).map(|token| (false, token.to_owned())));
+        marks.find(|(_, mark)| {
+            text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark)
+        })
     }
 
     fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
         let has = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
         if has(text) && !has(&self.asked.quotable) && !has(own) {
-            self.add("broken-character", call, "a text has U+FFFD, which stands for a character that was cut");
+            self.add(
+                "broken-character",
+                call,
+                "a text has U+FFFD, which stands for a character that was cut",
+            );
         }
     }
 
@@ -276,9 +436,16 @@ impl Check<'_> {
         let used = self.used();
         let wrong = match finish {
             "" => return,
-            _ if finish == stop && has_calls && !calls.is_empty() && !is_named => "though there are calls".to_owned(),
-            _ if finish == calls && !has_calls && turn.others == 0 => "but there is no call".to_owned(),
-            _ if finish == length => match asked.limit().filter(|limit| used.is_some_and(|used| used < *limit)) {
+            _ if finish == stop && has_calls && !calls.is_empty() && !is_named => {
+                "though there are calls".to_owned()
+            }
+            _ if finish == calls && !has_calls && turn.others == 0 => {
+                "but there is no call".to_owned()
+            }
+            _ if finish == length => match asked
+                .limit()
+                .filter(|limit| used.is_some_and(|used| used < *limit))
+            {
                 Some(limit) => format!("but {} of {limit} tokens were used", used.unwrap_or(0)),
                 None => return,
             },
@@ -291,7 +458,11 @@ impl Check<'_> {
             _ if finish == stop || finish == calls || others.contains(&finish) => return,
             _ => "which the API does not have".to_owned(),
         };
-        self.add("wrong-finish", None, format!("the finish is {finish:?}, {wrong}"));
+        self.add(
+            "wrong-finish",
+            None,
+            format!("the finish is {finish:?}, {wrong}"),
+        );
     }
 
     /// Tokens of output.
@@ -308,20 +479,38 @@ impl Check<'_> {
             return;
         };
         let input = first_number(usage, &["prompt_tokens", "input_tokens"]).unwrap_or(0);
-        let part = |of: [&str; 2], name| of.into_iter().find_map(|of| first_number(&usage[of], &[name])).unwrap_or(0);
-        let cached = part(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
-        let thought = part(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
+        let part = |of: [&str; 2], name| {
+            of.into_iter()
+                .find_map(|of| first_number(&usage[of], &[name]))
+                .unwrap_or(0)
+        };
+        let cached = part(
+            ["prompt_tokens_details", "input_tokens_details"],
+            "cached_tokens",
+        );
+        let thought = part(
+            ["completion_tokens_details", "output_tokens_details"],
+            "reasoning_tokens",
+        );
         let sum = input.saturating_add(output);
         let total = usage["total_tokens"].as_u64().filter(|total| *total != sum);
         let limit = self.asked.limit().filter(|_| self.asked.choices() == 1);
         if let Some(total) = total {
-            self.add("usage", None, format!("total_tokens is {total}, but {input} + {output} = {sum}"));
+            self.add(
+                "usage",
+                None,
+                format!("total_tokens is {total}, but {input} + {output} = {sum}"),
+            );
         } else if cached > input || thought > output {
             self.add("usage", None, "a part has more tokens than all of it");
         } else if output == 0 && !turn.is_empty() {
             self.add("usage", None, "no tokens of output, although there is some");
         } else if let Some(limit) = limit.filter(|limit| output > *limit) {
-            self.add("usage", None, format!("{output} tokens of output, though the request allows {limit}"));
+            self.add(
+                "usage",
+                None,
+                format!("{output} tokens of output, though the request allows {limit}"),
+            );
         }
     }
 
@@ -330,27 +519,53 @@ impl Check<'_> {
         let (turn, request) = (self.turn, &self.asked.request);
         let choices = self.asked.choices();
         if turn.choice >= choices {
-            self.add("index", None, format!("the request asks for {choices} choices"));
+            self.add(
+                "index",
+                None,
+                format!("the request asks for {choices} choices"),
+            );
         }
         let is_whole = words(self.asked.api).0[..2].contains(&&*turn.finish);
         let has_calls = !turn.calls.is_empty() || turn.others > 0;
         match request.output.tool_choice {
             ToolChoice::None if !turn.calls.is_empty() => {
-                self.add("tool-choice", None, "there are calls, though the request forbids them");
+                self.add(
+                    "tool-choice",
+                    None,
+                    "there are calls, though the request forbids them",
+                );
             }
             ToolChoice::Required if is_whole && !has_calls => {
-                self.add("tool-choice", None, "there is no call, though the request requires one");
+                self.add(
+                    "tool-choice",
+                    None,
+                    "there is no call, though the request requires one",
+                );
             }
             _ => {}
         }
         if let Some(allowed) = &request.allowed_tools
-            && let Some((head, _)) = turn.calls.iter().find(|(head, _)| !allowed.iter().any(|tool| is_of(tool, head)))
+            && let Some((head, _)) = turn
+                .calls
+                .iter()
+                .find(|(head, _)| !allowed.iter().any(|tool| is_of(tool, head)))
         {
-            self.add("tool-choice", None, format!("{:?} is called, but the request allows others only", head.name));
+            self.add(
+                "tool-choice",
+                None,
+                format!(
+                    "{:?} is called, but the request allows others only",
+                    head.name
+                ),
+            );
         }
         if !request.output.parallel_tool_calls && turn.calls.len() > 1 {
             let calls = turn.calls.len();
-            self.add("parallel-calls", None, format!("there are {calls} calls, and the request allows one"));
+            self.add(
+                "parallel-calls",
+                None,
+                format!("there are {calls} calls, and the request allows one"),
+            );
         }
         if !request.output.json_schema.is_null() && is_whole && !has_calls {
             let wrong = match number::read::<Value>(turn.content.trim()) {
@@ -363,7 +578,8 @@ impl Check<'_> {
         }
     }
 
-    /// Compares with what this library reads in the output. White space around texts is the server's matter, and so are ids.
+    /// Compares with what this library reads in the output. White space around texts is the
+    /// server's matter, and so are ids.
     fn output(&mut self) {
         let Some(own) = &self.own else { return };
         for (field, call, _, how) in differences(self.turn, own, str::trim) {
@@ -373,7 +589,11 @@ impl Check<'_> {
                 "finish" | "id" => continue,
                 _ => "output-calls",
             };
-            self.add(kind, call, format!("{field}: the answer and what the output has differ: {how}"));
+            self.add(
+                kind,
+                call,
+                format!("{field}: the answer and what the output has differ: {how}"),
+            );
         }
     }
 }
@@ -392,7 +612,8 @@ fn first_wrong(schema: &Value, value: &Value) -> Option<String> {
 /// Whether a call is one of this tool; its namespace may be a part of its name.
 fn is_of(tool: &Tool, head: &Head) -> bool {
     let space = &*tool.namespace;
-    let is_full = !space.is_empty() && head.name.starts_with(space) && head.name.ends_with(&tool.name);
+    let is_full =
+        !space.is_empty() && head.name.starts_with(space) && head.name.ends_with(&tool.name);
     is_full || head.name == tool.name && (head.namespace.is_empty() || head.namespace == space)
 }
 
@@ -400,7 +621,10 @@ fn is_of(tool: &Tool, head: &Head) -> bool {
 fn specials(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("<|").filter_map(move |(at, _)| {
         let is_of_name = |c: char| c.is_alphanumeric() || "_-:/".contains(c);
-        let (end, _) = text[at + 2..].char_indices().take(64).find(|(_, c)| !is_of_name(*c))?;
+        let (end, _) = text[at + 2..]
+            .char_indices()
+            .take(64)
+            .find(|(_, c)| !is_of_name(*c))?;
         (end > 0 && text[at + 2 + end..].starts_with("|>")).then(|| &text[at..at + 2 + end + 2])
     })
 }

@@ -30,16 +30,27 @@ pub struct Turn {
 impl Turn {
     /// Whether nothing is said, but for white space.
     pub fn is_empty(&self) -> bool {
-        let is_blank = [&self.reasoning, &self.content].iter().all(|text| text.trim().is_empty());
+        let is_blank = [&self.reasoning, &self.content]
+            .iter()
+            .all(|text| text.trim().is_empty());
         is_blank && self.calls.is_empty() && self.others == 0
     }
 }
 
 /// The choices of an answer. `None`: the server has failed, so that there is no answer.
 pub fn turns(api: Api, said: &[Said], found: &mut Findings) -> Option<Vec<Turn>> {
-    for Said { event, choice, what } in said {
+    for Said {
+        event,
+        choice,
+        what,
+    } in said
+    {
         if let What::Failed(why) = what {
-            let at = At { event: *event, choice: *choice, call: None };
+            let at = At {
+                event: *event,
+                choice: *choice,
+                call: None,
+            };
             found.add("error", at, format!("the answer is an error: {why}"));
             return None;
         }
@@ -106,18 +117,30 @@ struct Text<'a> {
 
 impl<'a> Stream<'a> {
     fn take(&mut self, said: &'a Said, found: &mut Findings) {
-        let Said { event, choice, what } = said;
+        let Said {
+            event,
+            choice,
+            what,
+        } = said;
         let of = self.choices.entry(*choice).or_default();
-        let mut at = At { event: *event, choice: *choice, call: None };
-        if let What::Begin(place, _) | What::Text(place, _) | What::Whole(place, _) | What::Wrong(Some(place), ..) =
-            what
+        let mut at = At {
+            event: *event,
+            choice: *choice,
+            call: None,
+        };
+        if let What::Begin(place, _)
+        | What::Text(place, _)
+        | What::Whole(place, _)
+        | What::Wrong(Some(place), ..) = what
         {
             at.call = of.call(*place);
         }
-        if self.is_ended && self.is_streamed && !matches!(what, What::Answer(_) | What::Sequence(_)) {
+        if self.is_ended && self.is_streamed && !matches!(what, What::Answer(_) | What::Sequence(_))
+        {
             return found.add("after-end", at, "the stream goes on behind its end");
         }
-        let says = matches!(what, What::Begin(..)) || matches!(what, What::Text(_, text) if !text.is_empty());
+        let says = matches!(what, What::Begin(..))
+            || matches!(what, What::Text(_, text) if !text.is_empty());
         if says && self.is_streamed {
             if of.finish.is_some_and(|finish| finish < *event) {
                 found.add("after-end", at, "a delta comes behind the finish");
@@ -133,19 +156,30 @@ impl<'a> Stream<'a> {
         match what {
             What::Failed(_) => {}
             What::Wrong(_, kind, message) => found.add(kind, at, *message),
-            What::First if self.is_begun => found.add("order", at, "the stream begins a second time"),
+            What::First if self.is_begun => {
+                found.add("order", at, "the stream begins a second time")
+            }
             What::First => self.is_begun = true,
             What::Answer(id) => {
                 if !self.id.is_empty() && self.id != id {
-                    found.add("changed-id", at, format!("the answer's id was {:?}, and now it is {id:?}", self.id));
+                    found.add(
+                        "changed-id",
+                        at,
+                        format!("the answer's id was {:?}, and now it is {id:?}", self.id),
+                    );
                 }
                 self.id = id;
             }
             What::Sequence(number) => {
                 let next = self.sequence.map_or(*number, |last| last.checked_add(1));
                 if number.is_none() || *number != next {
-                    let [number, next] = [*number, next].map(|one| one.map_or("missing".into(), |one| one.to_string()));
-                    found.add("sequence", at, format!("the sequence number is {number}, not {next}"));
+                    let [number, next] = [*number, next]
+                        .map(|one| one.map_or("missing".into(), |one| one.to_string()));
+                    found.add(
+                        "sequence",
+                        at,
+                        format!("the sequence number is {number}, not {next}"),
+                    );
                 }
                 self.sequence = *number;
             }
@@ -158,20 +192,36 @@ impl<'a> Stream<'a> {
                 of.has_role = true;
             }
             What::Begin(place, head) => match of.items.get_mut(&place.index) {
-                Some(_) if self.has_items => found.add("index", at, "an item or block begins a second time"),
+                Some(_) if self.has_items => {
+                    found.add("index", at, "an item or block begins a second time")
+                }
                 Some(item) => item.again(head, true, at, found),
                 None => {
                     let (index, before) = (place.index, of.items.len());
                     if index != before as u64 {
-                        found.add("index", at, format!("index {index} follows {before} items, blocks or calls"));
+                        found.add(
+                            "index",
+                            at,
+                            format!("index {index} follows {before} items, blocks or calls"),
+                        );
                     }
                     if self.api == Api::Messages && of.open > 0 {
-                        found.add("order", at, "a block begins before the one in front has ended");
+                        found.add(
+                            "order",
+                            at,
+                            "a block begins before the one in front has ended",
+                        );
                     }
                     let (field, call) = (place.field, of.calls);
                     of.calls += usize::from(field == Field::Call);
                     of.open += usize::from(self.has_items);
-                    let item = Item { field, head: head.clone(), call, is_open: true, parts: BTreeSet::new() };
+                    let item = Item {
+                        field,
+                        head: head.clone(),
+                        call,
+                        is_open: true,
+                        parts: BTreeSet::new(),
+                    };
                     of.items.insert(index, item);
                 }
             },
@@ -188,10 +238,16 @@ impl<'a> Stream<'a> {
                 }
                 let is_open = item.is_some_and(|item| item.is_open && item.field == place.field);
                 // Of other items, not all servers say where a part begins.
-                let has_parts = self.is_streamed && self.api == Api::Responses && place.field == Field::Content;
-                let in_part = !has_parts || item.is_some_and(|item| item.parts.contains(&place.part));
+                let has_parts =
+                    self.is_streamed && self.api == Api::Responses && place.field == Field::Content;
+                let in_part =
+                    !has_parts || item.is_some_and(|item| item.parts.contains(&place.part));
                 if in_item && !(is_open && in_part) {
-                    found.add("order", at, "a delta comes for a part, an item, a block or a call that is not open");
+                    found.add(
+                        "order",
+                        at,
+                        "a delta comes for a part, an item, a block or a call that is not open",
+                    );
                 }
                 let pieces = &mut of.texts.entry(*place).or_default().pieces;
                 pieces.extend(Some(text.as_str()).filter(|text| !text.is_empty()));
@@ -202,7 +258,13 @@ impl<'a> Stream<'a> {
                     said.is_unlike = true;
                     let (sum, _) = said.joined();
                     if let Some((kind, how)) = kind_of(&sum, whole) {
-                        found.add(kind, at, format!("the deltas and what is said to be all of a text differ: {how}"));
+                        found.add(
+                            kind,
+                            at,
+                            format!(
+                                "the deltas and what is said to be all of a text differ: {how}"
+                            ),
+                        );
                     }
                 }
             }
@@ -227,9 +289,17 @@ impl<'a> Stream<'a> {
             },
             What::Finish(finish) => {
                 if of.finish.is_some() {
-                    found.add("two-finishes", at, format!("the answer finishes again, with {finish:?}"));
+                    found.add(
+                        "two-finishes",
+                        at,
+                        format!("the answer finishes again, with {finish:?}"),
+                    );
                 } else if of.open > 0 {
-                    found.add("order", at, "the answer finishes before all items or blocks have ended");
+                    found.add(
+                        "order",
+                        at,
+                        "the answer finishes before all items or blocks have ended",
+                    );
                 }
                 of.finish = Some(*event);
                 of.turn.finish.clone_from(finish);
@@ -243,22 +313,44 @@ impl<'a> Stream<'a> {
 
     fn end(mut self, event: usize, found: &mut Findings) -> Vec<Turn> {
         // The usage may be in an event of no choice.
-        self.choices.retain(|_, of| of.has_role || of.finish.is_some() || !of.texts.is_empty() || !of.items.is_empty());
+        self.choices.retain(|_, of| {
+            of.has_role || of.finish.is_some() || !of.texts.is_empty() || !of.items.is_empty()
+        });
         if self.choices.is_empty() {
-            let mut none = Choice { has_role: true, ..Choice::default() };
+            let mut none = Choice {
+                has_role: true,
+                ..Choice::default()
+            };
             if !self.has_items {
-                found.add("choices", At { event, ..At::default() }, "the answer has no choice");
+                found.add(
+                    "choices",
+                    At {
+                        event,
+                        ..At::default()
+                    },
+                    "the answer has no choice",
+                );
                 none.finish = Some(event);
             }
             self.choices.insert(0, none);
         }
         let is_finished = self.choices.values().all(|of| of.finish.is_some());
         if is_finished && self.has_items && self.is_streamed && !self.is_ended {
-            found.add("no-end", At { event, ..At::default() }, "the event that ends a stream is not there");
+            found.add(
+                "no-end",
+                At {
+                    event,
+                    ..At::default()
+                },
+                "the event that ends a stream is not there",
+            );
         }
         let mut all = Vec::new();
         for (choice, mut of) in std::mem::take(&mut self.choices) {
-            let at = At { choice, ..At::default() };
+            let at = At {
+                choice,
+                ..At::default()
+            };
             if of.finish.is_none() {
                 found.add("no-finish", at, "nothing says why the answer ended");
             }
@@ -270,7 +362,14 @@ impl<'a> Stream<'a> {
             for (place, said) in &of.texts {
                 let (text, fault) = said.joined();
                 if let Some((kind, how)) = fault.filter(|_| self.is_streamed) {
-                    found.add(kind, At { call: of.call(*place), ..at }, how);
+                    found.add(
+                        kind,
+                        At {
+                            call: of.call(*place),
+                            ..at
+                        },
+                        how,
+                    );
                 }
                 match place.field {
                     // A summary says again what is there.
@@ -290,7 +389,8 @@ impl<'a> Stream<'a> {
                     Field::Call => {
                         let none = if self.api == Api::Messages { "{}" } else { "" };
                         let said = calls.remove(&index).filter(|said| !said.is_empty());
-                        turn.calls.push((item.head, said.unwrap_or_else(|| none.to_owned())));
+                        turn.calls
+                            .push((item.head, said.unwrap_or_else(|| none.to_owned())));
                     }
                     Field::Other => turn.others += 1,
                     _ => {}
@@ -308,7 +408,10 @@ impl<'a> Stream<'a> {
 
 impl Choice<'_> {
     fn call(&self, place: Place) -> Option<usize> {
-        self.items.get(&place.index).filter(|_| place.field == Field::Call).map(|item| item.call)
+        self.items
+            .get(&place.index)
+            .filter(|_| place.field == Field::Call)
+            .map(|item| item.call)
     }
 }
 
@@ -316,15 +419,25 @@ impl Item {
     /// Takes what is said again of an item. `deltas`: clients append it to what was said.
     fn again(&mut self, head: &Head, deltas: bool, at: At, found: &mut Findings) {
         let Head { item, id, name, .. } = &mut self.head;
-        for (old, new, kind) in
-            [(item, &head.item, "changed-id"), (id, &head.id, "changed-id"), (name, &head.name, "changed-name")]
-        {
+        for (old, new, kind) in [
+            (item, &head.item, "changed-id"),
+            (id, &head.id, "changed-id"),
+            (name, &head.name, "changed-name"),
+        ] {
             if old.is_empty() {
                 old.clone_from(new);
             } else if !new.is_empty() && old != new {
-                found.add(kind, at, format!("{old:?} was said before, and now {new:?}"));
+                found.add(
+                    kind,
+                    at,
+                    format!("{old:?} was said before, and now {new:?}"),
+                );
             } else if deltas && !new.is_empty() {
-                found.add("repeated-head", at, format!("{new:?} is said again, and clients append it"));
+                found.add(
+                    "repeated-head",
+                    at,
+                    format!("{new:?} is said again, and clients append it"),
+                );
             }
         }
     }
@@ -344,12 +457,19 @@ impl Text<'_> {
             && before.len() > 1
             && last.len() >= BY_CHANCE
         {
-            let grows = |pair: &[&str]| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0]);
+            let grows =
+                |pair: &[&str]| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0]);
             if self.pieces.windows(2).all(grows) {
-                return ((*last).to_owned(), Some(("snapshots", "each delta has all of the text so far")));
+                return (
+                    (*last).to_owned(),
+                    Some(("snapshots", "each delta has all of the text so far")),
+                );
             }
             if before.len() > 2 && before.concat() == *last {
-                return ((*last).to_owned(), Some(("sent-twice", "the last delta has all of the text again")));
+                return (
+                    (*last).to_owned(),
+                    Some(("sent-twice", "the last delta has all of the text again")),
+                );
             }
         }
         (self.pieces.concat(), None)
@@ -364,8 +484,19 @@ fn kind_of(sum: &str, whole: &str) -> Option<(&'static str, String)> {
         Ordering::Less => "lost-text",
         Ordering::Equal => "other-text",
     };
-    let same = sum.bytes().zip(whole.bytes()).take_while(|(one, other)| one == other).count();
-    Some((kind, format!("{} bytes and {}, from byte {same} on", sum.len(), whole.len())))
+    let same = sum
+        .bytes()
+        .zip(whole.bytes())
+        .take_while(|(one, other)| one == other)
+        .count();
+    Some((
+        kind,
+        format!(
+            "{} bytes and {}, from byte {same} on",
+            sum.len(),
+            whole.len()
+        ),
+    ))
 }
 
 /// Finds where a stream and the whole answer differ.
@@ -378,13 +509,22 @@ pub fn compare(streamed: &[Turn], whole: &[Turn], found: &mut Findings) {
                 "finish" => "wrong-finish",
                 _ => kind,
             };
-            let at = At { choice: turn.choice, call, event: 0 };
-            found.add(kind, at, format!("{field}: the stream and the whole answer differ: {how}"));
+            let at = At {
+                choice: turn.choice,
+                call,
+                event: 0,
+            };
+            found.add(
+                kind,
+                at,
+                format!("{field}: the stream and the whole answer differ: {how}"),
+            );
         }
     }
 }
 
-/// A field in which two answers differ, the call, the kind of the difference for a stream and its sum, and how they differ.
+/// A field in which two answers differ, the call, the kind of the difference for a stream and its
+/// sum, and how they differ.
 type Difference = (&'static str, Option<usize>, &'static str, String);
 
 /// Arguments may be written in several ways. `trim`: what of the texts counts.
@@ -396,7 +536,12 @@ pub fn differences(one: &Turn, other: &Turn, trim: fn(&str) -> &str) -> Vec<Diff
     add("reasoning", None, &one.reasoning, &other.reasoning);
     add("content", None, &one.content, &other.content);
     add("finish", None, &one.finish, &other.finish);
-    add("calls", None, &"#".repeat(one.calls.len()), &"#".repeat(other.calls.len()));
+    add(
+        "calls",
+        None,
+        &"#".repeat(one.calls.len()),
+        &"#".repeat(other.calls.len()),
+    );
     for (call, ((head, said), (other, whole))) in one.calls.iter().zip(&other.calls).enumerate() {
         let value = |text| number::read::<Value>(text).ok();
         add("id", Some(call), &head.id, &other.id);

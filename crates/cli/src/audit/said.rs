@@ -15,7 +15,8 @@ pub enum Field {
     Other,
 }
 
-/// Where a text belongs: the number of the call, or, where the API has items or blocks, of that, and of the part in it.
+/// Where a text belongs: the number of the call, or, where the API has items or blocks, of that,
+/// and of the part in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub index: u64,
@@ -85,8 +86,14 @@ impl Event {
     pub fn of(mut listed: Value) -> Event {
         let name = listed["event"].as_str().map(str::to_owned);
         match listed.get_mut("data").map(Value::take) {
-            Some(Value::String(data)) => Event { name, data: number::read(&data).unwrap_or(Value::String(data)) },
-            data => Event { name, data: data.unwrap_or(listed) },
+            Some(Value::String(data)) => Event {
+                name,
+                data: number::read(&data).unwrap_or(Value::String(data)),
+            },
+            data => Event {
+                name,
+                data: data.unwrap_or(listed),
+            },
         }
     }
 }
@@ -98,14 +105,27 @@ impl Event {
 pub fn events(stream: &str) -> Result<Vec<Event>, usize> {
     let stream = stream.replace("\r\n", "\n");
     let field = |block: &str, name: &str| {
-        let lines = block.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let values: Vec<&str> = lines.map(|value| value.strip_prefix(' ').unwrap_or(value)).collect();
+        let lines = block
+            .lines()
+            .filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let values: Vec<&str> = lines
+            .map(|value| value.strip_prefix(' ').unwrap_or(value))
+            .collect();
         (!values.is_empty()).then(|| values.join("\n"))
     };
-    let blocks = stream.split("\n\n").filter_map(|block| Some((field(block, "event"), field(block, "data")?)));
+    let blocks = stream
+        .split("\n\n")
+        .filter_map(|block| Some((field(block, "event"), field(block, "data")?)));
     let read = |(number, (name, data)): (usize, (Option<String>, String))| {
-        let data = if data == DONE { Ok(DONE.into()) } else { number::read(&data) };
-        Ok(Event { name, data: data.map_err(|_| number)? })
+        let data = if data == DONE {
+            Ok(DONE.into())
+        } else {
+            number::read(&data)
+        };
+        Ok(Event {
+            name,
+            data: data.map_err(|_| number)?,
+        })
     };
     (1..).zip(blocks).map(read).collect()
 }
@@ -116,16 +136,29 @@ pub fn api_of(request: &Value, answer: &Value) -> Api {
     match () {
         () if answer.get("choices").is_some() => Api::ChatCompletions,
         () if kind.starts_with("response.") || answer["object"] == "response" => Api::Responses,
-        () if kind.starts_with("message") || kind.starts_with("content_block") || kind == "ping" => Api::Messages,
+        () if kind.starts_with("message")
+            || kind.starts_with("content_block")
+            || kind == "ping" =>
+        {
+            Api::Messages
+        }
         () if request.get("input").is_some() => Api::Responses,
-        () if request["tools"][0].get("input_schema").is_some() || request.get("system").is_some() => Api::Messages,
+        () if request["tools"][0].get("input_schema").is_some()
+            || request.get("system").is_some() =>
+        {
+            Api::Messages
+        }
         () => Api::ChatCompletions,
     }
 }
 
 /// What an event says; number 0 is an answer that is not streamed.
 pub fn read(api: Api, event: usize, data: &Value) -> Vec<Said> {
-    let mut list = List { event, choice: 0, said: Vec::new() };
+    let mut list = List {
+        event,
+        choice: 0,
+        said: Vec::new(),
+    };
     match api {
         _ if has_failed(data) => list.failed(data),
         _ if data == DONE => list.add(What::Last),
@@ -140,7 +173,9 @@ pub fn read(api: Api, event: usize, data: &Value) -> Vec<Said> {
 
 /// Whether an answer or an event is an error, in the ways of servers.
 fn has_failed(data: &Value) -> bool {
-    data.get("error").is_some_and(|error| !error.is_null()) || data["object"] == "error" || data["type"] == "error"
+    data.get("error").is_some_and(|error| !error.is_null())
+        || data["object"] == "error"
+        || data["type"] == "error"
 }
 
 fn texts<const N: usize>(of: &Value, names: [&str; N]) -> [String; N] {
@@ -160,13 +195,22 @@ struct List {
 
 impl List {
     fn add(&mut self, what: What) {
-        self.said.push(Said { event: self.event, choice: self.choice, what });
+        self.said.push(Said {
+            event: self.event,
+            choice: self.choice,
+            what,
+        });
     }
 
     fn failed(&mut self, data: &Value) {
-        let error = data.get("error").filter(|error| !error.is_null()).unwrap_or(data);
+        let error = data
+            .get("error")
+            .filter(|error| !error.is_null())
+            .unwrap_or(data);
         let said = error["message"].as_str().or(error.as_str());
-        self.add(What::Failed(said.map_or_else(|| number::write(error), str::to_owned)));
+        self.add(What::Failed(
+            said.map_or_else(|| number::write(error), str::to_owned),
+        ));
     }
 
     fn add_text(&mut self, place: Place, value: &Value) {
@@ -174,7 +218,11 @@ impl List {
             Value::String(text) => self.add(What::Text(place, text.clone())),
             Value::Null => {}
             other => {
-                self.add(What::Wrong(Some(place), "not-json", "another value stands where a text is to be"));
+                self.add(What::Wrong(
+                    Some(place),
+                    "not-json",
+                    "another value stands where a text is to be",
+                ));
                 self.add(What::Text(place, number::write(other)));
             }
         }
@@ -200,23 +248,57 @@ impl List {
         for (at, choice) in (0..).zip(listed(&data["choices"])) {
             self.choice = choice["index"].as_u64().unwrap_or(at);
             let said = &choice[if whole { "message" } else { "delta" }];
-            let place = |field, index| Place { index, part: 0, field };
+            let place = |field, index| Place {
+                index,
+                part: 0,
+                field,
+            };
             self.add_if(&said["role"], What::Role);
-            let name = if said["reasoning_content"].is_string() { "reasoning_content" } else { "reasoning" };
+            let name = if said["reasoning_content"].is_string() {
+                "reasoning_content"
+            } else {
+                "reasoning"
+            };
             self.add_text(place(Field::Reasoning, 0), &said[name]);
-            for (part, text) in (0..).zip([&said["content"], &said["refusal"], &said["audio"]["transcript"]]) {
-                self.add_text(Place { part, ..place(Field::Content, 0) }, text);
+            for (part, text) in (0..).zip([
+                &said["content"],
+                &said["refusal"],
+                &said["audio"]["transcript"],
+            ]) {
+                self.add_text(
+                    Place {
+                        part,
+                        ..place(Field::Content, 0)
+                    },
+                    text,
+                );
             }
             for (at, call) in (0..).zip(listed(&said["tool_calls"])) {
                 if call["index"].is_null() && !whole {
                     self.add(What::Wrong(None, "index", "a call has no index"));
                 }
                 let custom = call.get("custom").is_some();
-                let (kind, text) = if custom { ("custom", "input") } else { ("function", "arguments") };
-                let ([id], [name, namespace]) = (texts(call, ["id"]), texts(&call[kind], ["name", "namespace"]));
+                let (kind, text) = if custom {
+                    ("custom", "input")
+                } else {
+                    ("function", "arguments")
+                };
+                let ([id], [name, namespace]) = (
+                    texts(call, ["id"]),
+                    texts(&call[kind], ["name", "namespace"]),
+                );
                 let place = place(Field::Call, call["index"].as_u64().unwrap_or(at));
                 if whole || !id.is_empty() || !name.is_empty() {
-                    self.add(What::Begin(place, Head { id, name, namespace, custom, ..Head::default() }));
+                    self.add(What::Begin(
+                        place,
+                        Head {
+                            id,
+                            name,
+                            namespace,
+                            custom,
+                            ..Head::default()
+                        },
+                    ));
                 }
                 self.add_text(place, &call[kind][text]);
             }
@@ -250,15 +332,31 @@ impl List {
             _ => (Field::Other, ""),
         };
         let [id, name_of, namespace] = texts(block, ["id", "name", "namespace"]);
-        let place = Place { index, part: 0, field };
-        self.add(What::Begin(place, Head { id, name: name_of, namespace, ..Head::default() }));
+        let place = Place {
+            index,
+            part: 0,
+            field,
+        };
+        self.add(What::Begin(
+            place,
+            Head {
+                id,
+                name: name_of,
+                namespace,
+                ..Head::default()
+            },
+        ));
         match &block[name] {
             // In a stream an empty object stands for what is to come.
             Value::Object(input) if self.event > 0 && input.is_empty() => {}
             value if value.is_object() => self.add(What::Text(place, number::write(value))),
             value => {
                 if field == Field::Call && value.is_string() {
-                    self.add(What::Wrong(Some(place), "not-object", "the input is a text, and no object"));
+                    self.add(What::Wrong(
+                        Some(place),
+                        "not-object",
+                        "the input is a text, and no object",
+                    ));
                 }
                 self.add_text(place, value);
             }
@@ -267,16 +365,32 @@ impl List {
 
     fn messages(&mut self, data: &Value) {
         let index = data["index"].as_u64().unwrap_or(u64::MAX);
-        let (place, delta) = (|field| Place { index, part: 0, field }, &data["delta"]);
-        match (data["type"].as_str().unwrap_or_default(), delta["type"].as_str().unwrap_or_default()) {
+        let (place, delta) = (
+            |field| Place {
+                index,
+                part: 0,
+                field,
+            },
+            &data["delta"],
+        );
+        match (
+            data["type"].as_str().unwrap_or_default(),
+            delta["type"].as_str().unwrap_or_default(),
+        ) {
             ("message_start", _) => {
                 self.add(What::First);
                 self.message(&data["message"]);
             }
             ("content_block_start", _) => self.block(index, &data["content_block"]),
-            ("content_block_delta", "text_delta") => self.add_text(place(Field::Content), &delta["text"]),
-            ("content_block_delta", "thinking_delta") => self.add_text(place(Field::Reasoning), &delta["thinking"]),
-            ("content_block_delta", "input_json_delta") => self.add_text(place(Field::Call), &delta["partial_json"]),
+            ("content_block_delta", "text_delta") => {
+                self.add_text(place(Field::Content), &delta["text"])
+            }
+            ("content_block_delta", "thinking_delta") => {
+                self.add_text(place(Field::Reasoning), &delta["thinking"])
+            }
+            ("content_block_delta", "input_json_delta") => {
+                self.add_text(place(Field::Call), &delta["partial_json"])
+            }
             ("content_block_stop", _) => self.add(What::End(index)),
             ("message_delta", _) => {
                 self.usage(data);
@@ -293,7 +407,9 @@ impl List {
             let (field, head, texts) = item_of(item);
             let place = |part| Place { index, part, field };
             self.add(What::Begin(place(0), head));
-            texts.into_iter().for_each(|(part, value)| self.add_text(place(part), value));
+            texts
+                .into_iter()
+                .for_each(|(part, value)| self.add_text(place(part), value));
             self.add(What::End(index));
             self.add_if(&item["role"], What::Role);
         }
@@ -302,20 +418,35 @@ impl List {
 
     fn status(&mut self, response: &Value) {
         self.usage(response);
-        let (why, status) = (&response["incomplete_details"]["reason"], &response["status"]);
-        self.add_if(if why == "content_filter" { why } else { status }, What::Finish);
+        let (why, status) = (
+            &response["incomplete_details"]["reason"],
+            &response["status"],
+        );
+        self.add_if(
+            if why == "content_filter" { why } else { status },
+            What::Finish,
+        );
     }
 
     fn responses(&mut self, data: &Value) {
         self.add(What::Sequence(data["sequence_number"].as_u64()));
         let number = |name: &str| data[name].as_u64().unwrap_or_default();
         let index = data["output_index"].as_u64().unwrap_or(u64::MAX);
-        let name = data["type"].as_str().and_then(|name| name.strip_prefix("response.")).unwrap_or_default();
+        let name = data["type"]
+            .as_str()
+            .and_then(|name| name.strip_prefix("response."))
+            .unwrap_or_default();
         let (of, step) = name.rsplit_once('.').unwrap_or((name, ""));
         let is_summary = of.starts_with("reasoning_summary");
-        let part = if is_summary { SUMMARY.saturating_add(number("summary_index")) } else { number("content_index") };
+        let part = if is_summary {
+            SUMMARY.saturating_add(number("summary_index"))
+        } else {
+            number("content_index")
+        };
         let field = match of {
-            "reasoning_text" | "reasoning_summary_text" | "reasoning_summary_part" => Field::Reasoning,
+            "reasoning_text" | "reasoning_summary_text" | "reasoning_summary_part" => {
+                Field::Reasoning
+            }
             "content_part" if data["part"]["type"] == "reasoning_text" => Field::Reasoning,
             "output_text" | "refusal" | "content_part" => Field::Content,
             "function_call_arguments" | "custom_tool_call_input" => Field::Call,
@@ -325,7 +456,13 @@ impl List {
         if let [item] = texts(data, ["item_id"])
             && !item.is_empty()
         {
-            self.add(What::Again(index, Head { item, ..Head::default() }));
+            self.add(What::Again(
+                index,
+                Head {
+                    item,
+                    ..Head::default()
+                },
+            ));
         }
         match (of, step) {
             ("created", _) => {
@@ -353,18 +490,32 @@ impl List {
                 let (field, head, texts) = item_of(&data["item"]);
                 self.add(What::Again(index, head));
                 for (part, value) in texts {
-                    self.add(What::Whole(Place { index, part, field }, value.as_str().unwrap_or_default().to_owned()));
+                    self.add(What::Whole(
+                        Place { index, part, field },
+                        value.as_str().unwrap_or_default().to_owned(),
+                    ));
                 }
                 self.add(What::End(index));
             }
-            ("content_part" | "reasoning_summary_part", "added") => self.add(What::Part(place, true)),
+            ("content_part" | "reasoning_summary_part", "added") => {
+                self.add(What::Part(place, true))
+            }
             ("content_part" | "reasoning_summary_part", "done") => {
-                self.add(What::Whole(place, part_of(&data["part"]).as_str().unwrap_or_default().to_owned()));
+                self.add(What::Whole(
+                    place,
+                    part_of(&data["part"])
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned(),
+                ));
                 self.add(What::Part(place, false));
             }
             (_, "delta") if field != Field::Other => self.add_text(place, &data["delta"]),
             (_, "done") if field != Field::Other => {
-                self.add(What::Whole(place, texts(data, ["text", "refusal", "arguments", "input"]).concat()));
+                self.add(What::Whole(
+                    place,
+                    texts(data, ["text", "refusal", "arguments", "input"]).concat(),
+                ));
             }
             _ => {}
         }
@@ -377,10 +528,23 @@ pub const SUMMARY: u64 = 1 << 32;
 /// The field of an item of Responses, its head, and its texts by their part.
 fn item_of(item: &Value) -> (Field, Head, Vec<(u64, &Value)>) {
     let parts = |name: &str, from: u64| (from..).zip(listed(&item[name]).map(part_of));
-    let [kind, own, id, name, namespace] = texts(item, ["type", "id", "call_id", "name", "namespace"]);
-    let head = Head { item: own, id, name, namespace, custom: kind == "custom_tool_call" };
+    let [kind, own, id, name, namespace] =
+        texts(item, ["type", "id", "call_id", "name", "namespace"]);
+    let head = Head {
+        item: own,
+        id,
+        name,
+        namespace,
+        custom: kind == "custom_tool_call",
+    };
     match &*kind {
-        "reasoning" => (Field::Reasoning, head, parts("content", 0).chain(parts("summary", SUMMARY)).collect()),
+        "reasoning" => (
+            Field::Reasoning,
+            head,
+            parts("content", 0)
+                .chain(parts("summary", SUMMARY))
+                .collect(),
+        ),
         "message" => (Field::Content, head, parts("content", 0).collect()),
         "function_call" => (Field::Call, head, vec![(0, &item["arguments"])]),
         "custom_tool_call" => (Field::Call, head, vec![(0, &item["input"])]),
@@ -389,5 +553,9 @@ fn item_of(item: &Value) -> (Field, Head, Vec<(u64, &Value)>) {
 }
 
 fn part_of(part: &Value) -> &Value {
-    &part[if part["type"] == "refusal" { "refusal" } else { "text" }]
+    &part[if part["type"] == "refusal" {
+        "refusal"
+    } else {
+        "text"
+    }]
 }

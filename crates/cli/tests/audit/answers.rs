@@ -1,4 +1,5 @@
-//! Requests in three APIs, and answers to them: what a template's model writes, as this library reads it and sends it.
+//! Requests in three APIs, and answers to them: what a template's model writes, as this library
+//! reads it and sends it.
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage};
 use chatparse::message::{Message, PartKind, Request, ToolCall};
@@ -16,7 +17,10 @@ impl Random {
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        self.0 = self
+            .0
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
         (self.0 >> 33) as usize % end
     }
 
@@ -64,7 +68,14 @@ const THOUGHTS: [&str; 4] = [
     "Why?",
 ];
 
-const VALUES: [&str; 6] = ["Oslo", "a \"b\" </x>\n", "{\"q\": 1}", "日本", "<b>bold</b>", "x = [1, 2, 3]  # three"];
+const VALUES: [&str; 6] = [
+    "Oslo",
+    "a \"b\" </x>\n",
+    "{\"q\": 1}",
+    "日本",
+    "<b>bold</b>",
+    "x = [1, 2, 3]  # three",
+];
 
 const TOOLS: [&str; 3] = ["get", "look_up_all", "write_note"];
 
@@ -132,9 +143,13 @@ fn request(api: Api, choice: Choice, parallel: bool) -> Value {
                     json!({"type": "json_schema", "json_schema": {"name": "a", "schema": schema}});
             }
             Api::Responses => {
-                request["text"] = json!({"format": {"type": "json_schema", "name": "a", "schema": schema}})
+                request["text"] =
+                    json!({"format": {"type": "json_schema", "name": "a", "schema": schema}})
             }
-            _ => request["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}}),
+            _ => {
+                request["output_config"] =
+                    json!({"format": {"type": "json_schema", "schema": schema}})
+            }
         }
         return request;
     }
@@ -159,7 +174,9 @@ fn call(random: &mut Random, name: &str) -> ToolCall {
         _ => json!({}),
     };
     let letters = b"abcdefghijkmnpqrstuvwxyz0123456789";
-    let id = (0..9).map(|_| char::from(*random.one(letters))).collect::<String>();
+    let id = (0..9)
+        .map(|_| char::from(*random.one(letters)))
+        .collect::<String>();
     ToolCall::new(name, arguments.to_string(), id)
 }
 
@@ -176,7 +193,11 @@ fn message(random: &mut Random, choice: Choice, parallel: bool) -> Message {
         _ => 1 + random.below(most),
     };
     for _ in 0..calls {
-        let name = if choice == Choice::Named { TOOLS[0] } else { *random.one(&TOOLS) };
+        let name = if choice == Choice::Named {
+            TOOLS[0]
+        } else {
+            *random.one(&TOOLS)
+        };
         message.tool_calls.push(call(random, name));
     }
     if calls == 0 || choice == Choice::Auto && random.below(2) == 0 {
@@ -192,8 +213,15 @@ impl Case {
     /// A case of this template; `None` if it does not write what was chosen.
     pub fn new(template: &ChatTemplate, random: &mut Random) -> Option<Case> {
         let api = *random.one(&[Api::ChatCompletions, Api::Responses, Api::Messages]);
-        let choices =
-            [Choice::Auto, Choice::Auto, Choice::Auto, Choice::Required, Choice::None, Choice::Named, Choice::Schema];
+        let choices = [
+            Choice::Auto,
+            Choice::Auto,
+            Choice::Auto,
+            Choice::Required,
+            Choice::None,
+            Choice::Named,
+            Choice::Schema,
+        ];
         let (choice, parallel) = (*random.one(&choices), random.below(3) > 0);
         let request = request(api, choice, parallel);
         let chat = Request::from_json(&api.request(&request).unwrap()).unwrap();
@@ -202,7 +230,9 @@ impl Case {
         let mut output = rendered(template, chat, &message, &params)?;
         let is_cut = choice == Choice::Auto && random.below(8) == 0;
         if is_cut {
-            let end = (0..=random.below(output.len() + 1)).rev().find(|end| output.is_char_boundary(*end))?;
+            let end = (0..=random.below(output.len() + 1))
+                .rev()
+                .find(|end| output.is_char_boundary(*end))?;
             output.truncate(end);
         }
         let mut stream = Stream::new(&params.parser);
@@ -229,12 +259,36 @@ impl Case {
             return None;
         }
         let reason = if is_cut { Reason::Length } else { Reason::Stop };
-        let mut usage = Usage::new(20, if is_cut { LIMIT } else { (output.len() as u64 / 4 + 1).min(LIMIT - 1) });
+        let mut usage = Usage::new(
+            20,
+            if is_cut {
+                LIMIT
+            } else {
+                (output.len() as u64 / 4 + 1).min(LIMIT - 1)
+            },
+        );
         (usage.cached, usage.reasoning) = (5, usage.output.min(1));
         let finish = Finish::new(reason, Some(usage));
-        let (with_body, with_output, raw) = (random.below(2) == 0, random.below(3) == 0, random.below(3) == 0);
+        let (with_body, with_output, raw) = (
+            random.below(2) == 0,
+            random.below(3) == 0,
+            random.below(3) == 0,
+        );
         let (events, body) = Default::default();
-        Some(Case { api, request, params, output, deltas, ended, finish, events, body, with_body, with_output, raw })
+        Some(Case {
+            api,
+            request,
+            params,
+            output,
+            deltas,
+            ended,
+            finish,
+            events,
+            body,
+            with_body,
+            with_output,
+            raw,
+        })
     }
 
     /// Whether a limit has cut the answer.
@@ -244,30 +298,50 @@ impl Case {
 
     /// All of a field, or of a call's arguments.
     pub fn text(&self, kind: DeltaKind, call: usize) -> String {
-        let of = self.deltas.iter().filter(|(of, number, _)| (*of, *number) == (kind, call));
+        let of = self
+            .deltas
+            .iter()
+            .filter(|(of, number, _)| (*of, *number) == (kind, call));
         of.map(|(_, _, text)| text.as_str()).collect()
     }
 
     /// The bytes behind the last text or thought in front of the calls.
     pub fn front_of_calls(&self) -> usize {
-        let parts = self.ended.parts().iter().take_while(|part| part.kind != PartKind::Call);
+        let parts = self
+            .ended
+            .parts()
+            .iter()
+            .take_while(|part| part.kind != PartKind::Call);
         parts.last().map_or(0, |part| part.span.end)
     }
 
     pub fn calls(&self) -> usize {
-        self.deltas.iter().filter(|(kind, ..)| *kind == DeltaKind::ToolName).count()
+        self.deltas
+            .iter()
+            .filter(|(kind, ..)| *kind == DeltaKind::ToolName)
+            .count()
     }
 
     /// Puts a text in the place of all of a field.
     pub fn replace(&mut self, kind: DeltaKind, call: usize, text: &str) {
         let is_it = |(of, number, _): &(DeltaKind, usize, String)| (*of, *number) == (kind, call);
-        let calls = self.deltas.iter().position(|(kind, ..)| kind.is_of_call()).unwrap_or(self.deltas.len());
+        let calls = self
+            .deltas
+            .iter()
+            .position(|(kind, ..)| kind.is_of_call())
+            .unwrap_or(self.deltas.len());
         let front = if kind == DeltaKind::Content { calls } else { 0 };
         let at = self.deltas.iter().position(is_it).unwrap_or(front);
         self.deltas.retain(|delta| !is_it(delta));
-        let cut = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let cut = (0..=text.len() / 2)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0);
         let said = [&text[..cut], &text[cut..]].map(|text| (kind, call, text.to_owned()));
-        self.deltas.splice(at..at, said.into_iter().filter(|(_, _, text)| !text.is_empty()));
+        self.deltas.splice(
+            at..at,
+            said.into_iter().filter(|(_, _, text)| !text.is_empty()),
+        );
     }
 
     /// Drops the calls.
@@ -285,20 +359,36 @@ impl Case {
         ended.message.reasoning_content = self.text(DeltaKind::Reasoning, 0);
         let calls = 0..self.calls();
         let calls = calls.map(|call| {
-            let [name, arguments, id] =
-                [DeltaKind::ToolName, DeltaKind::ToolArguments, DeltaKind::ToolId].map(|kind| self.text(kind, call));
+            let [name, arguments, id] = [
+                DeltaKind::ToolName,
+                DeltaKind::ToolArguments,
+                DeltaKind::ToolId,
+            ]
+            .map(|kind| self.text(kind, call));
             ToolCall::new(name, arguments, id)
         });
         ended.message.tool_calls = calls.collect();
         let mut answer = Answer::new(self.api, options);
         let mut events = answer.begin(20).unwrap();
         for (kind, call, text) in &self.deltas {
-            let delta = Delta { kind: *kind, call: *call, text, span: 0..text.len() };
+            let delta = Delta {
+                kind: *kind,
+                call: *call,
+                text,
+                span: 0..text.len(),
+            };
             events.extend(answer.deltas([delta].into_iter()).unwrap());
         }
         events.extend(answer.finish(&ended, &self.finish).unwrap());
         let data = |data: &str| serde_json::from_str(data).unwrap_or_else(|_| data.into());
-        self.events = events.iter().map(|Event { name, data: text, .. }| ((*name).to_owned(), data(text))).collect();
+        self.events = events
+            .iter()
+            .map(
+                |Event {
+                     name, data: text, ..
+                 }| ((*name).to_owned(), data(text)),
+            )
+            .collect();
         self.body = answer.body(&ended, &self.finish);
     }
 
@@ -311,8 +401,14 @@ impl Case {
         let mut line = json!({"request": self.request});
         if self.raw {
             let event = |(name, data): &(String, Value)| {
-                let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-                let name = if name.is_empty() { String::new() } else { format!("event: {name}\n") };
+                let data = data
+                    .as_str()
+                    .map_or_else(|| data.to_string(), str::to_owned);
+                let name = if name.is_empty() {
+                    String::new()
+                } else {
+                    format!("event: {name}\n")
+                };
                 format!("{name}data: {data}\n\n")
             };
             line["stream"] = self.events.iter().map(event).collect::<String>().into();
@@ -334,10 +430,20 @@ fn owned(delta: Delta) -> (DeltaKind, usize, String) {
 }
 
 /// What the template writes behind the prompt, without the end of the turn.
-fn rendered(template: &ChatTemplate, mut request: Request, message: &Message, params: &Params) -> Option<String> {
+fn rendered(
+    template: &ChatTemplate,
+    mut request: Request,
+    message: &Message,
+    params: &Params,
+) -> Option<String> {
     request.add_generation_prompt = false;
     request.messages.push(message.clone());
     let whole = template.prompt(&request).ok()?;
     let output = whole.strip_prefix(&*params.prompt)?.trim_end();
-    Some(output.strip_suffix(params.end_of_turn()).unwrap_or(output).to_owned())
+    Some(
+        output
+            .strip_suffix(params.end_of_turn())
+            .unwrap_or(output)
+            .to_owned(),
+    )
 }

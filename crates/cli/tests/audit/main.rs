@@ -1,7 +1,8 @@
-//! `audit` against seeded faults: answers that this library makes of what a template's model writes, each with one fault, and the same
-//! without. `CHATPARSE_CASES` says how many of each fault, `CHATPARSE_SEED` where they start, `CHATPARSE_TEMPLATES` in which folder
-//! the templates are, if not the built-in ones. The table says for each kind how many were named, and how often the kind was named
-//! beside another one.
+//! `audit` against seeded faults: answers that this library makes of what a template's model
+//! writes, each with one fault, and the same without. `CHATPARSE_CASES` says how many of each
+//! fault, `CHATPARSE_SEED` where they start, `CHATPARSE_TEMPLATES` in which folder the templates
+//! are, if not the built-in ones. The table says for each kind how many were named, and how often
+//! the kind was named beside another one.
 
 mod answers;
 mod faults;
@@ -28,17 +29,40 @@ fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String
     std::fs::create_dir_all(&folder).unwrap();
     let name = Path::new(template).file_name().unwrap().to_str().unwrap();
     let file = folder.join(format!("{name}.jsonl"));
-    std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
-    let run = Command::new(env!("CARGO_BIN_EXE_chatparse")).args(["audit", template, "--json"]).arg(&file).output();
+    std::fs::write(
+        &file,
+        lines
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect::<String>(),
+    )
+    .unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_chatparse"))
+        .args(["audit", template, "--json"])
+        .arg(&file)
+        .output();
     let run = run.unwrap();
-    let rows: Vec<Value> =
-        String::from_utf8(run.stdout).unwrap().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
-    assert!(rows.iter().all(|row| row["error"].is_null()), "{template}: {rows:?}");
-    assert_eq!(run.status.code(), Some(i32::from(!rows.is_empty())), "{template}");
+    let rows: Vec<Value> = String::from_utf8(run.stdout)
+        .unwrap()
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    assert!(
+        rows.iter().all(|row| row["error"].is_null()),
+        "{template}: {rows:?}"
+    );
+    assert_eq!(
+        run.status.code(),
+        Some(i32::from(!rows.is_empty())),
+        "{template}"
+    );
     let mut found: BTreeMap<u64, Vec<(String, String)>> = BTreeMap::new();
     for row in rows {
         let text = |name: &str| row[name].as_str().unwrap().to_owned();
-        found.entry(row["line"].as_u64().unwrap()).or_default().push((text("kind"), text("message")));
+        found
+            .entry(row["line"].as_u64().unwrap())
+            .or_default()
+            .push((text("kind"), text("message")));
     }
     found
 }
@@ -46,10 +70,16 @@ fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String
 /// The templates, by what the program calls them.
 fn templates() -> Vec<(String, ChatTemplate)> {
     let Ok(folder) = std::env::var("CHATPARSE_TEMPLATES") else {
-        return builtin::names().map(|name| (name.to_owned(), ChatTemplate::builtin(name).unwrap())).collect();
+        return builtin::names()
+            .map(|name| (name.to_owned(), ChatTemplate::builtin(name).unwrap()))
+            .collect();
     };
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "jinja")).collect();
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|end| end == "jinja"))
+        .collect();
     files.sort();
     let read = |file: PathBuf| {
         let template = ChatTemplate::new(&std::fs::read_to_string(&file).unwrap(), "", "").ok()?;
@@ -88,14 +118,24 @@ fn seeded_faults_are_named_and_nothing_else() {
                 };
                 is_seeded.then(|| (name.as_str(), sound, case.line()))
             });
-            let (name, sound, line) = seeded.unwrap_or_else(|| panic!("{}: no case can have it", fault.name));
-            lines.entry(name).or_default().extend([(None, sound), (Some(number), line)]);
+            let (name, sound, line) =
+                seeded.unwrap_or_else(|| panic!("{}: no case can have it", fault.name));
+            lines
+                .entry(name)
+                .or_default()
+                .extend([(None, sound), (Some(number), line)]);
         }
     }
     let (mut sound, mut alarms) = (0, BTreeMap::<String, usize>::new());
     let mut rows = vec![(0, 0); FAULTS.len()];
     for (template, lines) in &lines {
-        let found = audited(template, &lines.iter().map(|(_, line)| line.clone()).collect::<Vec<_>>());
+        let found = audited(
+            template,
+            &lines
+                .iter()
+                .map(|(_, line)| line.clone())
+                .collect::<Vec<_>>(),
+        );
         for (number, (fault, _)) in (1..).zip(lines) {
             let found = found.get(&number).cloned().unwrap_or_default();
             let Some(fault) = fault else {
@@ -114,10 +154,16 @@ fn seeded_faults_are_named_and_nothing_else() {
                 rows[*fault].1 += 1;
                 kinds.entry(expected).or_default().named += 1;
             } else {
-                eprintln!("missed, {template}.jsonl:{number}: {}: {found:?}", FAULTS[*fault].name);
+                eprintln!(
+                    "missed, {template}.jsonl:{number}: {}: {found:?}",
+                    FAULTS[*fault].name
+                );
             }
             for kind in named.into_iter().filter(|kind| *kind != expected) {
-                let kind = FAULTS.iter().find(|fault| fault.kind == kind).map_or("others", |fault| fault.kind);
+                let kind = FAULTS
+                    .iter()
+                    .find(|fault| fault.kind == kind)
+                    .map_or("others", |fault| fault.kind);
                 kinds.entry(kind).or_default().beside += 1;
             }
         }
@@ -126,26 +172,56 @@ fn seeded_faults_are_named_and_nothing_else() {
     for (fault, (seeded, named)) in FAULTS.iter().zip(&rows) {
         println!("{:44} {:18} {named} of {seeded}", fault.name, fault.kind);
     }
-    println!("\n{:18} {:>8} {:>8} {:>20} {:>12}", "kind", "seeded", "named", "beside other faults", "false alarms");
-    for (kind, Tally { seeded, named, beside }) in &kinds {
+    println!(
+        "\n{:18} {:>8} {:>8} {:>20} {:>12}",
+        "kind", "seeded", "named", "beside other faults", "false alarms"
+    );
+    for (
+        kind,
+        Tally {
+            seeded,
+            named,
+            beside,
+        },
+    ) in &kinds
+    {
         let alarms = alarms.get(*kind).copied().unwrap_or(0);
         println!("{kind:18} {seeded:8} {named:8} {beside:20} {alarms:12}");
     }
-    let (seeded, named): (usize, usize) = (rows.iter().map(|row| row.0).sum(), rows.iter().map(|row| row.1).sum());
+    let (seeded, named): (usize, usize) = (
+        rows.iter().map(|row| row.0).sum(),
+        rows.iter().map(|row| row.1).sum(),
+    );
     let alarms: usize = alarms.values().sum();
     println!("{} templates", lines.len());
-    println!("{named} of {seeded} faults named; {alarms} false alarms in {sound} answers without a fault");
-    assert!(FAULTS.len() >= 30 && named * 100 >= seeded * 98, "{named} of {seeded} faults are named");
-    assert!(alarms * 1000 <= sound * 2, "{alarms} false alarms in {sound} answers");
+    println!(
+        "{named} of {seeded} faults named; {alarms} false alarms in {sound} answers without a fault"
+    );
+    assert!(
+        FAULTS.len() >= 30 && named * 100 >= seeded * 98,
+        "{named} of {seeded} faults are named"
+    );
+    assert!(
+        alarms * 1000 <= sound * 2,
+        "{alarms} false alarms in {sound} answers"
+    );
 }
 
 #[test]
 fn the_guide_and_the_help_have_all_kinds() {
-    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md")).unwrap();
-    let help = Command::new(env!("CARGO_BIN_EXE_chatparse")).args(["audit", "--help"]).output().unwrap();
+    let guide =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md"))
+            .unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_chatparse"))
+        .args(["audit", "--help"])
+        .output()
+        .unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for kind in FAULTS.iter().map(|fault| fault.kind) {
-        assert!(guide.contains(&format!("`{kind}`")) && help.contains(kind), "{kind}");
+        assert!(
+            guide.contains(&format!("`{kind}`")) && help.contains(kind),
+            "{kind}"
+        );
     }
 }
 
@@ -157,9 +233,9 @@ fn lines_have_one_of_several_forms() {
         "message": {"role": "assistant", "content": content}}]})
     };
     let answered = |content: &str| json!({"request": request, "response": body(content)});
-    let chunk =
-        r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}"#;
-    let stream = |end: &str| json!({"request": request, "stream": format!("data: {chunk}\n\n{end}")});
+    let chunk = r#"{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}"#;
+    let stream =
+        |end: &str| json!({"request": request, "stream": format!("data: {chunk}\n\n{end}")});
     let of_data = json!({"request": request, "events": [{"data": chunk}, "[DONE]"]});
     let failed = json!({"request": request, "response": {"error": {"message": "overloaded"}}});
     let mut output = answered("The end: </tool_call>");
@@ -188,15 +264,19 @@ fn lines_have_one_of_several_forms() {
     ];
     let found = audited("json-call", &rows.clone().map(|(line, _)| line));
     for (number, (line, kind)) in (1..).zip(rows) {
-        let kinds: Vec<&str> = found.get(&number).into_iter().flatten().map(|(kind, _)| &**kind).collect();
+        let kinds: Vec<&str> = found
+            .get(&number)
+            .into_iter()
+            .flatten()
+            .map(|(kind, _)| &**kind)
+            .collect();
         assert_eq!(kinds, Vec::from_iter(kind), "{line}");
     }
 }
 
 #[test]
 fn what_answers_of_today_have_is_no_fault() {
-    let space =
-        json!({"type": "namespace", "name": "crm", "description": "", "tools": [{"type": "custom", "name": "apply"}]});
+    let space = json!({"type": "namespace", "name": "crm", "description": "", "tools": [{"type": "custom", "name": "apply"}]});
     let asked = json!({"reasoning": {"effort": "low", "summary": "auto"}, "include": ["reasoning.encrypted_content"], "input": [
         {"type": "additional_tools", "role": "developer", "tools": [space]},
         {"role": "user", "content": "Hi"}, {"role": "assistant", "phase": "final_answer", "content": "Ho"},
@@ -233,8 +313,18 @@ fn what_answers_of_today_have_is_no_fault() {
     ]});
     let said = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "thinking": {"type": "adaptive"}});
     let streamed = json!({"request": said, "events": stream, "response": whole});
-    let found = audited("json-call", &[answered("apply"), streamed, answered("other")]);
-    let kinds = |line: u64| found.get(&line).into_iter().flatten().map(|(kind, _)| &**kind).collect::<Vec<_>>();
+    let found = audited(
+        "json-call",
+        &[answered("apply"), streamed, answered("other")],
+    );
+    let kinds = |line: u64| {
+        found
+            .get(&line)
+            .into_iter()
+            .flatten()
+            .map(|(kind, _)| &**kind)
+            .collect::<Vec<_>>()
+    };
     assert_eq!([kinds(1), kinds(2)], [vec![""; 0], vec![]], "{found:?}");
     assert!(kinds(3).contains(&"unknown-tool"), "{found:?}");
 }
@@ -244,7 +334,10 @@ fn findings_name_what_is_there() {
     let said = json!([{"role": "user", "content": "Rain?"}]);
     let chat = |more: Value| {
         let mut request = json!({"messages": said});
-        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         request
     };
     let choice = |content: &str| json!({"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}});
@@ -257,36 +350,100 @@ fn findings_name_what_is_there() {
         json!({"type": "message", "role": "assistant", "stop_reason": "tool_use",
             "content": [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": input}]})
     };
-    let ended =
-        |content: Value| json!({"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"});
+    let ended = |content: Value| json!({"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"});
     let failed = |error: Value| json!({"error": error});
     let rows = [
-        (chat(json!({})), counted, "usage", "total_tokens is 31, but 10 + 20 = 30"),
-        (chat(json!({})), answer(json!([])), "choices", "the answer has no choice"),
-        (chat(json!({"n": 2})), answer(json!([])), "choices", "the answer has no choice"),
-        (chat(json!({"n": 2})), answer(json!([choice("No.")])), "choices", "choices: 1, and the request asks for 2"),
-        (chat(json!({"n": 1})), answer(json!([choice("No.")])), "", ""),
+        (
+            chat(json!({})),
+            counted,
+            "usage",
+            "total_tokens is 31, but 10 + 20 = 30",
+        ),
+        (
+            chat(json!({})),
+            answer(json!([])),
+            "choices",
+            "the answer has no choice",
+        ),
+        (
+            chat(json!({"n": 2})),
+            answer(json!([])),
+            "choices",
+            "the answer has no choice",
+        ),
+        (
+            chat(json!({"n": 2})),
+            answer(json!([choice("No.")])),
+            "choices",
+            "choices: 1, and the request asks for 2",
+        ),
+        (
+            chat(json!({"n": 1})),
+            answer(json!([choice("No.")])),
+            "",
+            "",
+        ),
         (
             chat(json!({"stop": ["\n", "END"]})),
             answer(json!([choice("No. END")])),
             "shown-stop",
             "the content has \"END\", at which the request asks to stop",
         ),
-        (chat(json!({"stop": "END"})), answer(json!([choice("No.")])), "", ""),
-        (chat(json!({"stop": "END", "include_stop_str_in_output": true})), answer(json!([choice("No. END")])), "", ""),
-        (chat(json!({})), answer(json!([choice("")])), "empty", "the answer is empty, and its finish is \"stop\""),
+        (
+            chat(json!({"stop": "END"})),
+            answer(json!([choice("No.")])),
+            "",
+            "",
+        ),
+        (
+            chat(json!({"stop": "END", "include_stop_str_in_output": true})),
+            answer(json!([choice("No. END")])),
+            "",
+            "",
+        ),
+        (
+            chat(json!({})),
+            answer(json!([choice("")])),
+            "empty",
+            "the answer is empty, and its finish is \"stop\"",
+        ),
         (
             chat(json!({"stop": ""})),
             answer(json!([choice(" ")])),
             "empty",
             "the answer is empty, and its finish is \"stop\"",
         ),
-        (chat(json!({"stop": "END"})), answer(json!([choice("")])), "", ""),
-        (messages.clone(), ended(json!([])), "empty", "the answer is empty, and its finish is \"end_turn\""),
+        (
+            chat(json!({"stop": "END"})),
+            answer(json!([choice("")])),
+            "",
+            "",
+        ),
+        (
+            messages.clone(),
+            ended(json!([])),
+            "empty",
+            "the answer is empty, and its finish is \"end_turn\"",
+        ),
         (messages.clone(), called(json!({"at": "x"})), "", ""),
-        (messages.clone(), called(json!("{\"at\": \"x\"}")), "not-object", "the input is a text, and no object"),
-        (chat(json!({})), failed(json!({"message": "overloaded"})), "error", "the answer is an error: overloaded"),
-        (chat(json!({})), failed(json!("overloaded")), "error", "the answer is an error: overloaded"),
+        (
+            messages.clone(),
+            called(json!("{\"at\": \"x\"}")),
+            "not-object",
+            "the input is a text, and no object",
+        ),
+        (
+            chat(json!({})),
+            failed(json!({"message": "overloaded"})),
+            "error",
+            "the answer is an error: overloaded",
+        ),
+        (
+            chat(json!({})),
+            failed(json!("overloaded")),
+            "error",
+            "the answer is an error: overloaded",
+        ),
         (
             messages.clone(),
             json!({"type": "error", "error": {"type": "overloaded_error"}}),
@@ -300,12 +457,22 @@ fn findings_name_what_is_there() {
             "the answer is an error: too long",
         ),
     ];
-    let lines: Vec<Value> =
-        rows.iter().map(|(request, response, ..)| json!({"request": request, "response": response})).collect();
+    let lines: Vec<Value> = rows
+        .iter()
+        .map(|(request, response, ..)| json!({"request": request, "response": response}))
+        .collect();
     let found = audited("json-call", &lines);
     for (number, (_, response, kind, message)) in (1..).zip(&rows) {
-        let found: Vec<(&str, &str)> =
-            found.get(&number).into_iter().flatten().map(|(kind, message)| (&**kind, &**message)).collect();
-        assert_eq!(found, Vec::from_iter(Some((*kind, *message)).filter(|_| !kind.is_empty())), "{response}");
+        let found: Vec<(&str, &str)> = found
+            .get(&number)
+            .into_iter()
+            .flatten()
+            .map(|(kind, message)| (&**kind, &**message))
+            .collect();
+        assert_eq!(
+            found,
+            Vec::from_iter(Some((*kind, *message)).filter(|_| !kind.is_empty())),
+            "{response}"
+        );
     }
 }

@@ -28,15 +28,30 @@ fn choices(seed: u64) -> Vec<u8> {
     (1..=25).flat_map(word).collect()
 }
 
-/// What became of the program in so many MiB of memory, if it did not end by itself with a result or an error. Its input is
-/// kept in a file.
+/// What became of the program in so many MiB of memory, if it did not end by itself with a result
+/// or an error. Its input is kept in a file.
 fn failure(seed: u64, mebibytes: usize, input: &str, arguments: &[&str]) -> Option<String> {
     let memory = mebibytes << 10;
-    let bounds = format!("ulimit -v {memory}; ulimit -t {}; exec \"$@\"", number("CHATPARSE_SECONDS", SECONDS));
+    let bounds = format!(
+        "ulimit -v {memory}; ulimit -t {}; exec \"$@\"",
+        number("CHATPARSE_SECONDS", SECONDS)
+    );
     let mut program = Command::new("sh");
-    program.args(["-c", &bounds, "sh", env!("CARGO_BIN_EXE_chatparse")]).args(arguments);
-    let mut program = program.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    program.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    program
+        .args(["-c", &bounds, "sh", env!("CARGO_BIN_EXE_chatparse")])
+        .args(arguments);
+    let mut program = program
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    program
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
     let output = program.wait_with_output().unwrap();
     if matches!(output.status.code(), Some(0..=2)) {
         return None;
@@ -44,5 +59,8 @@ fn failure(seed: u64, mebibytes: usize, input: &str, arguments: &[&str]) -> Opti
     let file = env::temp_dir().join(format!("chatparse-hostile-{seed}"));
     fs::write(&file, input).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
-    Some(format!("CHATPARSE_SEED={seed} CHATPARSE_CASES=1 {arguments:?} < {file:?}: {}: {errors}", output.status))
+    Some(format!(
+        "CHATPARSE_SEED={seed} CHATPARSE_CASES=1 {arguments:?} < {file:?}: {}: {errors}",
+        output.status
+    ))
 }

@@ -10,13 +10,14 @@ use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{OutputOptions, Request, Tool, UnknownTools};
 use chatparse_peg::{Builder, ExprId};
 
-/// All calls of a message, with the markers around them, in a [`TurnFormat`] as JSON. Of the request, the tools count, whether one must be called, and
-/// whether several may be.
+/// All calls of a message, with the markers around them, in a [`TurnFormat`] as JSON. Of the
+/// request, the tools count, whether one must be called, and whether several may be.
 ///
 /// # Errors
 /// [`chatparse_base::ErrorKind::InvalidArgument`] if the turn has another shape or no calls.
 pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Result<ExprId> {
-    let turn = TurnFormat::deserialize(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
+    let turn =
+        TurnFormat::deserialize(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
     if turn.calls.is_empty() {
         return Err(Error::invalid("turn.calls: missing"));
     }
@@ -24,14 +25,31 @@ pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Resu
     let spec = FormatSpec::of(request, &opening);
     let mut p = FormatBuilder::from(std::mem::take(builder));
     p.mends = FormatBuilder::of(&spec).mends;
-    let calls = if spec.tools().is_empty() { p.empty() } else { p.calls(&spec, learnt::calls(&p, &turn, &spec)) };
+    let calls = if spec.tools().is_empty() {
+        p.empty()
+    } else {
+        p.calls(&spec, learnt::calls(&p, &turn, &spec))
+    };
     *builder = p.into();
     Ok(calls)
 }
 
-/// The calls of a message in a turn like this, of these tools; `unknown`: also of tools that are not offered.
+/// The calls of a message in a turn like this, of these tools; `unknown`: also of tools that are
+/// not offered.
 pub fn section(p: &FormatBuilder, turn: &TurnFormat, tools: &[Tool], unknown: bool) -> ExprId {
     let mut options = OutputOptions::default();
-    options.leniency.unknown_tools = if unknown { UnknownTools::Call } else { UnknownTools::Content };
-    learnt::calls(p, turn, &FormatSpec { options: &options, opening: &Opening::default(), offered: tools })
+    options.leniency.unknown_tools = if unknown {
+        UnknownTools::Call
+    } else {
+        UnknownTools::Content
+    };
+    learnt::calls(
+        p,
+        turn,
+        &FormatSpec {
+            options: &options,
+            opening: &Opening::default(),
+            offered: tools,
+        },
+    )
 }

@@ -9,30 +9,49 @@ use chatparse_peg::ExprId;
 /// The opening of calls without its last quote, where that opens an id.
 pub fn before_quoted_id(turn: &TurnFormat, open: &Glue) -> Option<Glue> {
     for form in &turn.calls {
-        let [CallPiece::Id, CallPiece::Glue(behind), ..] = &*form.pieces else { return None };
+        let [CallPiece::Id, CallPiece::Glue(behind), ..] = &*form.pieces else {
+            return None;
+        };
         behind.head().starts_with('"').then_some(())?;
     }
-    open.strip_suffix(&"\"".into()).filter(|_| !turn.calls.is_empty())
+    open.strip_suffix(&"\"".into())
+        .filter(|_| !turn.calls.is_empty())
 }
 
 /// The opening of a call with the member that is the call's id, which a model may leave out.
 pub fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glue)) -> ExprId {
     let (space, after) = split_space(&behind);
     let comma = [p.space(), p.marker(","), p.space_as(space)];
-    let id = [json_text(p, key), quoted_id(p, p.until_marker(["\""]))].into_iter().chain(comma);
+    let id = [json_text(p, key), quoted_id(p, p.until_marker(["\""]))]
+        .into_iter()
+        .chain(comma);
     let after = p.glue(&after);
     let id = p.sequence(id);
     let front = p.between(BEFORE_ID, |way| way(p, key));
-    p.sequence([p.marker(before), front, p.or(p.sequence([id, after]), FIRST_ID, |way| way(after))])
+    p.sequence([
+        p.marker(before),
+        front,
+        p.or(p.sequence([id, after]), FIRST_ID, |way| way(after)),
+    ])
 }
 
-/// The member of a JSON object whose value is the call's number, in the text that opens a call: what is in front of it, its
-/// key, and what is behind its comma.
+/// The member of a JSON object whose value is the call's number, in the text that opens a call:
+/// what is in front of it, its key, and what is behind its comma.
 pub fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
     let before = open.head();
     let after = open.strip_prefix(&Glue::from(before))?.behind_counter()?;
-    let key = before.strip_suffix("\"")?.trim_end().strip_suffix(':')?.trim_end().strip_suffix('"')?.rfind('"')?;
-    let rest = after.head().strip_prefix('"')?.trim_start().strip_prefix(',')?;
+    let key = before
+        .strip_suffix("\"")?
+        .trim_end()
+        .strip_suffix(':')?
+        .trim_end()
+        .strip_suffix('"')?
+        .rfind('"')?;
+    let rest = after
+        .head()
+        .strip_prefix('"')?
+        .trim_start()
+        .strip_prefix(',')?;
     let after = after.without_start(after.head().len() - rest.len());
     Some((&before[..key], &before[key..before.len() - 1], after))
 }
@@ -46,7 +65,9 @@ pub fn quoted_id(p: &FormatBuilder, text: ExprId) -> ExprId {
 /// An id with the name in it.
 pub fn named_id(p: &FormatBuilder, before: &Glue, name: &str, behind: &Glue) -> ExprId {
     let written = [p.glue(before), p.tool_name(name), p.glue(behind)];
-    p.or(p.tool_id(p.sequence(written)), NAMED_ID, |way| way(p, before.head(), name))
+    p.or(p.tool_id(p.sequence(written)), NAMED_ID, |way| {
+        way(p, before.head(), name)
+    })
 }
 
 /// The key of a further member of a JSON object, from glue up to the quote that opens its value.

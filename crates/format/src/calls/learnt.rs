@@ -2,9 +2,9 @@
 
 use crate::rules::arguments::LAST_ARGUMENT;
 use crate::rules::calls::{
-    AFTER_ARGUMENTS, AFTER_ID, AFTER_NAME, ARGUMENTS, BEFORE_ARGUMENTS, BETWEEN_ARGUMENTS, CALL_CLOSE, CALL_CLOSED,
-    CALL_FORM, CALL_OPEN, CALL_TAG, ID, LAST_ID, MEMBERS, NAME, NAME_ALONE, NAME_CLOSE, NAMES, NO_ARGUMENTS, NO_GLUE,
-    WRAPPER_CLOSE, WRAPPER_CLOSED,
+    AFTER_ARGUMENTS, AFTER_ID, AFTER_NAME, ARGUMENTS, BEFORE_ARGUMENTS, BETWEEN_ARGUMENTS,
+    CALL_CLOSE, CALL_CLOSED, CALL_FORM, CALL_OPEN, CALL_TAG, ID, LAST_ID, MEMBERS, NAME,
+    NAME_ALONE, NAME_CLOSE, NAMES, NO_ARGUMENTS, NO_GLUE, WRAPPER_CLOSE, WRAPPER_CLOSED,
 };
 use chatparse_base::brackets;
 use std::cell::RefCell;
@@ -22,7 +22,9 @@ use crate::rules::calls::no_other_tag;
 use crate::sites::{Arguments, Call, End, INNER, Shared, unannounced};
 use chatparse_base::brackets::is_marker;
 use chatparse_learn::analysis::turn::Tail;
-use chatparse_learn::analysis::turn::{CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat};
+use chatparse_learn::analysis::turn::{
+    CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat,
+};
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
 
@@ -37,7 +39,10 @@ pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
             return text::heads(&glue.up_to(marker));
         }
         // In front of JSON the marker is enough: what models write behind it differs.
-        let json = glue.head().get(marker..).and_then(|rest| rest.find(['[', '{']));
+        let json = glue
+            .head()
+            .get(marker..)
+            .and_then(|rest| rest.find(['[', '{']));
         return match json.filter(|_| marker > 0) {
             Some(at) => text::heads(&glue.up_to(marker + at)),
             // Without a marker, several words in front of it are enough.
@@ -50,12 +55,21 @@ pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     }
     let (start, whole) = (glue.head().trim_start(), glue.head());
     let texts = |end: &str| -> Vec<String> {
-        let spaced = ["", " ", "\n"].iter().flat_map(|space| [whole, start].map(|text| format!("{text}{space}{end}")));
+        let spaced = ["", " ", "\n"]
+            .iter()
+            .flat_map(|space| [whole, start].map(|text| format!("{text}{space}{end}")));
         spaced.collect()
     };
     // That part may differ from call to call.
-    match glue.pieces().find(|piece| !matches!(piece, GluePiece::Text(_))) {
-        Some(GluePiece::Counter) => return (0..10).flat_map(|digit| texts(&digit.to_string())).collect(),
+    match glue
+        .pieces()
+        .find(|piece| !matches!(piece, GluePiece::Text(_)))
+    {
+        Some(GluePiece::Counter) => {
+            return (0..10)
+                .flat_map(|digit| texts(&digit.to_string()))
+                .collect();
+        }
         Some(_) => return text::heads(glue),
         None => {}
     }
@@ -66,7 +80,12 @@ pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
             let fronts = if bare { &["", "["][..] } else { &[""] };
             spec.tools()
                 .iter()
-                .flat_map(|tool| fronts.iter().map(|front| [front, &*tool.name].concat()).collect::<Vec<_>>())
+                .flat_map(|tool| {
+                    fronts
+                        .iter()
+                        .map(|front| [front, &*tool.name].concat())
+                        .collect::<Vec<_>>()
+                })
                 .flat_map(|name| texts(&name))
                 .collect()
         }
@@ -75,8 +94,8 @@ pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     }
 }
 
-/// One call of any tool, with its opening. `marked`: a marker in front identifies calls, so tools that are not offered can be
-/// read.
+/// One call of any tool, with its opening. `marked`: a marker in front identifies calls, so tools
+/// that are not offered can be read.
 pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn));
     let (open, wrapper_close) = turn.call_frame();
@@ -86,11 +105,29 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
     let objects = RefCell::default();
     let of = |turn: &TurnFormat, open: &Glue, any: bool| {
         let (shared, objects, wrapper_close) = (&Shared::default(), &objects, &wrapper_close);
-        let call = |tool: &Tool| Call { p, turn, tool, shared, objects, behind, open, wrapper_close, inner }.expr();
+        let call = |tool: &Tool| {
+            Call {
+                p,
+                turn,
+                tool,
+                shared,
+                objects,
+                behind,
+                open,
+                wrapper_close,
+                inner,
+            }
+            .expr()
+        };
         if !marked && turn.calls_begin_with_names() && turn.calls_are_python() {
-            p.unknown_tool(spec, &call).map(|call| p.rule(UNLISTED, call));
+            p.unknown_tool(spec, &call)
+                .map(|call| p.rule(UNLISTED, call));
         }
-        if any { p.any_tool(spec, &call) } else { p.known_tool(spec.tools(), &call) }
+        if any {
+            p.any_tool(spec, &call)
+        } else {
+            p.known_tool(spec.tools(), &call)
+        }
     };
     // Of a name that is not known no expression can say that it is the same again.
     let tool = of(turn, &open, marked && renamed.is_none());
@@ -99,7 +136,13 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
         (first, of(&turn, &open, marked))
     });
     if let Some(inner) = inner {
-        p.rule(INNER, p.sequence([p.glue(inner), renamed.as_ref().map_or(tool, |(_, call)| *call)]));
+        p.rule(
+            INNER,
+            p.sequence([
+                p.glue(inner),
+                renamed.as_ref().map_or(tool, |(_, call)| *call),
+            ]),
+        );
     }
     let mut calls = vec![tool];
     if let Some((first, call)) = &renamed {
@@ -113,10 +156,18 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
     let ends_text = turn.before_calls().all(is_strong);
     let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
         let open = before_quoted_id(turn, open).unwrap_or(open.clone());
-        let written = if ends_text { p.glue(&open) } else { text::as_written(p, &open) };
+        let written = if ends_text {
+            p.glue(&open)
+        } else {
+            text::as_written(p, &open)
+        };
         let mut ways = p.ways(CALL_OPEN, |way| way(p, turn, &open));
         // Where the name is a key, any other would begin like it.
-        let last = if open.head().trim_end().ends_with("{\"") { ways.len() } else { 0 };
+        let last = if open.head().trim_end().ends_with("{\"") {
+            ways.len()
+        } else {
+            0
+        };
         ways.insert(last, written);
         p.sequence([p.choice(ways), calls])
     };
@@ -126,7 +177,10 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
         // llama.cpp's grammars have the learnt order.
         p.only_read(!spec.is_faithful(), call)
     });
-    let mut ways: Vec<ExprId> = [opened(turn, &open, calls)].into_iter().chain(others).collect();
+    let mut ways: Vec<ExprId> = [opened(turn, &open, calls)]
+        .into_iter()
+        .chain(others)
+        .collect();
     if let Some((first, call)) = &renamed {
         ways.extend(p.ways(NAME_ALONE, |way| way(p, first, *call)));
     }
@@ -135,7 +189,9 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
 
 /// The texts that calls begin with whose name is not announced.
 pub fn unannounced_heads(turn: &TurnFormat) -> Vec<String> {
-    let open = announced(turn).map(|first| unannounced(&first)).filter(is_strong);
+    let open = announced(turn)
+        .map(|first| unannounced(&first))
+        .filter(is_strong);
     open.map_or_else(Vec::new, |open| text::heads(&open))
 }
 
@@ -144,14 +200,21 @@ pub fn announced(turn: &TurnFormat) -> Option<Glue> {
     renamed(turn).map(|(first, _)| first)
 }
 
-/// The rule for a call of a tool that is not offered, where only an offered one beside it shows that it is a call.
+/// The rule for a call of a tool that is not offered, where only an offered one beside it shows
+/// that it is a call.
 pub const UNLISTED: &str = "unlisted-call";
 
 /// What opens such a call: what this opening has behind its last marker.
 fn inner_opening(opening: &Glue) -> Option<Glue> {
-    let Some(GluePiece::Text(text)) = opening.pieces().last() else { return None };
+    let Some(GluePiece::Text(text)) = opening.pieces().last() else {
+        return None;
+    };
     let opening = Glue::from(text);
-    let wrapper = opening.marker_spans().into_iter().rfind(|span| text[span.clone()].ends_with(brackets::closes))?.end;
+    let wrapper = opening
+        .marker_spans()
+        .into_iter()
+        .rfind(|span| text[span.clone()].ends_with(brackets::closes))?
+        .end;
     Some(opening.without_start(wrapper).trim_start()).filter(is_strong)
 }
 
@@ -161,7 +224,9 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
     let mut calls = Vec::new();
     for form in &turn.calls {
         let mut form = form.clone();
-        let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else { return None };
+        let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else {
+            return None;
+        };
         let behind = match rest.first_mut() {
             Some(CallPiece::Glue(glue)) => glue,
             Some(CallPiece::Members(members)) => &mut members.first,
@@ -175,13 +240,25 @@ fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
         }
         calls.push(form);
     }
-    Some((first?, TurnFormat { calls, ..turn.clone() }))
+    Some((
+        first?,
+        TurnFormat {
+            calls,
+            ..turn.clone()
+        },
+    ))
 }
 
 /// Any tool's name, and what follows it. What may follow a call depends on no list of tools.
 fn any_name(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
     let firsts = turn.calls.iter().map(|form| form.at_name().1.first);
-    let ends = firsts.map(|first| if first.is_blank() { p.name_ends() } else { p.after_space(p.glue(&first)) });
+    let ends = firsts.map(|first| {
+        if first.is_blank() {
+            p.name_ends()
+        } else {
+            p.after_space(p.glue(&first))
+        }
+    });
     p.sequence([p.other_name(), p.choice(ends)])
 }
 
@@ -191,7 +268,9 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
     let ways = edges.map(|edge| {
         let between = p.glue(&edge.glue);
         match edge.to {
-            SlotKind::Call if turn.calls_begin_with_names() => p.sequence([between, any_name(p, turn)]),
+            SlotKind::Call if turn.calls_begin_with_names() => {
+                p.sequence([between, any_name(p, turn)])
+            }
             _ if edge.glue.is_blank() => p.after_space(p.glue(&turn.end)),
             _ => between,
         }
@@ -221,26 +300,48 @@ impl Call<'_> {
             let lacks = tails.iter().all(|tail| self.lacks_arguments(tail));
             p.only_read(lacks, self.group(head, tails))
         });
-        let others = self.turn.calls.iter().flat_map(|form| p.ways(CALL_FORM, |way| way(self, form)));
+        let others = self
+            .turn
+            .calls
+            .iter()
+            .flat_map(|form| p.ways(CALL_FORM, |way| way(self, form)));
         p.choice(groups.chain(others))
     }
 
-    /// Nothing of a call is visible before its name is certain: the text up to it and the glue behind it are one group.
+    /// Nothing of a call is visible before its name is certain: the text up to it and the glue
+    /// behind it are one group.
     pub fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
         let p = self.p;
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
         // A quote behind the name is enough to end it.
-        let quote = shared.head().chars().next().filter(|first| matches!(first, '"' | '\''));
+        let quote = shared
+            .head()
+            .chars()
+            .next()
+            .filter(|first| matches!(first, '"' | '\''));
         let whole = shared.clone();
         let shared = quote.map_or(shared, |quote| quote.to_string().into());
         let mut parts = Vec::new();
-        parts.extend(generated_id(self.open).is_none().then(|| p.tool_open(p.empty())));
+        parts.extend(
+            generated_id(self.open)
+                .is_none()
+                .then(|| p.tool_open(p.empty())),
+        );
         parts.extend((head.first() == Some(&CallPiece::Name)).then(|| p.stray_space()));
-        let form = CallForm { pieces: head.to_vec(), close: whole.clone() };
-        let pieces = || head.iter().enumerate().map(|(at, piece)| self.piece(piece, head.get(at + 1), &form));
+        let form = CallForm {
+            pieces: head.to_vec(),
+            close: whole.clone(),
+        };
+        let pieces = || {
+            head.iter()
+                .enumerate()
+                .map(|(at, piece)| self.piece(piece, head.get(at + 1), &form))
+        };
         match head {
             // An id between quotes may be a number.
-            [CallPiece::Id, CallPiece::Glue(behind), ..] if before_quoted_id(self.turn, self.open).is_some() => {
+            [CallPiece::Id, CallPiece::Glue(behind), ..]
+                if before_quoted_id(self.turn, self.open).is_some() =>
+            {
                 parts.push(p.or(quoted_id(p, p.string_body(b'"')), ID, |way| way(p)));
                 let after = self.glue(&behind.without_start(1));
                 parts.push(p.or(after, AFTER_ID, |way| way(self, behind)));
@@ -250,10 +351,16 @@ impl Call<'_> {
         }
         // Where a quote shows the name, there is no way back: an empty tag is then a way to go on.
         let opened = whole.head().trim_end();
-        let inside = opened.strip_suffix(brackets::closes).filter(|tag| !tag.ends_with('/'));
+        let inside = opened
+            .strip_suffix(brackets::closes)
+            .filter(|tag| !tag.ends_with('/'));
         let empty_tag = inside.map(|tag| format!("{tag}/{}", &opened[tag.len()..]));
-        let behind = empty_tag.as_deref().and_then(|tag| tag.get(usize::from(quote.is_some())..));
-        let ending = p.ways(CALL_TAG, |way| way(self, behind.filter(|_| quote.is_some())?));
+        let behind = empty_tag
+            .as_deref()
+            .and_then(|tag| tag.get(usize::from(quote.is_some())..));
+        let ending = p.ways(CALL_TAG, |way| {
+            way(self, behind.filter(|_| quote.is_some())?)
+        });
         let unquoted = p.ways(CALL_TAG, |way| {
             let end = way(self, behind.filter(|_| quote.is_none())?)?;
             Some(p.atomic(p.sequence([p.sequence(parts.clone()), end])))
@@ -266,17 +373,31 @@ impl Call<'_> {
         // A marker may only be mentioned: the arguments of a tool that is not offered must begin.
         if self.is_any()
             && tails.iter().all(|tail| {
-                let bare = tail.first.strip_prefix(&shared).is_some_and(|rest| rest.is_blank());
-                bare && matches!(tail.pieces.first(), Some(CallPiece::Arguments { quoted: false }))
+                let bare = tail
+                    .first
+                    .strip_prefix(&shared)
+                    .is_some_and(|rest| rest.is_blank());
+                bare && matches!(
+                    tail.pieces.first(),
+                    Some(CallPiece::Arguments { quoted: false })
+                )
             })
         {
             parts.push(p.and(p.after_space(p.choice([p.literal("{"), p.literal("\"")]))));
         }
         // Without the token before each tag, calls of other formats begin so.
         let rest = whole.strip_prefix(&shared).unwrap_or_default();
-        parts.extend(no_other_tag(p, self.turn, rest.head().split(&*p.prefix).next().unwrap_or_default()));
+        parts.extend(no_other_tag(
+            p,
+            self.turn,
+            rest.head().split(&*p.prefix).next().unwrap_or_default(),
+        ));
         let head = p.atomic(p.sequence(parts));
-        let (markup, taken) = if shared.is_blank() { (p.empty(), Glue::default()) } else { (p.markup_ends(), shared) };
+        let (markup, taken) = if shared.is_blank() {
+            (p.empty(), Glue::default())
+        } else {
+            (p.markup_ends(), shared)
+        };
         let rest = p.late(|| {
             let all_lack = tails.iter().all(|tail| self.lacks_arguments(tail));
             let ways = tails.iter().map(|tail| {
@@ -300,16 +421,28 @@ impl Call<'_> {
         if firsts.iter().any(Glue::is_blank) {
             return p.choice([Some(p.name_ends()), self.call_ends()]);
         }
-        let members = tails.iter().flat_map(|tail| tail.pieces).find_map(CallPiece::members);
+        let members = tails
+            .iter()
+            .flat_map(|tail| tail.pieces)
+            .find_map(CallPiece::members);
         let firsts = firsts.iter().map(|first| self.glue(first));
         let firsts = p.choice(firsts.chain(p.ways(AFTER_NAME, |way| way(self, members))));
         let extra = self.extra_ends(members);
         let written = p.sequence([p.space(), extra, p.space(), firsts]);
         let mut ways = vec![written];
         for tail in tails {
-            let first = tail.pieces.first().and_then(CallPiece::members).filter(|_| tail.first.is_blank());
+            let first = tail
+                .pieces
+                .first()
+                .and_then(CallPiece::members)
+                .filter(|_| tail.first.is_blank());
             let first = first.map_or(&tail.first, |members| &members.first);
-            ways.extend(first.literal().into_iter().flat_map(|text| p.with_spelled_breaks(text)));
+            ways.extend(
+                first
+                    .literal()
+                    .into_iter()
+                    .flat_map(|text| p.with_spelled_breaks(text)),
+            );
         }
         p.and(p.choice(ways))
     }
@@ -317,9 +450,19 @@ impl Call<'_> {
     /// Looks ahead to what follows a call, where the name is the last part of one with arguments.
     fn call_ends(&self) -> Option<ExprId> {
         let p = self.p;
-        let mut forms = self.turn.calls.iter().filter_map(|form| form.pieces.split_last());
-        let is_last = forms.any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
-        let ends = self.turn.behind_calls().filter(|glue| !glue.is_blank()).map(|glue| p.glue(glue)).chain([p.end()]);
+        let mut forms = self
+            .turn
+            .calls
+            .iter()
+            .filter_map(|form| form.pieces.split_last());
+        let is_last = forms
+            .any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
+        let ends = self
+            .turn
+            .behind_calls()
+            .filter(|glue| !glue.is_blank())
+            .map(|glue| p.glue(glue))
+            .chain([p.end()]);
         is_last.then(|| p.and(p.after_space(p.choice(ends))))
     }
 
@@ -336,20 +479,30 @@ impl Call<'_> {
 
     fn tail(&self, tail: &Tail, taken: &Glue) -> ExprId {
         let p = self.p;
-        let close = tail.form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
-        let first =
-            if tail.pieces.is_empty() && tail.first == tail.form.close { close.clone() } else { tail.first.clone() };
+        let close = tail
+            .form
+            .close
+            .strip_suffix(self.wrapper_close)
+            .unwrap_or_default();
+        let first = if tail.pieces.is_empty() && tail.first == tail.form.close {
+            close.clone()
+        } else {
+            tail.first.clone()
+        };
         let first = first.strip_prefix(taken).unwrap_or_default();
         let mut ways = p.ways(ARGUMENTS, |way| way(self, tail, &close));
         ways.push(self.arguments_and_end(tail, &first, close));
         p.choice(ways)
     }
 
-    /// Whether the tool requires arguments, and the form has none: a call like this is none that is asked for.
+    /// Whether the tool requires arguments, and the form has none: a call like this is none that is
+    /// asked for.
     fn lacks_arguments(&self, tail: &Tail) -> bool {
         let p = self.p;
         !tail.form.pieces.iter().any(CallPiece::holds_arguments)
-            && members(p, &p.parameters(self.tool).into(), "", true).iter().any(|member| member.required)
+            && members(p, &p.parameters(self.tool).into(), "", true)
+                .iter()
+                .any(|member| member.required)
     }
 
     fn arguments_and_end(&self, tail: &Tail, first: &Glue, close: Glue) -> ExprId {
@@ -376,7 +529,12 @@ impl Call<'_> {
         {
             (id, pieces) = (Some(key), before);
         }
-        parts.extend(pieces.iter().enumerate().map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)));
+        parts.extend(
+            pieces
+                .iter()
+                .enumerate()
+                .map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)),
+        );
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = is_json && self.is_brace(&tail.form.close);
         if is_brace {
@@ -391,15 +549,28 @@ impl Call<'_> {
             parts.push(p.or(id, LAST_ID, |way| way(p)));
             close = bare;
         }
-        parts.push(self.end(End { close, is_json, ends_members, is_brace }));
+        parts.push(self.end(End {
+            close,
+            is_json,
+            ends_members,
+            is_brace,
+        }));
         p.sequence(parts)
     }
 
     /// Whether this ends a JSON object that further members may be in.
     fn is_brace(&self, close: &Glue) -> bool {
-        let rest = close.head().trim_start().strip_prefix('}').filter(|_| self.p.mends);
+        let rest = close
+            .head()
+            .trim_start()
+            .strip_prefix('}')
+            .filter(|_| self.p.mends);
         let behind = self.turn.behind_calls().map(Glue::head);
-        rest.is_some_and(|rest| behind.chain([rest]).all(|text| !text.trim_start().starts_with('}')))
+        rest.is_some_and(|rest| {
+            behind
+                .chain([rest])
+                .all(|text| !text.trim_start().starts_with('}'))
+        })
     }
 
     /// The end of a call that repeats no name is the same for all tools.
@@ -415,7 +586,11 @@ impl Call<'_> {
         let p = self.p;
         // The call is complete after the first mark of its end.
         let first = end.first_mark();
-        let mark = if end.ends_arguments() { first.start } else { first.end };
+        let mark = if end.ends_arguments() {
+            first.start
+        } else {
+            first.end
+        };
         let (close, rest) = if end.is_json || !end.close.is_literal() {
             (end.close.clone(), Glue::default())
         } else {
@@ -424,10 +599,22 @@ impl Call<'_> {
         let mut after = self.glue(&rest);
         if !rest.is_blank() {
             let twice = p.between(WRAPPER_CLOSED, |way| way(p, &rest));
-            after = p.or(p.sequence([after, p.markup_ends(), twice]), WRAPPER_CLOSE, |way| way(self));
+            after = p.or(
+                p.sequence([after, p.markup_ends(), twice]),
+                WRAPPER_CLOSE,
+                |way| way(self),
+            );
         }
-        let closes = if end.is_json { text::behind_json(p, &close, Some(self.tool)) } else { self.glue(&close) };
-        let whole = p.sequence([p.tool_close(closes), after, p.between(CALL_CLOSED, |way| way(p, end))]);
+        let closes = if end.is_json {
+            text::behind_json(p, &close, Some(self.tool))
+        } else {
+            self.glue(&close)
+        };
+        let whole = p.sequence([
+            p.tool_close(closes),
+            after,
+            p.between(CALL_CLOSED, |way| way(p, end)),
+        ]);
         p.choice([whole].into_iter().chain(p.ways(CALL_CLOSE, |way| {
             let close = way(self, end, closes)?;
             Some(p.tool_close(close))
@@ -459,12 +646,20 @@ impl Call<'_> {
             CallPiece::NamedId { before, behind } => named_id(p, before, &self.tool.name, behind),
             CallPiece::Arguments { quoted: true } => {
                 let schema = p.parameters(self.tool);
-                p.argument(p.quoted_args(), format!("tool-{}-schema", self.tool.name), schema, Notation::Escaped)
+                p.argument(
+                    p.quoted_args(),
+                    format!("tool-{}-schema", self.tool.name),
+                    schema,
+                    Notation::Escaped,
+                )
             }
             CallPiece::Arguments { .. } if self.is_any() => p.any_json_args(),
             CallPiece::Arguments { .. } => {
-                let all =
-                    *self.objects.borrow_mut().entry(self.tool.name.clone()).or_insert_with(|| p.json_args(self.tool));
+                let all = *self
+                    .objects
+                    .borrow_mut()
+                    .entry(self.tool.name.clone())
+                    .or_insert_with(|| p.json_args(self.tool));
                 match next {
                     Some(CallPiece::Glue(next)) if self.is_brace(next) => {
                         p.sequence([all, p.between(AFTER_ARGUMENTS, |way| way(self))])
@@ -479,10 +674,20 @@ impl Call<'_> {
     /// Arguments one by one. `first`: the glue in front of them.
     fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
         let p = self.p;
-        let own_close = form.close.strip_suffix(self.wrapper_close).unwrap_or_default();
-        let at = form.pieces.iter().position(|piece| piece.members().is_some());
+        let own_close = form
+            .close
+            .strip_suffix(self.wrapper_close)
+            .unwrap_or_default();
+        let at = form
+            .pieces
+            .iter()
+            .position(|piece| piece.members().is_some());
         let rest = at.map(|at| &form.pieces[at + 1..]);
-        let name = if self.is_any() { Glue::name() } else { Glue::from(&*self.tool.name) };
+        let name = if self.is_any() {
+            Glue::name()
+        } else {
+            Glue::from(&*self.tool.name)
+        };
         let own_close = match rest {
             Some([CallPiece::Glue(next), CallPiece::Name]) => next.and(&name).and(&own_close),
             Some([CallPiece::Glue(next), ..]) => next.clone(),
@@ -501,31 +706,65 @@ impl Call<'_> {
             (end, ends)
         });
         let writer = |tool| {
-            let opens = if each { glue(p, &members.next, Some(tool), "") } else { p.empty() };
+            let opens = if each {
+                glue(p, &members.next, Some(tool), "")
+            } else {
+                p.empty()
+            };
             let call_open = Some(self.open).filter(|_| each && members.name_close().is_some());
             let root = p.parameters(tool).into();
-            Arguments { p, tool, root, members, opens, call_open, close, wrapper_close, behind, section }
+            Arguments {
+                p,
+                tool,
+                root,
+                members,
+                opens,
+                call_open,
+                close,
+                wrapper_close,
+                behind,
+                section,
+            }
         };
         let any = || writer(&any_tool).any();
         let writer = writer(self.tool);
         let known = writer.known();
-        // The end of the call may look like the name of an argument. Without an end, an argument of any name would match too
-        // much, and so it would before the name, where that follows.
+        // The end of the call may look like the name of an argument. Without an end, an argument of
+        // any name would match too much, and so it would before the name, where that follows.
         let is_last = at.is_some_and(|at| at + 1 == form.pieces.len());
         let no = close.filter(|close| is_last && !close.is_blank());
-        // Where a tag repeats a name, a dialect has the names that are known: the text of another tag would be lost.
-        let repeats = p.dialect.is_some() && members.slots.iter().any(|(_, slot)| !slot.close.is_literal());
+        // Where a tag repeats a name, a dialect has the names that are known: the text of another
+        // tag would be lost.
+        let repeats = p.dialect.is_some()
+            && members
+                .slots
+                .iter()
+                .any(|(_, slot)| !slot.close.is_literal());
         let extra = each.then(|| self.extra_ends(Some(members)));
-        let marked = |argument| if each { p.sequence([Some(p.blank()), Some(argument), extra]) } else { argument };
+        let marked = |argument| {
+            if each {
+                p.sequence([Some(p.blank()), Some(argument), extra])
+            } else {
+                argument
+            }
+        };
         let any = (!repeats && (no.is_some() || self.is_any())).then(|| {
             p.only_read(
                 true,
                 p.parsed(|| {
                     let closes = no.map_or_else(
                         || p.empty(),
-                        |close| p.sequence([p.not(self.glue(close)), text::no_closer(p, &members.next, close)]),
+                        |close| {
+                            p.sequence([
+                                p.not(self.glue(close)),
+                                text::no_closer(p, &members.next, close),
+                            ])
+                        },
                     );
-                    p.sequence([closes, marked(writer.unlisted(self.shared.arguments.get(form.clone(), any)))])
+                    p.sequence([
+                        closes,
+                        marked(writer.unlisted(self.shared.arguments.get(form.clone(), any))),
+                    ])
                 }),
             )
         });
@@ -536,7 +775,11 @@ impl Call<'_> {
             return p.sequence([self.glue(first), p.markup_ends(), p.choice(ways)]);
         }
         let has_known = !known.is_empty();
-        let all = p.listed(known, any, p.sequence([p.blank(), writer.next(), p.blank()]));
+        let all = p.listed(
+            known,
+            any,
+            p.sequence([p.blank(), writer.next(), p.blank()]),
+        );
         let last = p.between(LAST_ARGUMENT, |way| way(p, members));
         let python = members.is_python().then(|| p.tag(Tag::Python, p.empty()));
         let all = p.sequence([self.glue(first), all, p.blank(), last]);

@@ -1,20 +1,27 @@
 //! The other orders in which a call that is a JSON object may have its members.
 //!
-//! A template that prints a call as a whole has its keys in the order of the request's, and models vary it. The members
-//! from the name to the arguments stay together, because a tool's arguments are read by its schema; the others, constants
-//! and the id, may stand anywhere around them.
+//! A template that prints a call as a whole has its keys in the order of the request's, and models
+//! vary it. The members from the name to the arguments stay together, because a tool's arguments
+//! are read by its schema; the others, constants and the id, may stand anywhere around them.
 
 use chatparse_learn::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
 
 /// How many members may be elsewhere: each more would multiply the orders.
 const MOST_OTHERS: usize = 2;
 
-/// What opens calls in each other order than the learnt one, and the turn with calls in that order. `open`: what opens calls;
-/// `wrapper_close`: what closes the wrapper around them.
+/// What opens calls in each other order than the learnt one, and the turn with calls in that order.
+/// `open`: what opens calls; `wrapper_close`: what closes the wrapper around them.
 pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
     let members = |form: &CallForm| Members::of(form, open, wrapper_close);
-    let Some(forms) = turn.calls.iter().map(members).collect::<Option<Vec<_>>>() else { return Vec::new() };
-    let Some(most) = forms.iter().map(|members| members.all.len()).max().filter(|most| *most <= MOST_OTHERS + 1) else {
+    let Some(forms) = turn.calls.iter().map(members).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let Some(most) = forms
+        .iter()
+        .map(|members| members.all.len())
+        .max()
+        .filter(|most| *most <= MOST_OTHERS + 1)
+    else {
         return Vec::new();
     };
     let written = |order: &Vec<usize>| {
@@ -26,7 +33,13 @@ pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue
             let same = *first.get_or_insert_with(|| opens.clone()) == opens;
             same.then(|| calls.push(call))?;
         }
-        Some((first?, TurnFormat { calls, ..turn.clone() }))
+        Some((
+            first?,
+            TurnFormat {
+                calls,
+                ..turn.clone()
+            },
+        ))
     };
     orders(most).iter().skip(1).filter_map(written).collect()
 }
@@ -37,7 +50,8 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
         all.into_iter()
             .flat_map(|order| {
                 let rest: Vec<usize> = (0..count).filter(|item| !order.contains(item)).collect();
-                rest.into_iter().map(move |item| [&*order, &[item]].concat())
+                rest.into_iter()
+                    .map(move |item| [&*order, &[item]].concat())
             })
             .collect()
     })
@@ -83,7 +97,9 @@ impl Members {
                     }
                     ',' | '}' if outer => {
                         let white_space = text.split_off(text.trim_end().len());
-                        member.extend((!text.is_empty()).then(|| CallPiece::Glue(Glue::from(&*text))));
+                        member.extend(
+                            (!text.is_empty()).then(|| CallPiece::Glue(Glue::from(&*text))),
+                        );
                         text.clear();
                         members.all.push(std::mem::take(&mut member));
                         let last = usize::from(c == '}');
@@ -104,9 +120,11 @@ impl Members {
 
     /// The same with the members from the name to the arguments as one.
     fn joined(mut self) -> Option<Members> {
-        let at = |is: fn(&CallPiece) -> bool| self.all.iter().position(|member| member.iter().any(is));
+        let at =
+            |is: fn(&CallPiece) -> bool| self.all.iter().position(|member| member.iter().any(is));
         let name = at(CallPiece::is_name)?;
-        let last = at(CallPiece::holds_arguments).map_or(Some(name), |last| (last >= name).then_some(last))?;
+        let last = at(CallPiece::holds_arguments)
+            .map_or(Some(name), |last| (last >= name).then_some(last))?;
         let comma = CallPiece::Glue(Glue::from(&*self.around[1]));
         let core: Vec<_> = self.all.drain(name..=last).collect();
         self.all.insert(name, core.join(&comma));
@@ -115,8 +133,15 @@ impl Members {
 
     /// What opens the call in this order, and the rest.
     fn written(&self, order: &[usize]) -> Option<(Glue, CallForm)> {
-        let [before, between, behind] = self.around.each_ref().map(|text| CallPiece::Glue(Glue::from(&**text)));
-        let inner = order.iter().map(|index| &*self.all[*index]).collect::<Vec<_>>().join(&between);
+        let [before, between, behind] = self
+            .around
+            .each_ref()
+            .map(|text| CallPiece::Glue(Glue::from(&**text)));
+        let inner = order
+            .iter()
+            .map(|index| &*self.all[*index])
+            .collect::<Vec<_>>()
+            .join(&between);
         let mut pieces: Vec<CallPiece> = Vec::new();
         for piece in [before].into_iter().chain(inner).chain([behind]) {
             match (pieces.last_mut(), piece) {
@@ -124,7 +149,9 @@ impl Members {
                 (_, piece) => pieces.push(piece),
             }
         }
-        let (Some(CallPiece::Glue(close)), CallPiece::Glue(open)) = (pieces.pop(), pieces.remove(0)) else {
+        let (Some(CallPiece::Glue(close)), CallPiece::Glue(open)) =
+            (pieces.pop(), pieces.remove(0))
+        else {
             return None;
         };
         Some((open, CallForm { pieces, close }))

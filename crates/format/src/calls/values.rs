@@ -6,8 +6,8 @@ use super::super::tag::Tag;
 use super::members::{Member, members, shown, sign};
 use crate::rules::texts::TEXT as TEXT_END;
 use crate::rules::values::{
-    CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, SLOT_OPEN, VALUE, VALUE_CLOSE, VALUE_FIRST, VALUE_LAST,
-    VALUE_TEXT,
+    CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, SLOT_OPEN, VALUE, VALUE_CLOSE,
+    VALUE_FIRST, VALUE_LAST, VALUE_TEXT,
 };
 use crate::sites::{QUOTE, Value, Values, tag};
 use chatparse_grammar::schema::{self, Types};
@@ -28,10 +28,12 @@ const KINDS: [(Types, ValueKind); 6] = [
     (Types::OBJECT, ValueKind::Object),
 ];
 
-/// The glue after a name without the quote that opens every value. Such a template prints all types alike, so models write
-/// Python values there.
+/// The glue after a name without the quote that opens every value. Such a template prints all types
+/// alike, so models write Python values there.
 pub fn unquoted(opens: &Glue) -> Option<Glue> {
-    opens.strip_suffix(&Glue::from(QUOTE)).filter(|opens| opens.head().ends_with('='))
+    opens
+        .strip_suffix(&Glue::from(QUOTE))
+        .filter(|opens| opens.head().ends_with('='))
 }
 
 /// Whether texts are written between two marks that are the same.
@@ -65,7 +67,12 @@ impl<'a> Value<'a> {
     }
 
     pub fn glue(&self, text: &Glue) -> ExprId {
-        glue(self.values.p, text, Some(self.values.tool), self.member.name)
+        glue(
+            self.values.p,
+            text,
+            Some(self.values.tool),
+            self.member.name,
+        )
     }
 
     /// What opens a slot after the part that all have.
@@ -75,7 +82,9 @@ impl<'a> Value<'a> {
 
     pub fn rest(&self, slot: &Slot) -> ExprId {
         let rest = self.rest_of(slot);
-        self.values.p.or(self.glue(&rest), SLOT_OPEN, |way| way(self, &rest))
+        self.values
+            .p
+            .or(self.glue(&rest), SLOT_OPEN, |way| way(self, &rest))
     }
 
     pub fn raw(&self, slot: &Slot) -> ExprId {
@@ -91,7 +100,11 @@ impl<'a> Value<'a> {
     pub fn followed(&self, slot: &Slot) -> Option<ExprId> {
         let p = self.values.p;
         let after = self.after().filter(|_| slot.close.is_blank())?;
-        Some(p.and(if self.is_python() { self.values.after_literal() } else { p.after_space(after) }))
+        Some(p.and(if self.is_python() {
+            self.values.after_literal()
+        } else {
+            p.after_space(after)
+        }))
     }
 
     /// Whether a raw text may be the value.
@@ -101,7 +114,9 @@ impl<'a> Value<'a> {
 
     /// Whether a raw text may begin as this slot does.
     fn is_raw_too(&self, slot: &Slot) -> bool {
-        self.texts.iter().any(|text| text.open == slot.open && text.encoding == Encoding::Raw)
+        self.texts
+            .iter()
+            .any(|text| text.open == slot.open && text.encoding == Encoding::Raw)
     }
 
     /// The slots that a raw text may be in which the schema does not allow there; each mark once.
@@ -115,7 +130,11 @@ impl<'a> Value<'a> {
 
     /// The slot of texts between two marks that are the same.
     pub fn between_quotes(&self) -> Option<&'a Slot> {
-        self.texts.iter().copied().chain(self.fallback).find(|slot| is_between_quotes(slot))
+        self.texts
+            .iter()
+            .copied()
+            .chain(self.fallback)
+            .find(|slot| is_between_quotes(slot))
     }
 
     /// Whether the value is an argument of a call of Python.
@@ -133,14 +152,23 @@ impl<'a> Value<'a> {
     /// A literal of Python that is no text, and what follows it.
     pub fn literal(&self) -> ExprId {
         let p = self.values.p;
-        p.sequence([p.not(p.quote()), p.arg_printed(), p.arg_close(p.empty()), p.and(self.values.after_literal())])
+        p.sequence([
+            p.not(p.quote()),
+            p.arg_printed(),
+            p.arg_close(p.empty()),
+            p.and(self.values.after_literal()),
+        ])
     }
 
     /// A text as a literal of Python.
     pub fn printed_text(&self) -> ExprId {
         let p = self.values.p;
         let text = self.values.quoted(p.empty());
-        p.sequence([p.opens_quoted(), self.member.written(p, text, "quoted", Notation::Quoted(Literals::Python))])
+        p.sequence([
+            p.opens_quoted(),
+            self.member
+                .written(p, text, "quoted", Notation::Quoted(Literals::Python)),
+        ])
     }
 
     /// The value in all forms that its types allow, with what the rules read besides.
@@ -161,8 +189,14 @@ impl<'a> Value<'a> {
         for slot in &self.texts {
             let text = match slot.encoding {
                 Encoding::Quoted => {
-                    let notation = Notation::Quoted(if self.values.python { Literals::Python } else { self.literals });
-                    let text = self.member.written(p, self.values.quoted(p.empty()), "text", notation);
+                    let notation = Notation::Quoted(if self.values.python {
+                        Literals::Python
+                    } else {
+                        self.literals
+                    });
+                    let text =
+                        self.member
+                            .written(p, self.values.quoted(p.empty()), "text", notation);
                     p.sequence([text, self.close(slot)])
                 }
                 _ => self.raw(slot),
@@ -179,8 +213,8 @@ impl<'a> Value<'a> {
         let (both, alone) = (self.nested.len() > 1, self.plain.is_empty());
         let (begin, all) = self.values.container(kind, slot, self.member, self.depth)?;
         let all = self.member.written(p, all, "parts", Notation::Parts);
-        // Of two notations that begin alike, that of arrays has more before its items. An object is not shown before it begins
-        // where something else may be.
+        // Of two notations that begin alike, that of arrays has more before its items. An object is
+        // not shown before it begins where something else may be.
         let begins = match kind {
             ValueKind::Array if both => p.and(self.glue(&begin)),
             ValueKind::Object if !alone => p.and(p.choice([self.glue(&begin), self.close(slot)])),
@@ -195,24 +229,44 @@ impl<'a> Value<'a> {
     fn plain(&self, slot: &Slot) -> ExprId {
         let p = self.values.p;
         let value = if self.values.python {
-            self.member.written(p, p.arg_printed(), "schema", Notation::Printed)
+            self.member
+                .written(p, p.arg_printed(), "schema", Notation::Printed)
         } else {
-            self.member.python(p, self.literals, tag(&slot.close).map_or("", |_| slot.close.head().trim_end()))
+            self.member.python(
+                p,
+                self.literals,
+                tag(&slot.close).map_or("", |_| slot.close.head().trim_end()),
+            )
         };
         if self.is_raw_too(slot) {
-            let signed = [self.rest(slot), sign(p, self.types), value, self.close(slot)];
+            let signed = [
+                self.rest(slot),
+                sign(p, self.types),
+                value,
+                self.close(slot),
+            ];
             return p.atomic(p.sequence(signed.into_iter().chain(self.followed(slot))));
         }
         let spaced = p.sequence([p.stray_space(), value, p.stray_space(), self.close(slot)]);
         let begins = p.atomic(p.sequence([self.rest(slot), p.stray_space(), p.and(p.any())]));
         // A word that may still be text is not shown before it ends.
         let alone = !self.is_raw() && self.fallback.is_none() && self.bare_close.is_none();
-        p.sequence([begins, p.markup_ends(), if alone { spaced } else { shown(p, spaced) }])
+        p.sequence([
+            begins,
+            p.markup_ends(),
+            if alone { spaced } else { shown(p, spaced) },
+        ])
     }
 }
 
-/// A name in front of this glue, and the same between quotes, or between what the template puts around texts.
-pub fn perhaps_quoted(p: &FormatBuilder, name: ExprId, close: &Glue, slots: &[(ValueKind, Slot)]) -> ExprId {
+/// A name in front of this glue, and the same between quotes, or between what the template puts
+/// around texts.
+pub fn perhaps_quoted(
+    p: &FormatBuilder,
+    name: ExprId,
+    close: &Glue,
+    slots: &[(ValueKind, Slot)],
+) -> ExprId {
     if !close.head().starts_with([':', '=']) {
         return name;
     }
@@ -220,8 +274,8 @@ pub fn perhaps_quoted(p: &FormatBuilder, name: ExprId, close: &Glue, slots: &[(V
 }
 
 impl Values<'_> {
-    /// The glue before a value and the value, in all forms that its types allow; only forms with `before` before the name.
-    /// `raw`: a raw text and its end.
+    /// The glue before a value and the value, in all forms that its types allow; only forms with
+    /// `before` before the name. `raw`: a raw text and its end.
     pub fn of(
         &self,
         slots: &[(ValueKind, Slot)],
@@ -231,30 +285,63 @@ impl Values<'_> {
         raw: &dyn Fn(&Slot) -> ExprId,
     ) -> Option<(Glue, ExprId)> {
         let types = member.types();
-        let of = |kind| slots.iter().filter(move |(known, _)| *known == kind).map(|(_, slot)| slot);
-        let texts: Vec<&Slot> =
-            of(ValueKind::Text).filter(|slot| types.has(Types::STRING) && slot.before == *before).collect();
+        let of = |kind| {
+            slots
+                .iter()
+                .filter(move |(known, _)| *known == kind)
+                .map(|(_, slot)| slot)
+        };
+        let texts: Vec<&Slot> = of(ValueKind::Text)
+            .filter(|slot| types.has(Types::STRING) && slot.before == *before)
+            .collect();
         let (mut nested, mut plain): (Vec<(ValueKind, &Slot)>, Vec<&Slot>) = Default::default();
         for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
-            let slot = of(kind).next().or(of(ValueKind::Integer).next()).or(of(ValueKind::Text).next_back());
-            let Some(slot) = slot.filter(|slot| slot.before == *before) else { continue };
+            let slot = of(kind)
+                .next()
+                .or(of(ValueKind::Integer).next())
+                .or(of(ValueKind::Text).next_back());
+            let Some(slot) = slot.filter(|slot| slot.before == *before) else {
+                continue;
+            };
             match slot.encoding {
                 Encoding::Nested => nested.push((kind, slot)),
-                _ if plain.iter().any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
+                _ if plain
+                    .iter()
+                    .any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
                 _ => plain.push(slot),
             }
         }
         let fallback = of(ValueKind::Text)
             .find(|slot| slot.before == *before && slot.encoding == Encoding::Raw)
             .filter(|_| texts.is_empty() && nested.is_empty());
-        let null = of(ValueKind::Null).next().or(plain.first().copied()).filter(|_| types.has(Types::NULL));
+        let null = of(ValueKind::Null)
+            .next()
+            .or(plain.first().copied())
+            .filter(|_| types.has(Types::NULL));
         let mut used = plain.clone();
-        used.extend(texts.iter().chain(&fallback).copied().chain(nested.iter().map(|(_, slot)| *slot)));
+        used.extend(
+            texts
+                .iter()
+                .chain(&fallback)
+                .copied()
+                .chain(nested.iter().map(|(_, slot)| *slot)),
+        );
         let mut mistyped: Vec<&Slot> = Vec::new();
-        if texts.iter().chain(&fallback).any(|slot| slot.encoding == Encoding::Raw) {
-            let slots = slots.iter().map(|(_, slot)| slot).filter(|slot| slot.before == *before);
+        if texts
+            .iter()
+            .chain(&fallback)
+            .any(|slot| slot.encoding == Encoding::Raw)
+        {
+            let slots = slots
+                .iter()
+                .map(|(_, slot)| slot)
+                .filter(|slot| slot.before == *before);
             for slot in slots.filter(|slot| slot.encoding != Encoding::Nested) {
-                if used.iter().chain(&mistyped).all(|other| other.open != slot.open) {
+                if used
+                    .iter()
+                    .chain(&mistyped)
+                    .all(|other| other.open != slot.open)
+                {
                     mistyped.push(slot);
                 }
             }
@@ -263,16 +350,25 @@ impl Values<'_> {
         let opens = Glue::common_start(all().map(|slot| &slot.open));
         // What a text begins and ends with is part of the value.
         let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
-        let mut quotes = marked.filter_map(|slot| opens.strip_suffix(&slot.close)).filter(|opens| !opens.is_blank());
+        let mut quotes = marked
+            .filter_map(|slot| opens.strip_suffix(&slot.close))
+            .filter(|opens| !opens.is_blank());
         let opens = quotes.next().unwrap_or(opens);
         // An attribute that tells the type is part of the value as well.
-        let attribute = opens.head().strip_suffix("=\"").and_then(|before| before.rfind(' ')).filter(|at| *at > 0);
+        let attribute = opens
+            .head()
+            .strip_suffix("=\"")
+            .and_then(|before| before.rfind(' '))
+            .filter(|at| *at > 0);
         let opens = attribute.map_or(opens.clone(), |at| opens.up_to(at));
         let unquoted = unquoted(&opens);
-        let close = all().next().and_then(|slot| slot.close.strip_prefix(&QUOTE.into()));
+        let close = all()
+            .next()
+            .and_then(|slot| slot.close.strip_prefix(&QUOTE.into()));
         let bare_close = close.filter(|_| unquoted.is_some());
         let opens = unquoted.unwrap_or(opens);
-        // Where text is allowed as well, what looks like elements is text, unless the schema allows everything.
+        // Where text is allowed as well, what looks like elements is text, unless the schema allows
+        // everything.
         if types != Types::ALL && !texts.is_empty() {
             nested.clear();
         }
@@ -305,65 +401,119 @@ impl Values<'_> {
         p.after_space(p.choice(ends.into_iter().chain(self.after)))
     }
 
-    /// A text in quotes, and its end. Templates and models print texts between quotes unescaped, whatever they contain, but a
-    /// quoted string has no line breaks. So behind a line break, or a quote that ends no Python literal, it is read unescaped: a
-    /// backslash is a backslash, and a quote closes the text only in front of what may follow an argument.
+    /// A text in quotes, and its end. Templates and models print texts between quotes unescaped,
+    /// whatever they contain, but a quoted string has no line breaks. So behind a line break, or a
+    /// quote that ends no Python literal, it is read unescaped: a backslash is a backslash, and a
+    /// quote closes the text only in front of what may follow an argument.
     pub fn quoted(&self, end: ExprId) -> ExprId {
         let p = self.p;
         if p.raw_lines {
             return p.sequence([p.arg_json(p.python_string()), p.arg_close(end)]);
         }
         if self.after.is_none() {
-            let text = if self.python { p.printed_string(Tag::ArgText) } else { p.python_string() };
+            let text = if self.python {
+                p.printed_string(Tag::ArgText)
+            } else {
+                p.python_string()
+            };
             return p.sequence([p.arg_json(text), p.arg_close(end)]);
         }
         let printed = |quote: char| {
             let sign = p.literal(&*quote.to_string());
             let close = p.arg_close(p.sequence([sign, end]));
             let line = p.string_line(quote as u8);
-            let line = p.arg_json(p.sequence([sign, if self.python { p.python_body(line) } else { line }]));
-            let closes = if self.python { p.and(p.sequence([sign, self.after_literal()])) } else { p.empty() };
+            let line = p.arg_json(p.sequence([
+                sign,
+                if self.python {
+                    p.python_body(line)
+                } else {
+                    line
+                },
+            ]));
+            let closes = if self.python {
+                p.and(p.sequence([sign, self.after_literal()]))
+            } else {
+                p.empty()
+            };
             let usual = p.sequence([closes, close]);
             p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
         };
         let double = if self.python {
             printed('"')
         } else {
-            let double = p.arg_json(p.sequence([p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)]));
+            let double =
+                p.arg_json(p.sequence([p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)]));
             p.sequence([double, p.arg_close(end)])
         };
         p.choice([double, printed('\'')])
     }
 
     /// An array or object in the template's notation, and what its first item has in front of it.
-    pub fn container(&self, kind: ValueKind, slot: &Slot, member: &Member, depth: usize) -> Option<(Glue, ExprId)> {
+    pub fn container(
+        &self,
+        kind: ValueKind,
+        slot: &Slot,
+        member: &Member,
+        depth: usize,
+    ) -> Option<(Glue, ExprId)> {
         let (container, name) = match kind {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
         };
         let described = schema::places(&member.schema, false)
             .iter()
-            .any(|(schema, _)| ["items", "properties"].iter().any(|key| schema.get().get(key).is_some()));
+            .any(|(schema, _)| {
+                ["items", "properties"]
+                    .iter()
+                    .any(|key| schema.get().get(key).is_some())
+            });
         if described && depth < SCHEMA_LEVELS {
-            return Some((container.open.and(&container.each), self.expr(kind, container, slot, member, depth + 1)));
+            return Some((
+                container.open.and(&container.each),
+                self.expr(kind, container, slot, member, depth + 1),
+            ));
         }
         if !self.p.is_defined(name) {
             // Defined first, so that the expressions inside can refer to it.
             self.p.rule(name, self.p.empty());
-            self.p.rule(name, self.p.exactly(true, || self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS)));
+            self.p.rule(
+                name,
+                self.p.exactly(true, || {
+                    self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS)
+                }),
+            );
         }
         Some((container.open.and(&container.each), self.p.reference(name)))
     }
 
-    fn expr(&self, kind: ValueKind, container: &Container, slot: &Slot, member: &Member, depth: usize) -> ExprId {
+    fn expr(
+        &self,
+        kind: ValueKind,
+        container: &Container,
+        slot: &Slot,
+        member: &Member,
+        depth: usize,
+    ) -> ExprId {
         let p = self.p;
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         // Containers with any content are the same wherever they are.
         let is_any = depth == SCHEMA_LEVELS;
-        let inner = [&self.nested.array, &self.nested.object].into_iter().flatten().flat_map(|all| &all.slots);
-        let inner = inner.filter(|(of, _)| *of == kind && is_any).map(|(_, slot)| slot);
-        let ends = inner.chain([slot]).map(|slot| container.close.and(&slot.close)).filter(|end| !end.is_blank());
-        let name = if is_any { FormatBuilder::ANY } else { member.name };
+        let inner = [&self.nested.array, &self.nested.object]
+            .into_iter()
+            .flatten()
+            .flat_map(|all| &all.slots);
+        let inner = inner
+            .filter(|(of, _)| *of == kind && is_any)
+            .map(|(_, slot)| slot);
+        let ends = inner
+            .chain([slot])
+            .map(|slot| container.close.and(&slot.close))
+            .filter(|end| !end.is_blank());
+        let name = if is_any {
+            FormatBuilder::ANY
+        } else {
+            member.name
+        };
         let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)));
         let next = (!p.prefix.is_empty()).then(|| {
             let names = members(p, &member.schema, "", false)
@@ -372,15 +522,31 @@ impl Values<'_> {
                 .chain((kind == ValueKind::Array).then(|| p.empty()));
             p.sequence([between(&container.each), p.choice(names)])
         });
-        let values = Values { within: Some(end).filter(|_| !is_any), next, ..*self };
+        let values = Values {
+            within: Some(end).filter(|_| !is_any),
+            next,
+            ..*self
+        };
         let (known, any) = match kind {
             ValueKind::Array => {
                 let places = schema::places(&member.schema, false).into_iter();
-                let items = places.map(|(schema, _)| schema.within(&["items"])).find(|schema| !schema.get().is_null());
-                let item = Member { rule: format!("{}-item", member.rule), ..Member::any() };
-                let item = Member { name: member.name, schema: items.unwrap_or_else(|| item.schema.clone()), ..item };
+                let items = places
+                    .map(|(schema, _)| schema.within(&["items"]))
+                    .find(|schema| !schema.get().is_null());
+                let item = Member {
+                    rule: format!("{}-item", member.rule),
+                    ..Member::any()
+                };
+                let item = Member {
+                    name: member.name,
+                    schema: items.unwrap_or_else(|| item.schema.clone()),
+                    ..item
+                };
                 let (opens, value) = values.value(container, &item, depth);
-                (Vec::new(), p.sequence([between(&container.each), between(&opens), value]))
+                (
+                    Vec::new(),
+                    p.sequence([between(&container.each), between(&opens), value]),
+                )
             }
             _ => {
                 let prefix = format!("{}-", member.rule);
@@ -388,38 +554,67 @@ impl Values<'_> {
                     .into_iter()
                     .map(|inner| {
                         let (opens, value) = values.value(container, &inner, depth);
-                        let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
+                        let name =
+                            perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
                         let opens = glue(p, &opens, Some(self.tool), inner.name);
                         let name = p.sequence([between(&container.each), name, opens]);
                         let all = [p.atomic(name), p.markup_ends(), value];
-                        let all = inner.perhaps(p, inner.left_out, Notation::PerhapsLeftOut, p.sequence(all));
+                        let all = inner.perhaps(
+                            p,
+                            inner.left_out,
+                            Notation::PerhapsLeftOut,
+                            p.sequence(all),
+                        );
                         (all, inner.required)
                     })
                     .collect();
-                let any = Member { rule: format!("{}-any", member.rule), ..Member::any() };
+                let any = Member {
+                    rule: format!("{}-any", member.rule),
+                    ..Member::any()
+                };
                 let (opens, value) = values.value(container, &any, depth);
                 let ends = p.spelled(text::heads(&opens));
                 let closes = p.spelled(text::heads(&container.close));
-                let signs = closes.iter().chain(&ends).map(|sign| sign.parse().ok().map(|sign| (sign, sign)));
+                let signs = closes
+                    .iter()
+                    .chain(&ends)
+                    .map(|sign| sign.parse().ok().map(|sign| (sign, sign)));
                 let name = match signs.collect::<Option<Vec<(char, char)>>>() {
                     _ if ends.is_empty() => p.other_name(),
                     None => p.until_marker(&ends),
                     // In a grammar, too, no name begins like the end of the object.
-                    Some(signs) => p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)])),
+                    Some(signs) => {
+                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)]))
+                    }
                 };
                 // The end of the object may look like a name.
-                let closes = [p.not(end), text::no_closer(p, &container.each, &container.close.and(&slot.close))];
+                let closes = [
+                    p.not(end),
+                    text::no_closer(p, &container.each, &container.close.and(&slot.close)),
+                ];
                 let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
                 let quoted = p.ways(KEY, |way| way(&values, container, &ends, opens));
                 let name = p.choice(quoted.into_iter().chain([p.key(name)]));
-                let member = [between(&container.each), name, opens, p.markup_ends(), value];
+                let member = [
+                    between(&container.each),
+                    name,
+                    opens,
+                    p.markup_ends(),
+                    value,
+                ];
                 let any = p.sequence(closes.into_iter().chain(member));
                 // Of an object whose properties are known, a grammar has no others.
                 (known.clone(), p.only_read(!known.is_empty(), any))
             }
         };
         let may_be_empty = !known.iter().any(|(_, required)| *required);
-        let shown = |all| if kind == ValueKind::Array { p.array(all) } else { p.object(all) };
+        let shown = |all| {
+            if kind == ValueKind::Array {
+                p.array(all)
+            } else {
+                p.object(all)
+            }
+        };
         let separated = !container.next.is_blank();
         if !separated && container.close.is_blank() && !container.each.is_blank() {
             let spaced = |item| p.sequence([p.blank(), item]);
@@ -434,7 +629,11 @@ impl Values<'_> {
         let filled = p.sequence([items, p.blank(), close]);
         let empty = p.only_read(!may_be_empty, close);
         // Without an end, the object is empty only if nothing else matches.
-        let ways = if container.close.is_blank() { [filled, empty] } else { [empty, filled] };
+        let ways = if container.close.is_blank() {
+            [filled, empty]
+        } else {
+            [empty, filled]
+        };
         let all = p.sequence([p.blank(), p.choice(ways)]);
         p.sequence([between(&container.open), shown(all)])
     }
@@ -445,21 +644,36 @@ impl Values<'_> {
             let mut ends = text::heads(&slot.close);
             if ends.is_empty() {
                 let behind = [&container.next, &container.close].into_iter();
-                ends = behind.flat_map(|behind| text::heads(&slot.close.and(behind))).collect();
+                ends = behind
+                    .flat_map(|behind| text::heads(&slot.close.and(behind)))
+                    .collect();
             }
             // Without the first of the template's quotes, the second one ends it.
-            let quoted = container.slots.iter().map(|(_, slot)| slot).find(|slot| is_between_quotes(slot));
-            let mark = quoted.filter(|_| slot.close.is_blank()).map(|slot| slot.close.head());
+            let quoted = container
+                .slots
+                .iter()
+                .map(|(_, slot)| slot)
+                .find(|slot| is_between_quotes(slot));
+            let mark = quoted
+                .filter(|_| slot.close.is_blank())
+                .map(|slot| slot.close.head());
             ends.extend(mark.map(str::to_owned));
             let mark = mark.map(|mark| p.optional(p.literal(mark)));
             let close = glue(p, &slot.close, Some(self.tool), member.name);
             let close = p.arg_close(p.sequence(mark.into_iter().chain([close])));
             let named = slot.close.with_names(&self.tool.name, member.name);
-            let after = self.within.filter(|_| !FormatBuilder::is_any(member.name)).into_iter().chain(self.next);
-            let texts = p.ways(TEXT_END, |way| way(p, p.first_tag(&named)?, p.choice(after.clone())));
+            let after = self
+                .within
+                .filter(|_| !FormatBuilder::is_any(member.name))
+                .into_iter()
+                .chain(self.next);
+            let texts = p.ways(TEXT_END, |way| {
+                way(p, p.first_tag(&named)?, p.choice(after.clone()))
+            });
             let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker(ends))]));
             p.sequence([member.written(p, text, "text", Notation::Text), close])
         };
-        self.of(&container.slots, &Glue::default(), member, depth, &raw).unwrap_or_else(|| (Glue::default(), p.never()))
+        self.of(&container.slots, &Glue::default(), member, depth, &raw)
+            .unwrap_or_else(|| (Glue::default(), p.never()))
     }
 }

@@ -64,10 +64,15 @@ sites! {
     }
 }
 
-/// Branches of a schema that a text tells apart: the arguments after it have the types of its branch.
+/// Branches of a schema that a text tells apart: the arguments after it have the types of its
+/// branch.
 fn constant_tells_branch(all: &Arguments) -> Way {
     let p = all.p;
-    let (_, slot) = all.members.slots.iter().find(|(_, slot)| slot.encoding == Encoding::Raw)?;
+    let (_, slot) = all
+        .members
+        .slots
+        .iter()
+        .find(|(_, slot)| slot.encoding == Encoding::Raw)?;
     let branches: Vec<SchemaRef> = schema::places(&all.root, true)
         .into_iter()
         .filter(|(_, must)| !must)
@@ -76,19 +81,43 @@ fn constant_tells_branch(all: &Arguments) -> Way {
         .collect();
     let first = branches.get(1).filter(|_| all.members.in_front_of_each())?;
     let (key, texts) = schema::members(first.get()).find_map(|(key, ..)| {
-        let schemas = branches.iter().map(|branch| &branch.get()["properties"][key]);
-        let texts: Option<Vec<&str>> =
-            schemas.map(|schema| schema["const"].as_str().or(only(&schema["enum"]))).collect();
+        let schemas = branches
+            .iter()
+            .map(|branch| &branch.get()["properties"][key]);
+        let texts: Option<Vec<&str>> = schemas
+            .map(|schema| schema["const"].as_str().or(only(&schema["enum"])))
+            .collect();
         Some(key).zip(texts.filter(|texts| sort::set(texts).len() == texts.len()))
     })?;
     let written = |text: &Glue| glue(p, text, Some(all.tool), key);
-    let front = p.sequence([all.opens, written(&slot.before), p.arg_name(key), written(&slot.open)]);
-    let ways = branches.iter().zip(texts).enumerate().map(|(at, (branch, text))| {
-        let first = [front, p.arg_text(p.literal(text)), p.arg_close(written(&slot.close))];
-        let rest = members(p, branch, &format!("tool-{}-branch-{at}-", all.tool.name), false);
-        let rest = p.choice(rest.iter().map(|member| all.argument(member)));
-        p.sequence([p.atomic(p.sequence(first)), p.many(p.sequence([p.blank(), rest]))])
-    });
+    let front = p.sequence([
+        all.opens,
+        written(&slot.before),
+        p.arg_name(key),
+        written(&slot.open),
+    ]);
+    let ways = branches
+        .iter()
+        .zip(texts)
+        .enumerate()
+        .map(|(at, (branch, text))| {
+            let first = [
+                front,
+                p.arg_text(p.literal(text)),
+                p.arg_close(written(&slot.close)),
+            ];
+            let rest = members(
+                p,
+                branch,
+                &format!("tool-{}-branch-{at}-", all.tool.name),
+                false,
+            );
+            let rest = p.choice(rest.iter().map(|member| all.argument(member)));
+            p.sequence([
+                p.atomic(p.sequence(first)),
+                p.many(p.sequence([p.blank(), rest])),
+            ])
+        });
     Some(p.choice(ways))
 }
 
@@ -108,16 +137,34 @@ fn argument_opened_again(all: &Arguments) -> Way {
 /// No tag before a value, whose end has the name.
 fn name_in_end(all: &Arguments) -> Way {
     let (p, prefix) = (all.p, &*all.p.prefix);
-    let (_, slot) =
-        Some(all.members).filter(|_| !prefix.is_empty())?.slots.iter().find(|(kind, _)| *kind == ValueKind::Text)?;
+    let (_, slot) = Some(all.members)
+        .filter(|_| !prefix.is_empty())?
+        .slots
+        .iter()
+        .find(|(kind, _)| *kind == ValueKind::Text)?;
     let pieces: Vec<GluePiece> = slot.close.pieces().collect();
-    let [GluePiece::Text(end), GluePiece::Key, GluePiece::Text(rest)] = *pieces else { return None };
+    let [GluePiece::Text(end), GluePiece::Key, GluePiece::Text(rest)] = *pieces else {
+        return None;
+    };
     let listed = unlisted_name(p, &all.tool.name, &all.root);
     let name = p.whole(Tag::ArgName, p.listed_name(&listed));
     let written = |text: &str| p.glue(&text.into());
-    let front = [p.space(), p.optional(p.marker(prefix)), p.not(written(all.members.next.core()))];
-    let text = p.whole(Tag::Unnamed, p.until_marker([end, end.strip_prefix(prefix).unwrap_or(end)]));
-    let end = [text, written(end), name, p.marker(rest), p.arg_close(p.empty())];
+    let front = [
+        p.space(),
+        p.optional(p.marker(prefix)),
+        p.not(written(all.members.next.core())),
+    ];
+    let text = p.whole(
+        Tag::Unnamed,
+        p.until_marker([end, end.strip_prefix(prefix).unwrap_or(end)]),
+    );
+    let end = [
+        text,
+        written(end),
+        name,
+        p.marker(rest),
+        p.arg_close(p.empty()),
+    ];
     Some(p.atomic(p.sequence(front.into_iter().chain(end))))
 }
 
@@ -152,7 +199,9 @@ fn name_end_left_out(tags: &Tags) -> Way {
 /// The tag after the name, again.
 fn name_closed_again(tags: &Tags) -> Way {
     let (p, tag) = (tags.p, tags.name_close?);
-    Some(p.shared(&format!("again {tag}"), || p.many(p.after_space(p.marker(tag)))))
+    Some(p.shared(&format!("again {tag}"), || {
+        p.many(p.after_space(p.marker(tag)))
+    }))
 }
 
 /// The end of a value after the name, before the value's opening.
@@ -167,7 +216,9 @@ fn type_in_tags(tags: &Tags, open: ExprId) -> Way {
     Some(p.shared(&format!("type before {opening}"), || {
         let name = coverage::word(p, 1, &[('a', 'z'), ('_', '_'), ('|', '|')]);
         let tag = |bracket: &str| p.sequence([p.literal(bracket), name, p.literal(">")]);
-        let types = p.any_of(["string", "integer", "number", "boolean", "array", "object", "null"]);
+        let types = p.any_of([
+            "string", "integer", "number", "boolean", "array", "object", "null",
+        ]);
         p.sequence([p.space(), tag("<"), types, tag("</"), open])
     }))
 }
@@ -175,7 +226,9 @@ fn type_in_tags(tags: &Tags, open: ExprId) -> Way {
 /// No opening of the value.
 fn value_open_left_out(tags: &Tags, _: ExprId) -> Way {
     let (p, _) = (tags.p, tags.value_open?);
-    let no_name = tags.next.map_or_else(|| p.empty(), |next| p.not(p.marker(next)));
+    let no_name = tags
+        .next
+        .map_or_else(|| p.empty(), |next| p.not(p.marker(next)));
     Some(p.after_space(no_name))
 }
 

@@ -19,7 +19,8 @@ sites! {
             call_without_word,
             call_marker_left_out,
         }
-        /// A call whose name the template writes twice: the text between the names, and the call from the second one on.
+        /// A call whose name the template writes twice: the text between the names, and the call
+        /// from the second one on.
         NAMES: (&FormatBuilder, &Glue, ExprId) = {
             names_differ,
             members_before_second_name,
@@ -74,7 +75,8 @@ sites! {
         NO_GLUE: (&Call, &[Tail]) = {
             argument_ends_name,
         }
-        /// What is after a name and before the arguments of all forms; the quote that it begins with.
+        /// What is after a name and before the arguments of all forms; the quote that it begins
+        /// with.
         NAME_CLOSE: (&Call, Option<char>) = {
             section_ends_name,
             single_quote_ends_name,
@@ -140,17 +142,29 @@ sites! {
 
 /// A call that is a JSON object with more members before its name.
 pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Way {
-    let names_first = turn.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name));
+    let names_first = turn
+        .calls
+        .iter()
+        .all(|form| form.pieces.first() == Some(&CallPiece::Name));
     Some(p.atomic(members_in_object(p, open, &keys(turn, open)).filter(|_| names_first)?))
 }
 
 /// What opens an object, with more members before its first one.
 fn members_in_object(p: &FormatBuilder, open: &Glue, keys: &str) -> Way {
     let text = open.literal().filter(|_| p.mends)?;
-    let brace = text.rfind('{').filter(|brace| text[brace + 1..].trim_start().starts_with('"'))? + 1;
+    let brace = text
+        .rfind('{')
+        .filter(|brace| text[brace + 1..].trim_start().starts_with('"'))?
+        + 1;
     let (before, key) = (open.up_to(brace), open.without_start(brace).trim_start());
     let front = p.members_in_front(keys, false);
-    Some(p.sequence([p.glue(&before), p.space(), p.tool_open(p.empty()), front, p.glue(&key)]))
+    Some(p.sequence([
+        p.glue(&before),
+        p.space(),
+        p.tool_open(p.empty()),
+        front,
+        p.glue(&key),
+    ]))
 }
 
 /// A call whose name the template writes twice, with more members before the second one.
@@ -171,12 +185,18 @@ fn call_marker_left_out(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Wa
 
 /// Two names that differ: the second one counts.
 fn names_differ(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
-    Some(p.sequence([p.atomic(p.sequence([announced_name(p), p.glue(between)])), call]))
+    Some(p.sequence([
+        p.atomic(p.sequence([announced_name(p), p.glue(between)])),
+        call,
+    ]))
 }
 
 /// The first name is missing, or the name is written once.
 fn first_name_left_out(p: &FormatBuilder, between: &Glue, call: ExprId) -> Way {
-    let opens = [between.clone(), unannounced(between)].into_iter().filter(is_strong).map(|open| p.glue(&open));
+    let opens = [between.clone(), unannounced(between)]
+        .into_iter()
+        .filter(is_strong)
+        .map(|open| p.glue(&open));
     Some(p.sequence([p.choice(opens), call]))
 }
 
@@ -200,10 +220,22 @@ fn id_as_number(p: &FormatBuilder) -> Way {
 /// More members of a call after its id.
 fn members_after_id(call: &Call, behind: &Glue) -> Way {
     let p = call.p;
-    let rest = behind.head().strip_prefix('"')?.trim_start().strip_prefix(',').filter(|_| p.mends)?.trim_start();
+    let rest = behind
+        .head()
+        .strip_prefix('"')?
+        .trim_start()
+        .strip_prefix(',')
+        .filter(|_| p.mends)?
+        .trim_start();
     let rest = behind.without_start(behind.head().len() - rest.len());
     let members = p.members_in_front(&keys(call.turn, call.open), true);
-    Some(p.sequence([p.space(), p.literal(","), p.space(), members, call.glue(&rest)]))
+    Some(p.sequence([
+        p.space(),
+        p.literal(","),
+        p.space(),
+        members,
+        call.glue(&rest),
+    ]))
 }
 
 /// Other signs around the name in an id, and no number.
@@ -235,11 +267,17 @@ fn empty_call_tag(call: &Call, rest: &str) -> Way {
 /// An argument of the schema without its opening: its name ends the tool's.
 fn argument_ends_name(call: &Call, tails: &[Tail]) -> Way {
     let p = call.p;
-    let members = tails.iter().find_map(|tail| tail.pieces.first()?.members())?;
+    let members = tails
+        .iter()
+        .find_map(|tail| tail.pieces.first()?.members())?;
     let close = members.name_close()?;
     let open = Some(call.open).filter(|open| !open.is_blank() && !heads(open).is_empty());
     let name = p.late(|| {
-        let listed = unlisted_name(p, &call.tool.name, &SchemaRef::from(p.parameters(call.tool)));
+        let listed = unlisted_name(
+            p,
+            &call.tool.name,
+            &SchemaRef::from(p.parameters(call.tool)),
+        );
         let known = !call.is_any() && listed != FormatBuilder::ANY;
         let open = open.map_or_else(|| p.empty(), |open| p.optional(p.glue(open)));
         known.then(|| p.sequence([p.space(), open, p.listed_name(&listed), p.marker(close)]))
@@ -254,7 +292,10 @@ fn before_section_end(call: &Call) -> Way {
 
 /// The end of all calls ends a name without arguments.
 fn section_ends_name(call: &Call, quote: Option<char>) -> Way {
-    let (p, end) = (call.p, before_section_end(call).filter(|_| quote.is_none())?);
+    let (p, end) = (
+        call.p,
+        before_section_end(call).filter(|_| quote.is_none())?,
+    );
     let members = call.turn.members().next();
     Some(p.sequence([p.space(), call.extra_ends(members), end]))
 }
@@ -277,17 +318,29 @@ fn section_ends_later(call: &Call, _: Option<&Members>) -> Way {
 /// No arguments, where they are the only member besides the name.
 fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Way {
     let p = call.p;
-    let end = tail.may_lack_arguments().then(|| p.tool_close(behind_json(p, close, Some(call.tool))))?;
+    let end = tail
+        .may_lack_arguments()
+        .then(|| p.tool_close(behind_json(p, close, Some(call.tool))))?;
     Some(p.atomic(p.after_space(end)))
 }
 
 /// More members of a call before its arguments.
 fn members_before_arguments(call: &Call, first: &Glue) -> Way {
     let p = call.p;
-    let rest = first.head().trim_start().strip_prefix(',').filter(|_| p.mends)?;
+    let rest = first
+        .head()
+        .trim_start()
+        .strip_prefix(',')
+        .filter(|_| p.mends)?;
     let rest = first.without_start(first.head().len() - rest.trim_start().len());
     let others = p.other_members(&keys(call.turn, call.open), false);
-    Some(p.sequence([p.space(), p.literal(","), p.space(), others, call.glue(&rest)]))
+    Some(p.sequence([
+        p.space(),
+        p.literal(","),
+        p.space(),
+        others,
+        call.glue(&rest),
+    ]))
 }
 
 /// All arguments as one JSON object. `before`: the text before all arguments.
@@ -296,7 +349,11 @@ fn arguments_as_object(call: &Call, before: &Glue) -> Way {
     if before.head().trim_end().ends_with(['{', '(']) {
         return None;
     }
-    let object = if call.is_any() { p.any_json_args() } else { p.json_args(call.tool) };
+    let object = if call.is_any() {
+        p.any_json_args()
+    } else {
+        p.json_args(call.tool)
+    };
     Some(p.sequence([p.space(), p.and(p.literal("{")), object, p.space()]))
 }
 
@@ -311,8 +368,14 @@ fn argument_closed_again(call: &Call, members: &Members) -> Way {
 
 /// A tag around all arguments that the template does not have.
 fn tag_around_arguments(call: &Call, members: &Members) -> Way {
-    let tags = ["arguments", "parameters"].into_iter().flat_map(|name| [format!("<{name}>"), format!("</{name}>")]);
-    members.next.core().starts_with('<').then(|| call.p.many(call.p.any_of(tags)))
+    let tags = ["arguments", "parameters"]
+        .into_iter()
+        .flat_map(|name| [format!("<{name}>"), format!("</{name}>")]);
+    members
+        .next
+        .core()
+        .starts_with('<')
+        .then(|| call.p.many(call.p.any_of(tags)))
 }
 
 /// More members of a call after its arguments.
@@ -367,9 +430,21 @@ fn section_ends_arguments(call: &Call, _: &End, _: ExprId) -> Way {
 /// What opens reasoning, before the marker that ends the call.
 fn opening_before_end(call: &Call, end: &End, _: ExprId) -> Way {
     let (p, braces) = (call.p, end.braces());
-    let start = call.turn.reasoning.as_ref().map(|thought| &*thought.start).filter(|start| is_marker(start))?;
-    let rest = end.close.strip_prefix(&braces).filter(|rest| end.is_json && is_strong(rest))?;
-    Some(p.sequence([behind_json(p, &braces, Some(call.tool)), p.marker(start), call.glue(&rest)]))
+    let start = call
+        .turn
+        .reasoning
+        .as_ref()
+        .map(|thought| &*thought.start)
+        .filter(|start| is_marker(start))?;
+    let rest = end
+        .close
+        .strip_prefix(&braces)
+        .filter(|rest| end.is_json && is_strong(rest))?;
+    Some(p.sequence([
+        behind_json(p, &braces, Some(call.tool)),
+        p.marker(start),
+        call.glue(&rest),
+    ]))
 }
 
 /// The end of the output closes the last call.
@@ -408,25 +483,54 @@ fn last_id_left_out(p: &FormatBuilder) -> Way {
 pub fn tag_prefix(turn: &TurnFormat) -> Option<&str> {
     let open = turn.before_calls().min_by_key(|glue| glue.head().len())?;
     let text = open.head().trim_start();
-    let (at, _) = text.match_indices('<').find(|(at, _)| text[at + 1..].starts_with(char::is_alphabetic))?;
+    let (at, _) = text
+        .match_indices('<')
+        .find(|(at, _)| text[at + 1..].starts_with(char::is_alphabetic))?;
     let members = turn.members().next()?;
     let end = &members.slots.first()?.1.close;
-    let tags = [open, &members.first, end, &members.next, end, &turn.calls[0].close].map(Glue::head).concat();
-    (!tags.replace(&text[..=at], "").replace(&text[..at], "").contains('<')).then_some(&text[..at])
+    let tags = [
+        open,
+        &members.first,
+        end,
+        &members.next,
+        end,
+        &turn.calls[0].close,
+    ]
+    .map(Glue::head)
+    .concat();
+    (!tags
+        .replace(&text[..=at], "")
+        .replace(&text[..at], "")
+        .contains('<'))
+    .then_some(&text[..at])
 }
 
 /// The first tag after the name of a call, where a token is before each.
 pub fn first_tags(p: &FormatBuilder, turn: &TurnFormat) -> Option<ExprId> {
-    let members = turn.calls.iter().filter(|_| !p.prefix.is_empty()).flat_map(|form| &form.pieces);
+    let members = turn
+        .calls
+        .iter()
+        .filter(|_| !p.prefix.is_empty())
+        .flat_map(|form| &form.pieces);
     let members = members.filter_map(CallPiece::members).next()?;
     let written = |text: &Glue| p.glue(text);
     let word = coverage::any_word(p);
-    let argument = p.sequence([written(&members.next), word, written(&members.slots.first()?.1.open)]);
+    let argument = p.sequence([
+        written(&members.next),
+        word,
+        written(&members.slots.first()?.1.open),
+    ]);
     Some(p.choice([argument, written(&turn.calls[0].close)]))
 }
 
-/// Looks ahead: what is after the name of a call, which goes on with `rest`, is no tag of another format.
+/// Looks ahead: what is after the name of a call, which goes on with `rest`, is no tag of another
+/// format.
 pub fn no_other_tag(p: &FormatBuilder, turn: &TurnFormat, rest: &str) -> Option<ExprId> {
     let tags = first_tags(p, turn)?;
-    Some(p.not(p.sequence([p.marker(rest), p.space(), p.and(p.literal("<")), p.not(tags)])))
+    Some(p.not(p.sequence([
+        p.marker(rest),
+        p.space(),
+        p.and(p.literal("<")),
+        p.not(tags),
+    ])))
 }

@@ -63,7 +63,10 @@ fn started_again(p: &FormatBuilder, nearly: ExprId) -> Way {
 
 /// A part of what begins a message.
 fn start_left_out(p: &FormatBuilder, nearly: ExprId) -> Way {
-    let word = p.sequence([p.any_of(["commentary", "analysis"]), p.marker(" to=functions.")]);
+    let word = p.sequence([
+        p.any_of(["commentary", "analysis"]),
+        p.marker(" to=functions."),
+    ]);
     Some(p.choice([nearly, p.and(p.choice([p.marker(CHANNEL), word]))]))
 }
 
@@ -71,23 +74,46 @@ fn start_left_out(p: &FormatBuilder, nearly: ExprId) -> Way {
 fn text_without_header(turn: &Harmony, start: ExprId) -> Way {
     let p = turn.p;
     // Calls of other formats may begin with the signs.
-    let letter = p.none_of(&[('\t', '\r'), (' ', ' '), ('<', '<'), ('[', '['), ('`', '`'), ('{', '{')]);
+    let letter = p.none_of(&[
+        ('\t', '\r'),
+        (' ', ' '),
+        ('<', '<'),
+        ('[', '['),
+        ('`', '`'),
+        ('{', '{'),
+    ]);
     let (word, gap) = (p.some(letter), p.atomic(p.after_space(p.and(letter))));
-    let text = p.sequence([p.not(p.marker(" to=")), word, p.many(p.sequence([gap, word]))]);
+    let text = p.sequence([
+        p.not(p.marker(" to=")),
+        word,
+        p.many(p.sequence([gap, word])),
+    ]);
     let end = p.sequence([p.optional(p.any_of([RETURN, END])), p.end()]);
     let end = p.choice([p.and(p.any_of([CHANNEL, START])), end]);
     Some(p.sequence([start, p.space(), p.content(text), p.space(), end]))
 }
 
-/// A message with a header that is not known. A message to an unknown recipient, or with a type, is work, and so is the recipient's
-/// name; the rest is for the user.
+/// A message with a header that is not known. A message to an unknown recipient, or with a type, is
+/// work, and so is the recipient's name; the rest is for the user.
 fn unknown_header(turn: &Harmony) -> Way {
     let p = turn.p;
-    let hidden = if turn.spec.extract_reasoning() { Tag::Reasoning } else { Tag::Content };
+    let hidden = if turn.spec.extract_reasoning() {
+        Tag::Reasoning
+    } else {
+        Tag::Content
+    };
     let channel = p.optional(p.any_of(["commentary", "analysis"]));
     let channel = p.sequence([turn.token(CHANNEL), channel]);
-    let name = p.repeat(p.none_of(&[('\0', ' '), ('<', '<')]), 1, Some(MARKER_WORD_CHARS));
-    let to = p.sequence([p.and(turn.recipient()), p.marker(" to="), p.tag(hidden, name)]);
+    let name = p.repeat(
+        p.none_of(&[('\0', ' '), ('<', '<')]),
+        1,
+        Some(MARKER_WORD_CHARS),
+    );
+    let to = p.sequence([
+        p.and(turn.recipient()),
+        p.marker(" to="),
+        p.tag(hidden, name),
+    ]);
     let word = coverage::name(p);
     let typed = p.sequence([p.space(), turn.token(CONSTRAIN), word]);
     let work = [
@@ -98,11 +124,18 @@ fn unknown_header(turn: &Harmony) -> Way {
     let body = |tag| {
         let text = p.tag(tag, p.until_marker([END, CALL, RETURN, START]));
         let close = p.sequence([p.any_of([END, CALL, RETURN]), p.markup_ends()]);
-        p.sequence([turn.message(), text, p.choice([close, p.and(p.marker(START)), p.end()])])
+        p.sequence([
+            turn.message(),
+            text,
+            p.choice([close, p.and(p.marker(START)), p.end()]),
+        ])
     };
     let all = p.choice([
         p.sequence([p.atomic(p.choice(work)), body(hidden)]),
-        p.sequence([p.atomic(p.sequence([channel, turn.content_type()])), body(Tag::Content)]),
+        p.sequence([
+            p.atomic(p.sequence([channel, turn.content_type()])),
+            body(Tag::Content),
+        ]),
     ]);
     Some(p.rule("other", all))
 }

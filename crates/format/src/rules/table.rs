@@ -9,7 +9,8 @@ pub type Rule<W> = (&'static str, W);
 /// The other way, where the rule applies.
 pub type Way = Option<ExprId>;
 
-/// Sites by the part of an output that they are in, each with what it knows and its rules in the order in which they are tried.
+/// Sites by the part of an output that they are in, each with what it knows and its rules in the
+/// order in which they are tried.
 macro_rules! sites {
     ($($part:literal { $($(#[$doc:meta])* $table:ident: ($($at:ty),*) = { $($rule:ident,)* })* })*) => {
         $($(
@@ -36,11 +37,17 @@ impl FormatBuilder {
     }
 
     /// What the template writes, or else what the rules of a site read.
-    pub fn or<W: Copy>(&self, written: ExprId, rules: &[Rule<W>], way: impl Fn(W) -> Way) -> ExprId {
+    pub fn or<W: Copy>(
+        &self,
+        written: ExprId,
+        rules: &[Rule<W>],
+        way: impl Fn(W) -> Way,
+    ) -> ExprId {
         self.choice([written].into_iter().chain(self.ways(rules, way)))
     }
 
-    /// What the rules of a site read between two parts of the template's text, where each also matches nothing.
+    /// What the rules of a site read between two parts of the template's text, where each also
+    /// matches nothing.
     pub fn between<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Way) -> ExprId {
         match self.ways(rules, way) {
             ways if ways.is_empty() => self.empty(),

@@ -63,7 +63,8 @@ sites! {
         TEXT_CLOSED: (&FormatBuilder, ExprId) = {
             marker_in_text,
         }
-        /// The marker that ends a raw text: without its white space; what may be after it; what else ends the text; other arguments.
+        /// The marker that ends a raw text: without its white space; what may be after it; what
+        /// else ends the text; other arguments.
         TEXT_CLOSE: (&FormatBuilder, &TextEnd, [ExprId; 4]) = {
             marker_with_other_space,
             name_ends_text,
@@ -98,16 +99,25 @@ pub struct TextEnd<'a> {
 }
 
 impl TextEnd<'_> {
-    /// How the marker begins, if it is a closing tag: up to its last sign, `</arg`, or, after a token, up to its name.
+    /// How the marker begins, if it is a closing tag: up to its last sign, `</arg`, or, after a
+    /// token, up to its name.
     pub fn stem(&self) -> Option<&str> {
         let marker = self.marker.trim_end();
         let name = marker.find("</").filter(|_| marker.ends_with('>'))? + 2;
-        Some(if marker.trim_start().starts_with("</") { &marker[..marker.len() - 1] } else { &marker[..name] })
+        Some(if marker.trim_start().starts_with("</") {
+            &marker[..marker.len() - 1]
+        } else {
+            &marker[..name]
+        })
     }
 
     /// What opens it in a text: `<arg>`.
     pub fn opening(&self) -> Option<String> {
-        let name = self.marker.trim().strip_prefix("</").filter(|_| self.stem().is_some())?;
+        let name = self
+            .marker
+            .trim()
+            .strip_prefix("</")
+            .filter(|_| self.stem().is_some())?;
         Some(format!("<{name}"))
     }
 }
@@ -119,7 +129,9 @@ fn number_left_out(p: &FormatBuilder, before: ExprId, behind: ExprId) -> Way {
 
 /// The other common key for arguments.
 fn other_argument_key(p: &FormatBuilder, text: &str) -> Way {
-    let key = ["arguments", "parameters"].into_iter().find(|key| text.contains(&format!("\"{key}\"")))?;
+    let key = ["arguments", "parameters"]
+        .into_iter()
+        .find(|key| text.contains(&format!("\"{key}\"")))?;
     Some(p.marker(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?))))
 }
 
@@ -130,17 +142,25 @@ fn other_spelling(p: &FormatBuilder, text: &str) -> Way {
 
 /// Tags without the token that is before each, or with the token in place of their bracket.
 fn prefix_left_out(p: &FormatBuilder, text: &str) -> Way {
-    let (front, tags) = text.split_once(&*p.prefix).filter(|_| !p.prefix.is_empty())?;
+    let (front, tags) = text
+        .split_once(&*p.prefix)
+        .filter(|_| !p.prefix.is_empty())?;
     let prefixed = |tag: &str| [&*p.prefix, tag].concat();
-    let tags = tags
-        .split(&*p.prefix)
-        .map(|tag| p.any_of([prefixed(tag), tag.to_owned(), prefixed(tag.trim_start_matches('<'))]));
+    let tags = tags.split(&*p.prefix).map(|tag| {
+        p.any_of([
+            prefixed(tag),
+            tag.to_owned(),
+            prefixed(tag.trim_start_matches('<')),
+        ])
+    });
     Some(p.sequence([p.marker(front)].into_iter().chain(tags)))
 }
 
 /// A text ends at its tag without the token before it, where an argument may end.
 fn prefix_of_end_left_out(p: &FormatBuilder, end: &str, after: ExprId) -> Way {
-    let bare = end.strip_prefix(&*p.prefix).filter(|_| !p.prefix.is_empty() && !p.exact.get())?;
+    let bare = end
+        .strip_prefix(&*p.prefix)
+        .filter(|_| !p.prefix.is_empty() && !p.exact.get())?;
     let next = p.sequence([p.space(), p.optional(p.marker(&*p.prefix)), after]);
     let stop = p.choice([p.marker(end), p.sequence([p.marker(bare), next])]);
     let run = p.until_marker([end, bare]);
@@ -154,7 +174,8 @@ fn single_quotes(p: &FormatBuilder, text: &str) -> Way {
 
 /// A line break between tags as a backslash and an `n`.
 fn line_break_spelled(p: &FormatBuilder, text: &str) -> Way {
-    let between_tags = text.contains('\n') && (text.contains(brackets::opens) || text.trim().is_empty());
+    let between_tags =
+        text.contains('\n') && (text.contains(brackets::opens) || text.trim().is_empty());
     (p.spelled_breaks && between_tags).then(|| p.marker(text.replace('\n', "\\n")))
 }
 
@@ -189,22 +210,33 @@ fn name_ends_text(p: &FormatBuilder, _: &TextEnd, [_, _, names, _]: [ExprId; 4])
     Some(p.and(names))
 }
 
-/// The opening of another argument in a line of the text, before a value and not as a word of a sentence.
+/// The opening of another argument in a line of the text, before a value and not as a word of a
+/// sentence.
 fn name_in_line(p: &FormatBuilder, _: &TextEnd, [.., known]: [ExprId; 4]) -> Way {
     let quoted = p.one_of(&[(' ', '"'), ('\'', ')'), (',', '.'), (':', '<'), ('`', '`')]);
     Some(p.and(p.sequence([known, p.not(quoted)])))
 }
 
-/// The marker with other letters at its end, or without the last sign, before another argument or the end of the call.
+/// The marker with other letters at its end, or without the last sign, before another argument or
+/// the end of the call.
 fn marker_misspelled(p: &FormatBuilder, end: &TextEnd, [.., known]: [ExprId; 4]) -> Way {
     let (stem, close) = (end.stem()?, end.opens.iter().take(1));
     // After a token, it may be the end of an element in the text.
-    let opens = end.opens.iter().skip(if stem.ends_with('/') { end.opens.len() } else { 1 });
+    let opens = end.opens.iter().skip(if stem.ends_with('/') {
+        end.opens.len()
+    } else {
+        1
+    });
     let next = p.and(p.any_of(close.clone().chain(opens).copied()));
-    let wrapper = end.wrapper.map(|(wrapper, _)| p.after_space(p.marker(wrapper)));
+    let wrapper = end
+        .wrapper
+        .map(|(wrapper, _)| p.after_space(p.marker(wrapper)));
     let closed = p.sequence([Some(p.any_of(close.copied())), wrapper]);
     let known = p.and(p.choice([known, closed]));
-    let sign = p.choice([p.sequence([p.literal(">"), next]), p.sequence([p.and(p.one_of(&[('\t', ' ')])), known])]);
+    let sign = p.choice([
+        p.sequence([p.literal(">"), next]),
+        p.sequence([p.and(p.one_of(&[('\t', ' ')])), known]),
+    ]);
     Some(p.sequence([p.marker(stem), coverage::word(p, 0, coverage::WORD), sign]))
 }
 
@@ -219,12 +251,22 @@ fn marker_opened(p: &FormatBuilder, end: &TextEnd, run: ExprId) -> Way {
     let (open, close) = (end.opening()?, end.marker.trim());
     let again = p.choice([p.marker(close), p.marker(&*open)]);
     let closes = p.and(p.sequence([p.marker(close), again]));
-    Some(p.sequence([p.literal(open), run, closes, p.space(), p.literal(close), run]))
+    Some(p.sequence([
+        p.literal(open),
+        run,
+        closes,
+        p.space(),
+        p.literal(close),
+        run,
+    ]))
 }
 
 /// Items between brackets of Python, which are an array.
 fn items(p: &FormatBuilder, [open, close]: [&str; 2], item: ExprId) -> ExprId {
-    let (item, comma) = (p.arg_json(item), p.spaced([p.empty(), p.literal(","), p.empty()]));
+    let (item, comma) = (
+        p.arg_json(item),
+        p.spaced([p.empty(), p.literal(","), p.empty()]),
+    );
     let more = p.many(p.sequence([comma, p.not(p.literal(close)), item]));
     let all = p.sequence([item, more, p.optional(comma), p.space()]);
     let all = p.choice([p.literal(close), p.sequence([all, p.literal(close)])]);
@@ -258,5 +300,11 @@ fn python_number(p: &FormatBuilder, _: ExprId) -> Way {
 /// Any attribute of a tag.
 pub fn attribute(p: &FormatBuilder) -> ExprId {
     let value = coverage::word(p, 0, coverage::WORD);
-    p.sequence([p.space(), coverage::any_word(p), p.literal("=\""), value, p.literal("\"")])
+    p.sequence([
+        p.space(),
+        coverage::any_word(p),
+        p.literal("=\""),
+        value,
+        p.literal("\""),
+    ])
 }

@@ -98,7 +98,10 @@ fn opening_again(writer: &Writer, start: &str) -> Way {
 /// The last marker of the prompt once more.
 fn prompt_opening_again(writer: &Writer, opened: &str) -> Way {
     let (p, opening) = (writer.p, Glue::from(writer.opening));
-    let last = opening.marker_spans().pop().map_or("", |last| opening.head()[last.start..].trim());
+    let last = opening
+        .marker_spans()
+        .pop()
+        .map_or("", |last| opening.head()[last.start..].trim());
     let again = writer.spec.options.leniency.opening_again == OpeningAgain::Marker;
     (again && opened.is_empty() && is_marker(last)).then(|| p.optional(p.marker(last)))
 }
@@ -130,7 +133,13 @@ fn call_ends_shown_thought(p: &FormatBuilder, calls: &[String]) -> Way {
 fn thoughts_joined(p: &FormatBuilder, thought: &Reasoning, again: ExprId) -> Way {
     let (space, core) = split_space(&thought.close);
     let joins = !space.is_empty() && core.is_literal();
-    joins.then(|| p.atomic(p.sequence([p.reasoning(p.literal(space)), p.marker(core.head()), p.and(again)])))
+    joins.then(|| {
+        p.atomic(p.sequence([
+            p.reasoning(p.literal(space)),
+            p.marker(core.head()),
+            p.and(again),
+        ]))
+    })
 }
 
 /// What opens content ends reasoning, unless a call goes on so.

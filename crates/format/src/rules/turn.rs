@@ -89,14 +89,24 @@ fn blank_content(p: &FormatBuilder, calls: &[String]) -> Way {
 /// A message to somebody who gets no call, where the template has the user. The name is hidden.
 fn other_recipient(writer: &Writer, open: &Glue) -> Way {
     let (p, between) = (writer.p, calls::announced(writer.turn)?);
-    let (call, rest) = writer.before_first_call().iter().find_map(|call| Some((call, open.strip_prefix(call)?)))?;
-    let marker = rest.first_marker().filter(|marker| !rest.head().starts_with(marker))?;
+    let (call, rest) = writer
+        .before_first_call()
+        .iter()
+        .find_map(|call| Some((call, open.strip_prefix(call)?)))?;
+    let marker = rest
+        .first_marker()
+        .filter(|marker| !rest.head().starts_with(marker))?;
     let calls = p.glue(&between.strip_prefix(&marker.into())?);
     let known = writer.turn.glues([Prompt, Reasoning], Content);
-    let thought = writer.thought.and_then(|thought| writer.reasoning_again(thought));
+    let thought = writer
+        .thought
+        .and_then(|thought| writer.reasoning_again(thought));
     let known = p.choice(known.map(|open| p.glue(open)).chain(thought));
     let name = writer.thought_text(coverage::any_word(p));
-    let name = p.choice([p.literal("commentary"), p.sequence([p.separator(p.empty()), name])]);
+    let name = p.choice([
+        p.literal("commentary"),
+        p.sequence([p.separator(p.empty()), name]),
+    ]);
     let header = [p.glue(call), name, p.marker(marker), p.not(calls)];
     Some(p.sequence([p.not(known), p.atomic(p.sequence(header))]))
 }
@@ -110,8 +120,19 @@ fn text_again(writer: &Writer, text: ExprId) -> Way {
 /// A token that ends outputs, at the end of this one, is no text.
 fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
     let (p, own) = (writer.p, writer.turn.end.core());
-    let tokens = writer.tolerances.ends.iter().map(String::as_str).chain([own]).filter(|token| !token.is_empty());
-    let text = writer.text(ends.iter().cloned().chain(tokens.clone().map(str::to_owned)).collect());
+    let tokens = writer
+        .tolerances
+        .ends
+        .iter()
+        .map(String::as_str)
+        .chain([own])
+        .filter(|token| !token.is_empty());
+    let text = writer.text(
+        ends.iter()
+            .cloned()
+            .chain(tokens.clone().map(str::to_owned))
+            .collect(),
+    );
     let token = p.any_of(tokens);
     let end = p.sequence([token, p.space(), p.end()]);
     let more = p.many(p.sequence([p.not(end), p.content(token), text]));
@@ -124,14 +145,41 @@ fn empty_section(writer: &Writer) -> Way {
     Some(p.optional(p.sequence([p.marker(open), p.space(), p.glue(&close.into())])))
 }
 
-/// The marker around all calls, misspelled, cut short, or followed by what is none; perhaps before the right one.
+/// The marker around all calls, misspelled, cut short, or followed by what is none; perhaps before
+/// the right one.
 fn section_misspelled(writer: &Writer) -> Way {
     let (p, family) = (writer.p, writer.family_of_markers()?);
-    let word = coverage::word(p, 1, &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('.', '.'), ('…', '…')]);
-    let ends = p.sequence([p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])), p.optional(p.literal(">"))]);
-    let own = writer.turn.calls.iter().map(|form| &form.close).chain([&writer.call_open]);
+    let word = coverage::word(
+        p,
+        1,
+        &[
+            ('a', 'z'),
+            ('A', 'Z'),
+            ('_', '_'),
+            ('▁', '▁'),
+            ('.', '.'),
+            ('…', '…'),
+        ],
+    );
+    let ends = p.sequence([
+        p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])),
+        p.optional(p.literal(">")),
+    ]);
+    let own = writer
+        .turn
+        .calls
+        .iter()
+        .map(|form| &form.close)
+        .chain([&writer.call_open]);
     let own = p.not(p.any_of(own.filter_map(Glue::first_marker)));
-    let marker = [own, p.literal(family), word, ends, p.optional(wrappers::tag(p, "<")), p.space()];
+    let marker = [
+        own,
+        p.literal(family),
+        word,
+        ends,
+        p.optional(wrappers::tag(p, "<")),
+        p.space(),
+    ];
     Some(p.repeat(p.sequence(marker), 0, Some(wrappers::MARKS)))
 }
 
@@ -139,13 +187,21 @@ fn section_misspelled(writer: &Writer) -> Way {
 fn call_in_wrapper(writer: &Writer) -> Way {
     let p = writer.p;
     let wrapped = !writer.wrapper_close.is_blank();
-    wrapped.then(|| p.sequence([p.space(), p.optional(p.marker(",")), p.space(), p.reference("call")]))
+    wrapped.then(|| {
+        p.sequence([
+            p.space(),
+            p.optional(p.marker(",")),
+            p.space(),
+            p.reference("call"),
+        ])
+    })
 }
 
 /// A further call without the outer part of its opening.
 fn inner_call(writer: &Writer) -> Way {
     let p = writer.p;
-    p.is_defined(INNER).then(|| p.after_space(p.reference(INNER)))
+    p.is_defined(INNER)
+        .then(|| p.after_space(p.reference(INNER)))
 }
 
 /// A comma after the last call of a list.
@@ -162,7 +218,10 @@ fn comma_after_last_call(writer: &Writer) -> Way {
 /// A further call after a comma, where the template writes Python's calls without one.
 fn call_after_comma(writer: &Writer) -> Way {
     let p = writer.p;
-    let listed = writer.turn.glues([Call], Call).any(|glue| glue.core() == ",");
+    let listed = writer
+        .turn
+        .glues([Call], Call)
+        .any(|glue| glue.core() == ",");
     let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
     (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
 }
@@ -170,7 +229,11 @@ fn call_after_comma(writer: &Writer) -> Way {
 /// Calls in a thought that is still open: the rest of the thought, and text after it.
 fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
     let (p, close) = (writer.p, writer.thought?.close.core());
-    writer.turn.reasoning.as_ref().filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
+    writer
+        .turn
+        .reasoning
+        .as_ref()
+        .filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
     let ends = writer
         .turn
         .behind_calls()
@@ -179,20 +242,36 @@ fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
         .chain([close.to_owned()])
         .chain(writer.marks_of_calls().iter().cloned());
     let rest = p.atomic(p.sequence([p.reasoning(p.until_marker(ends)), p.marker(close)]));
-    Some(p.optional(p.sequence([rest, end_after_late_thought(writer, &writer.marks_of_end())?])))
+    Some(p.optional(p.sequence([
+        rest,
+        end_after_late_thought(writer, &writer.marks_of_end())?,
+    ])))
 }
 
 /// Calls after the end of calls, and reasoning and messages between them.
 fn calls_again(writer: &Writer, calls: &[ExprId]) -> Way {
     let p = writer.p;
     let text = writer.message(writer.text(writer.marks_of_end()));
-    Some(p.many(p.choice(calls.iter().copied().chain(writer.late_reasoning()).chain(text))))
+    Some(
+        p.many(
+            p.choice(
+                calls
+                    .iter()
+                    .copied()
+                    .chain(writer.late_reasoning())
+                    .chain(text),
+            ),
+        ),
+    )
 }
 
 /// Half of what opens calls is no text after calls, where the output ends.
 fn opening_cut_off(writer: &Writer) -> Way {
     let p = writer.p;
-    let marks = writer.before_first_call().iter().filter_map(|glue| writer.p.first_tag(glue));
+    let marks = writer
+        .before_first_call()
+        .iter()
+        .filter_map(|glue| writer.p.first_tag(glue));
     let halves = marks
         .flat_map(|mark| mark.char_indices().skip(2).map(|(half, _)| &mark[..half]))
         .map(|half| p.sequence([p.literal(half), p.space(), p.end()]));
@@ -213,7 +292,12 @@ fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
 fn calls_in_brackets(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let p = writer.p;
     let list = [p.glue(open), p.literal("["), calls, p.literal("]")];
-    let list = [p.space(), p.spaced(list), p.markup_ends(), writer.close(Call)];
+    let list = [
+        p.space(),
+        p.spaced(list),
+        p.markup_ends(),
+        writer.close(Call),
+    ];
     let applies = writer.turn.calls_are_python() && !open.head().trim_end().ends_with('[');
     applies.then(|| p.some(p.sequence(list)))
 }

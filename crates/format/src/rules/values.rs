@@ -83,31 +83,53 @@ sites! {
 
 /// A text of an enum that looks like another value, which the enum does not have.
 fn enumerated_text(value: &Value) -> Way {
-    let (p, all) = (value.values.p, value.member.schema.get()["enum"].as_array()?);
+    let (p, all) = (
+        value.values.p,
+        value.member.schema.get()["enum"].as_array()?,
+    );
     let texts: Vec<_> = all
         .iter()
         .filter_map(|one| one.as_str())
         .filter(|text| serde_json::from_str(text).is_ok_and(|other| !all.contains(&other)))
         .map(|text| p.literal(text))
         .collect();
-    let ways = value.texts.iter().filter(|slot| slot.encoding == Encoding::Raw && !texts.is_empty());
-    let text =
-        |slot: &&Slot| p.atomic(p.sequence([value.rest(slot), p.arg_text(p.choice(texts.clone())), value.close(slot)]));
+    let ways = value
+        .texts
+        .iter()
+        .filter(|slot| slot.encoding == Encoding::Raw && !texts.is_empty());
+    let text = |slot: &&Slot| {
+        p.atomic(p.sequence([
+            value.rest(slot),
+            p.arg_text(p.choice(texts.clone())),
+            value.close(slot),
+        ]))
+    };
     p.any_way(ways.map(text))
 }
 
 /// No type between tags before the value.
 fn type_left_out(value: &Value, rest: &Glue) -> Way {
-    let [first, last] = &rest.marker_spans()[..] else { return None };
+    let [first, last] = &rest.marker_spans()[..] else {
+        return None;
+    };
     (first.start > 0 && rest.is_literal()).then(|| value.glue(&rest.without_start(last.start)))
 }
 
 /// A text in quotes ends where an argument does, whatever else the value may be.
 fn text_in_quotes(value: &Value) -> Way {
     let (p, values) = (value.values.p, value.values);
-    let slot = value.texts.iter().find(|slot| slot.encoding == Encoding::Quoted)?;
+    let slot = value
+        .texts
+        .iter()
+        .find(|slot| slot.encoding == Encoding::Quoted)?;
     let applies = values.python && values.after.is_some() && !value.plain.is_empty();
-    applies.then(|| p.sequence([value.rest(slot), p.opens_quoted(), values.quoted(value.glue(&slot.close))]))
+    applies.then(|| {
+        p.sequence([
+            value.rest(slot),
+            p.opens_quoted(),
+            values.quoted(value.glue(&slot.close)),
+        ])
+    })
 }
 
 /// A text as a literal of Python, where the schema allows no text.
@@ -115,65 +137,110 @@ fn printed_text(value: &Value) -> Way {
     (value.is_printed_bare() && !value.types.has(Types::STRING)).then(|| value.printed_text())
 }
 
-/// Any literal of Python, where the template prints texts bare, and the schema allows none or the template ends them otherwise.
+/// Any literal of Python, where the template prints texts bare, and the schema allows none or the
+/// template ends them otherwise.
 fn printed_value(value: &Value) -> Way {
-    let ended = value.texts.iter().all(|text| text.open == value.opens && !text.close.is_blank());
+    let ended = value
+        .texts
+        .iter()
+        .all(|text| text.open == value.opens && !text.close.is_blank());
     (value.is_printed_bare() && ended).then(|| value.values.p.atomic(value.literal()))
 }
 
-/// The text of an array or object in quotes, where the template writes JSON and the schema allows no text.
+/// The text of an array or object in quotes, where the template writes JSON and the schema allows
+/// no text.
 fn container_as_text(value: &Value) -> Way {
     let (p, slot) = (value.values.p, value.plain.first()?);
-    let text = [value.rest(slot), p.space(), p.arg_json(p.json_text()), p.space(), value.close(slot)];
+    let text = [
+        value.rest(slot),
+        p.space(),
+        p.arg_json(p.json_text()),
+        p.space(),
+        value.close(slot),
+    ];
     (p.mends && is_container(value.types)).then(|| p.atomic(p.sequence(text)))
 }
 
-/// An array or object as JSON, in place of the template's notation. What may still be text is not shown before it ends.
+/// An array or object as JSON, in place of the template's notation. What may still be text is not
+/// shown before it ends.
 fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) -> Way {
     let p = value.values.p;
     let sign = if kind == ValueKind::Array { "[" } else { "{" };
     let python = || value.member.python(p, value.literals, "");
-    let json = || p.sequence([value.rest(slot), p.and(p.literal(sign)), python(), p.space(), value.close(slot)]);
+    let json = || {
+        p.sequence([
+            value.rest(slot),
+            p.and(p.literal(sign)),
+            python(),
+            p.space(),
+            value.close(slot),
+        ])
+    };
     (!begin.head().starts_with(sign)).then(|| p.atomic(json()))
 }
 
 /// Null as a word of JSON or Python, or as nothing.
 fn null(value: &Value) -> Way {
     let (p, slot) = (value.values.p, value.null?);
-    let bare = value.texts.iter().all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
+    let bare = value
+        .texts
+        .iter()
+        .all(|text| text.encoding == Encoding::Quoted || text.open != slot.open);
     let after = value.followed(slot);
     let empty = !value.types.has(Types::STRING) && (after.is_some() || !slot.close.is_blank());
     let close = p.sequence([Some(value.close(slot)), after]);
     Some(p.sequence([value.rest(slot), p.null(empty, bare, close)]))
 }
 
-/// A text printed between quotes, which is a literal of Python if its first backslash is before a quote.
+/// A text printed between quotes, which is a literal of Python if its first backslash is before a
+/// quote.
 fn escaped_quote(value: &Value) -> Way {
     let p = value.values.p;
-    let (after, close) = (value.values.after.filter(|_| value.values.python)?, value.bare_close.as_ref()?);
+    let (after, close) = (
+        value.values.after.filter(|_| value.values.python)?,
+        value.bare_close.as_ref()?,
+    );
     let slot = value.texts.first()?;
     let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
     let rest = p.arg_json(p.sequence([p.python_body(p.string_body(b'"')), p.literal(QUOTE)]));
     let followed = p.and(p.after_space(after));
-    let escaped = p.sequence([p.and(p.literal("\\\"")), rest, p.arg_close(value.glue(close)), followed]);
+    let escaped = p.sequence([
+        p.and(p.literal("\\\"")),
+        rest,
+        p.arg_close(value.glue(close)),
+        followed,
+    ]);
     Some(p.sequence([start, p.choice([p.atomic(escaped), value.raw(slot)])]))
 }
 
-/// A list that begins with one of the template's quotes, where the schema allows a text and no list.
+/// A list that begins with one of the template's quotes, where the schema allows a text and no
+/// list.
 fn list_of_texts(value: &Value) -> Way {
     let (p, array) = (value.values.p, value.values.nested.array.as_ref()?);
-    let quoted = value.between_quotes().filter(|_| value.depth == 0 && value.nested.is_empty())?;
-    let (_, slot) = array.slots.iter().find(|(kind, _)| *kind == ValueKind::Array)?;
-    let (open, list) = value.values.container(ValueKind::Array, slot, &Member::any(), 0)?;
+    let quoted = value
+        .between_quotes()
+        .filter(|_| value.depth == 0 && value.nested.is_empty())?;
+    let (_, slot) = array
+        .slots
+        .iter()
+        .find(|(kind, _)| *kind == ValueKind::Array)?;
+    let (open, list) = value
+        .values
+        .container(ValueKind::Array, slot, &Member::any(), 0)?;
     let begins = p.and(p.sequence([value.glue(&open), p.literal(quoted.close.head())]));
     Some(p.sequence([begins, list, value.close(slot)]))
 }
 
-/// A text without its quotes, which is the rest of the line where nothing but a text may be, and the line ends with it.
+/// A text without its quotes, which is the rest of the line where nothing but a text may be, and
+/// the line ends with it.
 fn text_to_line_end(value: &Value) -> Way {
     let p = value.values.p;
     let mut ways = Vec::new();
-    for slot in value.texts.iter().filter(|_| value.plain.is_empty() && value.depth == 0) {
+    for slot in value
+        .texts
+        .iter()
+        .filter(|_| value.plain.is_empty() && value.depth == 0)
+    {
         if slot.encoding == Encoding::Quoted && slot.close.head().starts_with('\n') {
             let text = p.arg_text(p.until_marker(["\n"]));
             ways.push(p.sequence([value.rest(slot), p.not(p.quote()), text, value.close(slot)]));
@@ -187,27 +254,45 @@ fn text_for_type(value: &Value) -> Way {
     let p = value.values.p;
     let mut slots = value.fallbacks();
     slots.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
-    p.any_way(slots.into_iter().map(|slot| p.sequence([value.rest(slot), no_json(p, value.raw(slot))])))
+    p.any_way(
+        slots
+            .into_iter()
+            .map(|slot| p.sequence([value.rest(slot), no_json(p, value.raw(slot))])),
+    )
 }
 
 /// A text that is announced as another type.
 fn text_for_other_type(value: &Value) -> Way {
     let p = value.values.p;
-    let slots = value.mistyped.iter().filter(|slot| !value.rest_of(slot).is_blank());
+    let slots = value
+        .mistyped
+        .iter()
+        .filter(|slot| !value.rest_of(slot).is_blank());
     p.any_way(slots.map(|slot| p.sequence([value.rest(slot), value.raw(slot)])))
 }
 
 /// A value without the attribute that tells its type, or with another word in it.
 fn type_attribute(value: &Value) -> Way {
     let p = value.values.p;
-    let mut attributes = value.used.iter().map(|slot| behind_attribute(&value.rest_of(slot)));
+    let mut attributes = value
+        .used
+        .iter()
+        .map(|slot| behind_attribute(&value.rest_of(slot)));
     let behind = attributes.next()??;
     if attributes.any(|other| other.as_ref() != Some(&behind)) {
         return None;
     }
     let slot = value.used[0];
-    let text = value.raw(&Slot { encoding: Encoding::Raw, ..slot.clone() });
-    let json = [sign(p, value.types), value.member.python(p, value.literals, ""), p.space(), value.close(slot)];
+    let text = value.raw(&Slot {
+        encoding: Encoding::Raw,
+        ..slot.clone()
+    });
+    let json = [
+        sign(p, value.types),
+        value.member.python(p, value.literals, ""),
+        p.space(),
+        value.close(slot),
+    ];
     let all = p.choice([p.atomic(p.sequence(json)), text]);
     Some(p.sequence([p.optional(attribute(p)), value.glue(&behind), all]))
 }
@@ -215,7 +300,9 @@ fn type_attribute(value: &Value) -> Way {
 /// What is after an attribute that a value's opening begins with, as in ` type="number">`.
 fn behind_attribute(open: &Glue) -> Option<Glue> {
     let (name, rest) = open.head().strip_prefix(' ')?.split_once("=\"")?;
-    let behind = rest.find('"').filter(|_| name.chars().all(char::is_alphanumeric))?;
+    let behind = rest
+        .find('"')
+        .filter(|_| name.chars().all(char::is_alphanumeric))?;
     Some(open.without_start(open.head().len() - rest.len() + behind + 1))
 }
 
@@ -230,30 +317,52 @@ fn json_quotes(value: &Value) -> Way {
 fn text_without_quotes(value: &Value) -> Way {
     let p = value.values.p;
     let mark = value.between_quotes()?.close.head();
-    let slot = value.mistyped.iter().find(|slot| value.rest_of(slot).is_blank())?;
+    let slot = value
+        .mistyped
+        .iter()
+        .find(|slot| value.rest_of(slot).is_blank())?;
     if value.depth > 0 {
-        return Some(no_json(p, p.sequence([p.not(p.opens_quoted()), value.raw(slot)])));
+        return Some(no_json(
+            p,
+            p.sequence([p.not(p.opens_quoted()), value.raw(slot)]),
+        ));
     }
     let ends = p.and(p.after_space(value.after()?));
     let null = p.null(false, true, p.sequence([p.arg_close(p.empty()), ends]));
     let close = p.sequence([p.optional(p.literal(mark)), ends]);
     let run = p.until_marker([mark, ",", "}"]);
     let text = p.arg_text(p.sequence([run, p.more_text(close, run)]));
-    let text = p.sequence([p.not(p.opens_quoted()), p.not(p.literal(mark)), text, p.arg_close(close)]);
+    let text = p.sequence([
+        p.not(p.opens_quoted()),
+        p.not(p.literal(mark)),
+        text,
+        p.arg_close(close),
+    ]);
     Some(p.choice([null, no_json(p, text)]))
 }
 
 /// A literal without the quotes that the template puts around all values.
 fn value_without_quotes(value: &Value) -> Way {
     let (p, close) = (value.values.p, value.bare_close.as_ref()?);
-    let literal = if value.values.python { p.arg_printed() } else { p.arg_json(p.python("")) };
-    Some(p.sequence([p.not(p.literal(QUOTE)), literal, p.arg_close(value.glue(close))]))
+    let literal = if value.values.python {
+        p.arg_printed()
+    } else {
+        p.arg_json(p.python(""))
+    };
+    Some(p.sequence([
+        p.not(p.literal(QUOTE)),
+        literal,
+        p.arg_close(value.glue(close)),
+    ]))
 }
 
 /// An array or object that breaks: what is up to its end, as it stands.
 fn broken_container(value: &Value) -> Way {
     let p = value.values.p;
-    let slots = value.plain.iter().filter(|slot| p.mends && value.depth == 0 && tag(&slot.close).is_some());
+    let slots = value
+        .plain
+        .iter()
+        .filter(|slot| p.mends && value.depth == 0 && tag(&slot.close).is_some());
     p.any_way(slots.map(|slot| p.sequence([value.rest(slot), broken(p, value.raw(slot))])))
 }
 
@@ -265,7 +374,10 @@ fn literal_of_other_type(value: &Value) -> Way {
 /// What ends the call ends its last value.
 fn call_ends_value(value: &Value, slot: &Slot) -> Way {
     let p = value.values.p;
-    let end = value.values.enclosing.filter(|_| value.depth == 0 && !slot.close.is_blank())?;
+    let end = value
+        .values
+        .enclosing
+        .filter(|_| value.depth == 0 && !slot.close.is_blank())?;
     Some(p.and(p.after_space(p.marker(end))))
 }
 
@@ -281,17 +393,22 @@ fn container_ends_container(values: &Values) -> Way {
     values.within
 }
 
-/// A text in quotes that is printed as it is: a quote ends it only before what may follow an argument.
+/// A text in quotes that is printed as it is: a quote ends it only before what may follow an
+/// argument.
 fn unescaped_text(values: &Values, quote: char, close: ExprId) -> Way {
     let (p, quote) = (values.p, quote.to_string());
     let sign = p.literal(&*quote);
     let inner = p.sequence([p.not(p.sequence([sign, p.space(), values.after?])), sign]);
-    Some(p.sequence([p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote])]))), close]))
+    Some(p.sequence([
+        p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote])]))),
+        close,
+    ]))
 }
 
 /// A name between quotes, or between what the template puts around texts.
 fn name_in_quotes(p: &FormatBuilder, name: ExprId, slots: &[(ValueKind, Slot)]) -> Way {
-    let quoted = name_quotes(slots).map(|quote| p.sequence([p.literal(quote), name, p.literal(quote)]));
+    let quoted =
+        name_quotes(slots).map(|quote| p.sequence([p.literal(quote), name, p.literal(quote)]));
     Some(p.choice(quoted))
 }
 

@@ -16,7 +16,8 @@ const NESTED: usize = 16;
 
 /// The largest count of items that match `contains`.
 const CONTAINED: u64 = 16;
-/// The number of listed values up to which arrays without an item twice have rules, one for each set of values.
+/// The number of listed values up to which arrays without an item twice have rules, one for each
+/// set of values.
 const UNIQUE_VALUES: usize = 6;
 
 /// A `contains` that asks for something.
@@ -30,9 +31,19 @@ struct Contained<'a> {
 impl<'a> Contained<'a> {
     fn of(part: Part<'a>, keywords: Keywords<'a>) -> Option<Self> {
         let schema = keywords.get("contains")?;
-        let count = |key: &str| keywords.get(key).and_then(Value::as_f64).map(|count| count as u64);
+        let count = |key: &str| {
+            keywords
+                .get(key)
+                .and_then(Value::as_f64)
+                .map(|count| count as u64)
+        };
         let (least, most) = (count("minContains").unwrap_or(1), count("maxContains"));
-        (least > 0 || most.is_some()).then_some(Contained { part, schema, least, most })
+        (least > 0 || most.is_some()).then_some(Contained {
+            part,
+            schema,
+            least,
+            most,
+        })
     }
 }
 
@@ -58,7 +69,11 @@ impl<'a> Lowering<'_, 'a> {
         let schemas = self.item_schemas(all, None)?;
         let item = Conjunction::of(&mut self.places, schemas);
         let more = max.is_none_or(|max| max > first.len() as u64);
-        let rest = if more { self.rule(item.clone(), &below(name, "item"))? } else { None };
+        let rest = if more {
+            self.rule(item.clone(), &below(name, "item"))?
+        } else {
+            None
+        };
         if rest.is_none() {
             max = Some(max.map_or(first.len() as u64, |max| max.min(first.len() as u64)));
         }
@@ -82,16 +97,24 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The number of places with schemas for single items.
     fn places_before_the_rest(&self, all: &Conjunction<'a>) -> usize {
-        all.keywords().map(|(_, keywords)| keywords.items().0.len()).max().unwrap_or(0)
+        all.keywords()
+            .map(|(_, keywords)| keywords.items().0.len())
+            .max()
+            .unwrap_or(0)
     }
 
     /// The schemas for the item at a place, or for all items behind the last such place.
-    fn item_schemas(&mut self, all: &Conjunction<'a>, index: Option<usize>) -> Result<Vec<Part<'a>>> {
+    fn item_schemas(
+        &mut self,
+        all: &Conjunction<'a>,
+        index: Option<usize>,
+    ) -> Result<Vec<Part<'a>>> {
         let mut schemas = Vec::new();
         for (part, keywords) in all.keywords() {
             let (first, rest) = keywords.items();
             let (listed, others) = keywords.item_keys();
-            if let Some((index, schema)) = index.and_then(|index| Some((index, first.get(index)?))) {
+            if let Some((index, schema)) = index.and_then(|index| Some((index, first.get(index)?)))
+            {
                 schemas.push(self.places.item(part, listed, index, schema));
             } else if let Some(schema) = rest {
                 schemas.push(self.places.key(part, others, schema));
@@ -105,7 +128,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(schemas)
     }
 
-    /// Arrays of which so many items match `contains`; `None` if there is no `contains` that a rule can express.
+    /// Arrays of which so many items match `contains`; `None` if there is no `contains` that a rule
+    /// can express.
     fn containing(
         &mut self,
         all: &Conjunction<'a>,
@@ -114,9 +138,18 @@ impl<'a> Lowering<'_, 'a> {
         (min, max): (u64, Option<u64>),
         name: &str,
     ) -> Result<Option<Option<Rule>>> {
-        let mut contained = all.keywords().filter_map(|(part, keywords)| Contained::of(part, keywords));
-        let (Some(contained), None) = (contained.next(), contained.next()) else { return Ok(None) };
-        let Contained { part, schema, least, most } = contained;
+        let mut contained = all
+            .keywords()
+            .filter_map(|(part, keywords)| Contained::of(part, keywords));
+        let (Some(contained), None) = (contained.next(), contained.next()) else {
+            return Ok(None);
+        };
+        let Contained {
+            part,
+            schema,
+            least,
+            most,
+        } = contained;
         let top = most.unwrap_or(least);
         if top < least {
             return Ok(Some(None));
@@ -128,7 +161,9 @@ impl<'a> Lowering<'_, 'a> {
             None => Some(rest.clone()),
             Some(_) => {
                 let conditions = self.places.conditions;
-                let Some(pieces) = conditions.uncontained(schema) else { return Ok(None) };
+                let Some(pieces) = conditions.uncontained(schema) else {
+                    return Ok(None);
+                };
                 let mut others = Vec::new();
                 for piece in pieces {
                     let mut other = item.clone();
@@ -154,13 +189,19 @@ impl<'a> Lowering<'_, 'a> {
             let next = next.map(|(found, behind)| Rule::joined([comma(), found, behind]));
             after_first = behind;
             behind = match next {
-                Some(next) if count >= least => Some(Rule::joined([more.clone(), next.group().optional()])),
+                Some(next) if count >= least => {
+                    Some(Rule::joined([more.clone(), next.group().optional()]))
+                }
                 Some(next) => Some(Rule::joined([more.clone(), next])),
                 None => (count >= least).then(|| more.clone()),
             };
         }
-        let starts = [between.zip(behind), found.zip(after_first)].into_iter().flatten();
-        let starts = starts.map(|(first, behind)| Rule::joined([first, behind])).collect();
+        let starts = [between.zip(behind), found.zip(after_first)]
+            .into_iter()
+            .flatten();
+        let starts = starts
+            .map(|(first, behind)| Rule::joined([first, behind]))
+            .collect();
         let items = Rule::in_group(starts).unwrap_or(Rule::Empty);
         Ok(Some(match items {
             Rule::Empty => (least.max(min) == 0).then_some(Rule::Empty),
@@ -169,8 +210,8 @@ impl<'a> Lowering<'_, 'a> {
         }))
     }
 
-    /// Arrays without an item twice, where few values are listed; `None` if `uniqueItems` does not ask for it, or a rule cannot
-    /// express it.
+    /// Arrays without an item twice, where few values are listed; `None` if `uniqueItems` does not
+    /// ask for it, or a rule cannot express it.
     fn unique(
         &mut self,
         all: &Conjunction<'a>,
@@ -178,12 +219,16 @@ impl<'a> Lowering<'_, 'a> {
         (min, max): (u64, Option<u64>),
         name: &str,
     ) -> Result<Option<Option<Rule>>> {
-        let is_asked_for = all.values("uniqueItems").any(|(_, value)| *value == Value::Bool(true));
+        let is_asked_for = all
+            .values("uniqueItems")
+            .any(|(_, value)| *value == Value::Bool(true));
         if !is_asked_for || all.values("contains").next().is_some() || !item.choices.is_empty() {
             return Ok(None);
         }
         let types = self.types(item)?;
-        let Some((part, values)) = self.listed(item, types) else { return Ok(None) };
+        let Some((part, values)) = self.listed(item, types) else {
+            return Ok(None);
+        };
         if values.len() > UNIQUE_VALUES {
             return Ok(None);
         }
@@ -202,7 +247,9 @@ impl<'a> Lowering<'_, 'a> {
         let literals = self.literals(item);
         for (number, value) in distinct.iter().enumerate() {
             let name = below(name, &format!("item-{number}"));
-            let Some(rule) = self.one_of(part, &[value], &name, literals) else { return Ok(None) };
+            let Some(rule) = self.one_of(part, &[value], &name, literals) else {
+                return Ok(None);
+            };
             items.push(self.builder.refer(&name, rule));
         }
         // By the set of values that are there already, the full one first: what may follow.
@@ -213,24 +260,37 @@ impl<'a> Lowering<'_, 'a> {
             let branches: Vec<Rule> = left
                 .map(|number| {
                     let lead = if count > 0 { comma() } else { Rule::Empty };
-                    Rule::joined([lead, items[number].clone(), behind[there | 1 << number].clone()])
+                    Rule::joined([
+                        lead,
+                        items[number].clone(),
+                        behind[there | 1 << number].clone(),
+                    ])
                 })
                 .collect();
             if branches.is_empty() {
                 continue;
             }
             let next = Rule::Choice(branches).group();
-            let next = if count >= min as usize { next.optional() } else { next };
+            let next = if count >= min as usize {
+                next.optional()
+            } else {
+                next
+            };
             behind[there] = match there {
                 0 => next,
-                _ => self.builder.refer(&below(name, &format!("unique-{there}")), next),
+                _ => self
+                    .builder
+                    .refer(&below(name, &format!("unique-{there}")), next),
             };
         }
         Ok(Some(Some(behind.swap_remove(0))))
     }
 
     fn note_unfollowed(&mut self, all: &Conjunction<'a>, max: Option<u64>) {
-        for contained in all.keywords().filter_map(|(part, keywords)| Contained::of(part, keywords)) {
+        for contained in all
+            .keywords()
+            .filter_map(|(part, keywords)| Contained::of(part, keywords))
+        {
             self.unfollowed(contained.part.place, "contains");
         }
         if max.is_none_or(|max| max > 1) {
@@ -239,22 +299,33 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn note_unique(&mut self, all: &Conjunction<'a>) {
-        for (part, _) in all.values("uniqueItems").filter(|(_, value)| **value == Value::Bool(true)) {
+        for (part, _) in all
+            .values("uniqueItems")
+            .filter(|(_, value)| **value == Value::Bool(true))
+        {
             self.unfollowed(part.place, "uniqueItems");
         }
     }
 
     /// The first items, each by its rule, then the rest.
-    fn items(&mut self, first: &[Rule], rest: Option<Rule>, min: u64, max: Option<u64>, name: &str) -> Rule {
+    fn items(
+        &mut self,
+        first: &[Rule],
+        rest: Option<Rule>,
+        min: u64,
+        max: Option<u64>,
+        name: &str,
+    ) -> Rule {
         let count = first.len() as u64;
         if let (0, Some(rest)) = (count, &rest) {
             return listed(rest.clone(), min, max);
         }
         // From the end: the rule behind the first so many items.
         let mut behind = match rest {
-            Some(rest) => {
-                more(rest).repeat_or_nothing(min.saturating_sub(count), max.map(|max| max.saturating_sub(count)))
-            }
+            Some(rest) => more(rest).repeat_or_nothing(
+                min.saturating_sub(count),
+                max.map(|max| max.saturating_sub(count)),
+            ),
             None => Rule::Empty,
         };
         for (index, item) in first.iter().enumerate().rev() {
@@ -273,7 +344,13 @@ impl<'a> Lowering<'_, 'a> {
 }
 
 fn bracketed(inside: Rule) -> Rule {
-    Rule::joined([Rule::literal("["), space(), inside, space(), Rule::literal("]")])
+    Rule::joined([
+        Rule::literal("["),
+        space(),
+        inside,
+        space(),
+        Rule::literal("]"),
+    ])
 }
 
 /// A comma and an item, which may be repeated.
@@ -288,5 +365,9 @@ pub fn listed(item: Rule, min: u64, max: Option<u64>) -> Rule {
     }
     let more = more(item.clone()).repeat_or_nothing(min.saturating_sub(1), max.map(|max| max - 1));
     let items = Rule::joined([item, more]);
-    if min == 0 { items.group().optional() } else { items }
+    if min == 0 {
+        items.group().optional()
+    } else {
+        items
+    }
 }

@@ -15,7 +15,11 @@ const COMPARED: usize = 64;
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for schemas with choices; `None` if there are none.
-    pub fn chosen(&mut self, all: &mut Conjunction<'a>, name: &SmolStr) -> Result<Option<Option<Rule>>> {
+    pub fn chosen(
+        &mut self,
+        all: &mut Conjunction<'a>,
+        name: &SmolStr,
+    ) -> Result<Option<Option<Rule>>> {
         let mut combinations = 1_usize;
         let mut kept = Vec::new();
         for choice in std::mem::take(&mut all.choices) {
@@ -35,11 +39,15 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         all.choices = kept;
-        let Some(choice) = all.choices.first().copied() else { return Ok(None) };
+        let Some(choice) = all.choices.first().copied() else {
+            return Ok(None);
+        };
         let mut branches = self.branches(all)?;
         let mut is_exact = true;
         match choice.branches {
-            Branches::Listed(listed) if choice.key == "oneOf" && !self.are_disjoint(&branches)? => {
+            Branches::Listed(listed)
+                if choice.key == "oneOf" && !self.are_disjoint(&branches)? =>
+            {
                 match self.places.conditions.exclusive(listed) {
                     Some(condition)
                         if combinations <= limits::CONDITION_COMBINATIONS
@@ -55,7 +63,11 @@ impl<'a> Lowering<'_, 'a> {
             Branches::Of(condition) => is_exact = condition.exact,
         }
         if !is_exact {
-            self.widened(choice.part.place, choice.key, "a value may fit several of the alternatives");
+            self.widened(
+                choice.part.place,
+                choice.key,
+                "a value may fit several of the alternatives",
+            );
         }
         let mut rules: Vec<Rule> = Vec::new();
         let mut known: HashSet<SmolStr> = HashSet::new();
@@ -75,7 +87,8 @@ impl<'a> Lowering<'_, 'a> {
             self.spend(all.parts.len())?;
             let mut chosen = all.chosen(&mut self.places, 0, number);
             self.check_all(&chosen)?;
-            chosen.never |= matches!(all.choices[0].branches, Branches::Of(_)) && self.is_impossible(&chosen)?;
+            chosen.never |= matches!(all.choices[0].branches, Branches::Of(_))
+                && self.is_impossible(&chosen)?;
             Ok(chosen)
         });
         branches.collect()
@@ -88,26 +101,41 @@ impl<'a> Lowering<'_, 'a> {
             .filter(|(.., schema)| **schema == Value::Bool(false))
             .map(|(_, name, _)| name)
             .collect();
-        let is_asked_for =
-            all.keywords().flat_map(|(_, keywords)| keywords.required()).any(|name| excluded.contains(name));
+        let is_asked_for = all
+            .keywords()
+            .flat_map(|(_, keywords)| keywords.required())
+            .any(|name| excluded.contains(name));
         Ok(is_asked_for && self.types(all)? & !types::OBJECT == 0)
     }
 
     /// Whether no value fits two of these branches, judging by types, listed values and properties.
     fn are_disjoint(&self, branches: &[Conjunction<'a>]) -> Result<bool> {
-        let possible: Vec<&Conjunction<'a>> = branches.iter().filter(|branch| !branch.never).collect();
+        let possible: Vec<&Conjunction<'a>> =
+            branches.iter().filter(|branch| !branch.never).collect();
         if possible.len() > COMPARED {
             return Ok(false);
         }
-        let marks: Vec<Marks> = possible.into_iter().map(|branch| self.marks(branch)).collect::<Result<_>>()?;
-        let pairs = marks.iter().enumerate().flat_map(|(i, one)| marks[i + 1..].iter().map(move |other| (one, other)));
+        let marks: Vec<Marks> = possible
+            .into_iter()
+            .map(|branch| self.marks(branch))
+            .collect::<Result<_>>()?;
+        let pairs = marks
+            .iter()
+            .enumerate()
+            .flat_map(|(i, one)| marks[i + 1..].iter().map(move |other| (one, other)));
         Ok(pairs.into_iter().all(|(one, other)| one.excludes(other)))
     }
 
     fn marks(&self, all: &Conjunction<'a>) -> Result<Marks<'a>> {
-        let mut marks = Marks { types: self.types(all)?, ..Marks::default() };
+        let mut marks = Marks {
+            types: self.types(all)?,
+            ..Marks::default()
+        };
         for (_, keywords) in all.keywords() {
-            marks.values = both(marks.values, listed(keywords.get("enum"), keywords.get("const")));
+            marks.values = both(
+                marks.values,
+                listed(keywords.get("enum"), keywords.get("const")),
+            );
             marks.required.extend(keywords.required());
             for (name, schema) in keywords.map("properties") {
                 let values = listed(schema.get("enum"), schema.get("const"));
@@ -116,9 +144,11 @@ impl<'a> Lowering<'_, 'a> {
             }
             let additional = keywords.get("additionalProperties").is_some();
             marks.closed |= keywords.get("additionalProperties") == Some(&Value::Bool(false));
-            marks.open |= additional || !keywords.has("properties") && keywords.has("patternProperties");
+            marks.open |=
+                additional || !keywords.has("properties") && keywords.has("patternProperties");
         }
-        marks.closed |= self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
+        marks.closed |=
+            self.undeclared == Undeclared::LeftOut && !marks.open && !marks.properties.is_empty();
         Ok(marks)
     }
 }
@@ -127,7 +157,9 @@ impl<'a> Lowering<'_, 'a> {
 type Listed = Option<HashSet<String>>;
 
 fn listed(values: Option<&Value>, value: Option<&Value>) -> Listed {
-    let all = values.and_then(Value::as_array).map(|values| values.iter().map(Value::to_string).collect());
+    let all = values
+        .and_then(Value::as_array)
+        .map(|values| values.iter().map(Value::to_string).collect());
     both(all, value.map(|value| HashSet::from([value.to_string()])))
 }
 
@@ -156,15 +188,20 @@ impl Marks<'_> {
             _ => false,
         };
         let excluded_by_members = |one: &Marks, other: &Marks| {
-            one.required.iter().any(|name| match (one.properties.get(name), other.properties.get(name)) {
-                (Some(mine), Some(theirs)) => other.required.contains(name) && apart(mine, theirs),
-                (_, None) => other.closed,
-                _ => false,
+            one.required.iter().any(|name| {
+                match (one.properties.get(name), other.properties.get(name)) {
+                    (Some(mine), Some(theirs)) => {
+                        other.required.contains(name) && apart(mine, theirs)
+                    }
+                    (_, None) => other.closed,
+                    _ => false,
+                }
             })
         };
         let only_objects = self.types & other.types & !types::OBJECT == 0;
         self.types & other.types == 0
             || apart(&self.values, &other.values)
-            || only_objects && (excluded_by_members(self, other) || excluded_by_members(other, self))
+            || only_objects
+                && (excluded_by_members(self, other) || excluded_by_members(other, self))
     }
 }

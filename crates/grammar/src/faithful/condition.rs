@@ -1,8 +1,9 @@
-//! Conditions as choices: `if`, `dependencies` and its successors, `not`, and a `oneOf` of which two branches may hold.
+//! Conditions as choices: `if`, `dependencies` and its successors, `not`, and a `oneOf` of which
+//! two branches may hold.
 //!
-//! Each of them says that one of several sets of schemas holds. Some of these schemas are not in the document: they say that a
-//! property is absent, or that another schema does not hold. They are made before the rules, for the whole document, so that
-//! they live as long as it does.
+//! Each of them says that one of several sets of schemas holds. Some of these schemas are not in
+//! the document: they say that a property is absent, or that another schema does not hold. They are
+//! made before the rules, for the whole document, so that they live as long as it does.
 
 use std::collections::HashMap;
 
@@ -71,7 +72,8 @@ impl<'a> Conditions<'a> {
                     {
                         conditions.exclusive.insert(branches.as_ptr(), exclusive);
                     }
-                    if let (Some(contains), true) = (fields.get("contains"), fields.contains_key("maxContains"))
+                    if let (Some(contains), true) =
+                        (fields.get("contains"), fields.contains_key("maxContains"))
                         && let Some(opposite) = opposite(contains, draft, 0)
                     {
                         let pieces = opposite.into_iter().map(Piece::Made).collect();
@@ -87,7 +89,9 @@ impl<'a> Conditions<'a> {
     }
 
     pub fn on(&self, schema: &Value) -> &[Condition<'a>] {
-        self.all.get(&std::ptr::from_ref(schema)).map_or(&[], Vec::as_slice)
+        self.all
+            .get(&std::ptr::from_ref(schema))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// Whether a keyword of a schema is a condition here.
@@ -97,7 +101,9 @@ impl<'a> Conditions<'a> {
 
     /// Schemas of which one holds wherever this `contains` does not.
     pub fn uncontained(&self, contains: &Value) -> Option<&[Piece<'a>]> {
-        self.uncontained.get(&std::ptr::from_ref(contains)).map(Vec::as_slice)
+        self.uncontained
+            .get(&std::ptr::from_ref(contains))
+            .map(Vec::as_slice)
     }
 
     pub fn exclusive(&self, branches: &[Value]) -> Option<&Condition<'a>> {
@@ -117,10 +123,17 @@ fn conditions_of(keywords: Keywords<'_>) -> Vec<Condition<'_>> {
                 }
                 Value::String(other) => vec![Piece::Made(json!({"required": [other, name]}))],
                 Value::Bool(true) => continue,
-                schema => vec![Piece::Made(json!({"required": [name]})), Piece::Named(key, name, schema)],
+                schema => vec![
+                    Piece::Made(json!({"required": [name]})),
+                    Piece::Named(key, name, schema),
+                ],
             };
             let without = vec![Piece::Made(absent(name))];
-            all.push(Condition { key, branches: vec![without, with], exact: true });
+            all.push(Condition {
+                key,
+                branches: vec![without, with],
+                exact: true,
+            });
         }
     }
     all.extend(if_then_else(keywords));
@@ -131,7 +144,9 @@ fn conditions_of(keywords: Keywords<'_>) -> Vec<Condition<'_>> {
 fn if_then_else(keywords: Keywords<'_>) -> Option<Condition<'_>> {
     let given = |key: &'static str| keywords.get(key).map(|schema| Piece::Key(key, schema));
     let (then, otherwise) = (given("then"), given("else"));
-    let condition = keywords.get("if").filter(|_| then.is_some() || otherwise.is_some())?;
+    let condition = keywords
+        .get("if")
+        .filter(|_| then.is_some() || otherwise.is_some())?;
     let opposite = opposite(condition, keywords.draft, 0);
     let exact = opposite.is_some();
     if !exact && otherwise.is_none() {
@@ -139,8 +154,18 @@ fn if_then_else(keywords: Keywords<'_>) -> Option<Condition<'_>> {
     }
     let mut branches: Vec<Vec<Piece>> = vec![[given("if"), then].into_iter().flatten().collect()];
     let others = opposite.map_or_else(|| vec![None], |all| all.into_iter().map(Some).collect());
-    branches.extend(others.into_iter().map(|other| other.map(Piece::Made).into_iter().chain(given("else")).collect()));
-    Some(Condition { key: "if", branches, exact })
+    branches.extend(others.into_iter().map(|other| {
+        other
+            .map(Piece::Made)
+            .into_iter()
+            .chain(given("else"))
+            .collect()
+    }));
+    Some(Condition {
+        key: "if",
+        branches,
+        exact,
+    })
 }
 
 /// A `not` that the rules of its types do not follow.
@@ -148,14 +173,25 @@ fn opposite_of_not(keywords: Keywords<'_>) -> Option<Condition<'_>> {
     let draft = keywords.draft;
     let not = keywords.get("not")?;
     let is = |name: &str| keywords.get("type").is_some_and(|given| given == name);
-    let listed = not.as_object().is_some_and(|not| not.keys().all(|key| key == "enum" || key == "const"));
+    let listed = not
+        .as_object()
+        .is_some_and(|not| not.keys().all(|key| key == "enum" || key == "const"));
     let is_followed = listed || not_matching(not, draft).is_some();
-    if excluded_types(not, draft) != 0 || is("object") && forbidden(not, draft).is_some() || is("string") && is_followed
+    if excluded_types(not, draft) != 0
+        || is("object") && forbidden(not, draft).is_some()
+        || is("string") && is_followed
     {
         return None;
     }
-    let branches = opposite(not, draft, 0)?.into_iter().map(|other| vec![Piece::Made(other)]).collect();
-    Some(Condition { key: "not", branches, exact: true })
+    let branches = opposite(not, draft, 0)?
+        .into_iter()
+        .map(|other| vec![Piece::Made(other)])
+        .collect();
+    Some(Condition {
+        key: "not",
+        branches,
+        exact: true,
+    })
 }
 
 /// Each branch of a `oneOf`, without what the others allow.
@@ -163,16 +199,31 @@ fn exclusive(branches: &[Value], draft: Draft) -> Option<Condition<'_>> {
     if branches.len() > MOST_EXCLUSIVE {
         return None;
     }
-    let opposites: Vec<Vec<Value>> = branches.iter().map(|branch| opposite(branch, draft, 0)).collect::<Option<_>>()?;
+    let opposites: Vec<Vec<Value>> = branches
+        .iter()
+        .map(|branch| opposite(branch, draft, 0))
+        .collect::<Option<_>>()?;
     let mut all = Vec::new();
     for (number, branch) in branches.iter().enumerate() {
-        let others = opposites.iter().enumerate().filter(|(other, _)| *other != number);
+        let others = opposites
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != number);
         for others in each_of(others.map(|(_, opposites)| opposites.as_slice()))? {
             let others = others.into_iter().map(|other| Piece::Made(other.clone()));
-            all.push([Piece::Item("oneOf", number, branch)].into_iter().chain(others).collect());
+            all.push(
+                [Piece::Item("oneOf", number, branch)]
+                    .into_iter()
+                    .chain(others)
+                    .collect(),
+            );
         }
     }
-    (all.len() <= MOST).then_some(Condition { key: "oneOf", branches: all, exact: true })
+    (all.len() <= MOST).then_some(Condition {
+        key: "oneOf",
+        branches: all,
+        exact: true,
+    })
 }
 
 /// All ways to take one of each list; `None` if there are too many.
@@ -182,16 +233,23 @@ fn each_of<'v>(lists: impl Iterator<Item = &'v [Value]>) -> Option<Vec<Vec<&'v V
         if all.len() * list.len() > MOST {
             return None;
         }
-        all = all.iter().flat_map(|way| list.iter().map(|one| [way.as_slice(), &[one]].concat())).collect();
+        all = all
+            .iter()
+            .flat_map(|way| list.iter().map(|one| [way.as_slice(), &[one]].concat()))
+            .collect();
     }
     Some(all)
 }
 
 fn absent(name: &str) -> Value {
-    Value::Object(Map::from_iter([("properties".to_owned(), json!({name: false}))]))
+    Value::Object(Map::from_iter([(
+        "properties".to_owned(),
+        json!({name: false}),
+    )]))
 }
 
-/// Schemas of which one holds wherever `schema` does not, and nowhere else; `None` if they cannot be made.
+/// Schemas of which one holds wherever `schema` does not, and nowhere else; `None` if they cannot
+/// be made.
 fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
     let fields = match schema {
         Value::Bool(true) => return Some(Vec::new()),
@@ -205,7 +263,9 @@ fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
         let below = || Some(value.as_u64()?.checked_sub(1));
         let above = || Some(value.as_u64()?.saturating_add(1));
         let of = |kind: &str, key: &str, value: Value| vec![json!({"type": kind, key: value})];
-        let fewer = |kind: &str, key: &str| Some(below()?.map_or(Vec::new(), |most| of(kind, key, most.into())));
+        let fewer = |kind: &str, key: &str| {
+            Some(below()?.map_or(Vec::new(), |most| of(kind, key, most.into())))
+        };
         all.extend(match key.as_str() {
             "properties" => {
                 let mut others = Vec::new();
@@ -276,7 +336,10 @@ fn is_small(schema: &Value) -> bool {
         let (size, inner): (usize, Vec<&Value>) = match value {
             Value::String(text) => (text.len(), Vec::new()),
             Value::Array(items) => (items.len(), items.iter().take(left).collect()),
-            Value::Object(fields) => (fields.keys().map(String::len).sum(), fields.values().take(left).collect()),
+            Value::Object(fields) => (
+                fields.keys().map(String::len).sum(),
+                fields.values().take(left).collect(),
+            ),
             _ => (0, Vec::new()),
         };
         match left.checked_sub(1 + size) {
@@ -320,7 +383,11 @@ fn unlisted(values: &[Value]) -> Option<Vec<Value>> {
                 .map(|(key, bound)| json!({"type": "number", key: bound})),
         );
     }
-    if numbers.next().is_some() || values.iter().any(|value| value.is_array() || value.is_object()) {
+    if numbers.next().is_some()
+        || values
+            .iter()
+            .any(|value| value.is_array() || value.is_object())
+    {
         return None;
     }
     all.push(json!({"not": {"type": kinds}}));

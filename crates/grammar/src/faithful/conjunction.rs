@@ -8,7 +8,8 @@ use super::condition::Condition;
 use super::places::{Part, SchemaLocations};
 use crate::schema::Keywords;
 
-/// Schemas that must all hold. References and `allOf` are resolved: their targets are among the parts.
+/// Schemas that must all hold. References and `allOf` are resolved: their targets are among the
+/// parts.
 #[derive(Clone, Debug, Default)]
 pub struct Conjunction<'a> {
     /// Objects with keywords, without duplicates.
@@ -17,7 +18,8 @@ pub struct Conjunction<'a> {
     pub choices: Vec<Choice<'a>>,
     /// No value fits.
     pub never: bool,
-    /// Values that are not schemas, and references, by their keywords, that cannot be resolved in the document.
+    /// Values that are not schemas, and references, by their keywords, that cannot be resolved in
+    /// the document.
     pub unusable: Vec<(Part<'a>, &'static str)>,
     /// It is a branch of a choice.
     pub is_branch: bool,
@@ -25,7 +27,8 @@ pub struct Conjunction<'a> {
     pub chose_any: bool,
     /// Choices or references were left out: other schemas may hold as well.
     pub is_partial: bool,
-    /// It is the whole value, of which the rule has some types only, in their notation; inside of it all types are written.
+    /// It is the whole value, of which the rule has some types only, in their notation; inside of
+    /// it all types are written.
     pub is_outer: bool,
 }
 
@@ -67,7 +70,9 @@ const LEADING_ON: &[&str] = &["allOf", "anyOf", "oneOf", "extends", "$id", "id"]
 
 /// The keyword of a reference.
 fn reference(key: &str) -> Option<&'static str> {
-    ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().find(|known| *known == key)
+    ["$ref", "$dynamicRef", "$recursiveRef"]
+        .into_iter()
+        .find(|known| *known == key)
 }
 
 enum Step<'a> {
@@ -77,13 +82,19 @@ enum Step<'a> {
     Add(Part<'a>),
 }
 
-/// Identifies a [`Conjunction`]: the addresses of its schemas and choices, with the ways to them, and whether it is outer.
+/// Identifies a [`Conjunction`]: the addresses of its schemas and choices, with the ways to them,
+/// and whether it is outer.
 pub type Key = (Vec<(*const Value, usize)>, Vec<(*const Value, usize)>, bool);
 
 impl<'a> Conjunction<'a> {
-    pub fn of(places: &mut SchemaLocations<'a>, schemas: impl IntoIterator<Item = Part<'a>>) -> Conjunction<'a> {
+    pub fn of(
+        places: &mut SchemaLocations<'a>,
+        schemas: impl IntoIterator<Item = Part<'a>>,
+    ) -> Conjunction<'a> {
         let mut all = Conjunction::default();
-        schemas.into_iter().for_each(|schema| all.add(places, schema));
+        schemas
+            .into_iter()
+            .for_each(|schema| all.add(places, schema));
         all
     }
 
@@ -93,7 +104,8 @@ impl<'a> Conjunction<'a> {
         self.insert(places, schema, end);
     }
 
-    /// Like `add`, inserting the parts at index `at`, so that they are in the order of the document.
+    /// Like `add`, inserting the parts at index `at`, so that they are in the order of the
+    /// document.
     fn insert(&mut self, places: &mut SchemaLocations<'a>, schema: Part<'a>, mut at: usize) {
         let leads_on = |key: &str| reference(key).is_some() || LEADING_ON.contains(&key);
         if let Value::Object(fields) = schema.schema
@@ -135,12 +147,26 @@ impl<'a> Conjunction<'a> {
             if !seen.insert(part.key()) {
                 continue;
             }
-            let keywords = Keywords { fields, draft: part.draft };
-            let beside = |other: Part<'a>| Step::Visit(Part { is_conditional: part.is_conditional, ..other });
+            let keywords = Keywords {
+                fields,
+                draft: part.draft,
+            };
+            let beside = |other: Part<'a>| {
+                Step::Visit(Part {
+                    is_conditional: part.is_conditional,
+                    ..other
+                })
+            };
             let is_lone = part.draft.lone_ref() && fields.get("$ref").is_some_and(Value::is_string);
             let mut steps = Vec::new();
             let mut is_added = is_lone;
-            let known = |key: &str| if is_lone { key == "$ref" } else { part.draft.knows(key) };
+            let known = |key: &str| {
+                if is_lone {
+                    key == "$ref"
+                } else {
+                    part.draft.knows(key)
+                }
+            };
             for (key, value) in fields.iter().filter(|(key, _)| known(key)) {
                 if let (Some(key), Value::String(_)) = (reference(key), value) {
                     match places.target(part, key, value) {
@@ -156,13 +182,20 @@ impl<'a> Conjunction<'a> {
                     }
                     ("allOf" | "extends", Value::Array(branches)) => {
                         let branches = branches.iter().enumerate();
-                        steps.extend(branches.map(|(i, branch)| beside(places.item(part, key, i, branch))));
+                        steps.extend(
+                            branches.map(|(i, branch)| beside(places.item(part, key, i, branch))),
+                        );
                     }
                     ("extends", schema) => steps.push(beside(places.key(part, key, schema))),
                     ("anyOf" | "oneOf", Value::Array(branches)) => {
                         let key = if key == "anyOf" { "anyOf" } else { "oneOf" };
                         let is_first = !is_added && fields.contains_key("properties");
-                        self.choices.push(Choice { part, key, branches: Branches::Listed(branches), is_first });
+                        self.choices.push(Choice {
+                            part,
+                            key,
+                            branches: Branches::Listed(branches),
+                            is_first,
+                        });
                     }
                     _ => {}
                 }
@@ -184,18 +217,26 @@ impl<'a> Conjunction<'a> {
 
     /// The keywords of all parts.
     pub fn keywords(&self) -> impl Iterator<Item = (Part<'a>, Keywords<'a>)> + '_ {
-        self.parts.iter().filter_map(|part| Some((*part, part.keywords()?)))
+        self.parts
+            .iter()
+            .filter_map(|part| Some((*part, part.keywords()?)))
     }
 
     /// The values of a keyword.
     pub fn values(&self, key: &'static str) -> impl Iterator<Item = (Part<'a>, &'a Value)> + '_ {
-        self.keywords().filter_map(move |(part, keywords)| keywords.get(key).map(|value| (part, value)))
+        self.keywords()
+            .filter_map(move |(part, keywords)| keywords.get(key).map(|value| (part, value)))
     }
 
     /// The schemas in the maps under a keyword, by name.
-    pub fn members(&self, key: &'static str) -> impl Iterator<Item = (Part<'a>, &'a str, &'a Value)> + '_ {
+    pub fn members(
+        &self,
+        key: &'static str,
+    ) -> impl Iterator<Item = (Part<'a>, &'a str, &'a Value)> + '_ {
         let of = move |(part, keywords): (_, Keywords<'a>)| {
-            keywords.map(key).map(move |(name, schema)| (part, name.as_str(), schema))
+            keywords
+                .map(key)
+                .map(move |(name, schema)| (part, name.as_str(), schema))
         };
         self.keywords().flat_map(of)
     }
@@ -203,30 +244,60 @@ impl<'a> Conjunction<'a> {
     pub fn key(&self) -> Key {
         let mut parts: Vec<_> = self.parts.iter().map(Part::key).collect();
         chatparse_base::sort::sort(&mut parts);
-        let choices = self.choices.iter().map(|choice| (choice.branches.address(), choice.part.base.way));
+        let choices = self
+            .choices
+            .iter()
+            .map(|choice| (choice.branches.address(), choice.part.base.way));
         let mut choices: Vec<_> = choices.collect();
         chatparse_base::sort::sort(&mut choices);
         (parts, choices, self.is_outer)
     }
 
     /// The same with one branch of the choice at `index` in place of the choice.
-    pub fn chosen(&self, places: &mut SchemaLocations<'a>, index: usize, branch: usize) -> Conjunction<'a> {
+    pub fn chosen(
+        &self,
+        places: &mut SchemaLocations<'a>,
+        index: usize,
+        branch: usize,
+    ) -> Conjunction<'a> {
         let mut chosen = self.clone();
-        let Choice { part, key, branches, is_first } = chosen.choices.remove(index);
+        let Choice {
+            part,
+            key,
+            branches,
+            is_first,
+        } = chosen.choices.remove(index);
         chosen.is_branch = true;
         chosen.chose_any |= key == "anyOf";
         let own = chosen.parts.iter().position(|one| one.key() == part.key());
-        let at = own.map_or(chosen.parts.len(), |own| if is_first { own } else { own + 1 });
+        let at = own.map_or(
+            chosen.parts.len(),
+            |own| if is_first { own } else { own + 1 },
+        );
         match branches {
             Branches::Listed(branches) => {
                 let schema = places.item(part, key, branch, &branches[branch]);
-                chosen.insert(places, Part { is_conditional: part.is_conditional, ..schema }, at);
+                chosen.insert(
+                    places,
+                    Part {
+                        is_conditional: part.is_conditional,
+                        ..schema
+                    },
+                    at,
+                );
             }
-            // Behind all others: a condition names properties that others declare, and their order is that of the declarations.
+            // Behind all others: a condition names properties that others declare, and their order
+            // is that of the declarations.
             Branches::Of(condition) => {
                 for piece in &condition.branches[branch] {
                     let schema = places.piece(part, key, piece);
-                    chosen.add(places, Part { is_conditional: true, ..schema });
+                    chosen.add(
+                        places,
+                        Part {
+                            is_conditional: true,
+                            ..schema
+                        },
+                    );
                 }
             }
         }

@@ -11,7 +11,8 @@ pub enum Known {
     Narrower,
 }
 
-/// The pattern of a standard format, as one or several branches without anchors; `None` for other names.
+/// The pattern of a standard format, as one or several branches without anchors; `None` for other
+/// names.
 pub fn pattern(name: &str) -> Option<(String, Known)> {
     let hostname = format!("{LABEL}(\\.{LABEL})*");
     let exactly = |pattern: String| Some((format!("^({pattern})$"), Known::Exactly));
@@ -26,7 +27,9 @@ pub fn pattern(name: &str) -> Option<(String, Known)> {
         "ipv6" => exactly(ipv6()),
         // The limit of 253 characters is not expressed.
         "hostname" => wider(hostname),
-        "idn-hostname" => wider(format!("{IDN_LABEL}([.\u{3002}\u{ff0e}\u{ff61}]{IDN_LABEL})*")),
+        "idn-hostname" => wider(format!(
+            "{IDN_LABEL}([.\u{3002}\u{ff0e}\u{ff61}]{IDN_LABEL})*"
+        )),
         "email" => wider(format!("{}@{}", mailbox(""), domain(&hostname))),
         "idn-email" => wider(format!("{}@[^\\x00-\\x20@]+", mailbox("\\u0080-\\uFFFF"))),
         "uri" => wider(uri("")),
@@ -48,7 +51,8 @@ const DURATION: &str = "P([0-9]+W|([0-9]+D|[0-9]+M([0-9]+D)?|[0-9]+Y([0-9]+M([0-
                         |T([0-9]+H([0-9]+M([0-9]+S)?)?|[0-9]+M([0-9]+S)?|[0-9]+S))";
 const UUID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
 const LABEL: &str = "[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
-const IDN_LABEL: &str = "[0-9A-Za-z\\u0080-\\uFFFF]([0-9A-Za-z\\u0080-\\uFFFF-]{0,61}[0-9A-Za-z\\u0080-\\uFFFF])?";
+const IDN_LABEL: &str =
+    "[0-9A-Za-z\\u0080-\\uFFFF]([0-9A-Za-z\\u0080-\\uFFFF-]{0,61}[0-9A-Za-z\\u0080-\\uFFFF])?";
 const ATEXT: &str = "A-Za-z0-9!#$%&'*+/=?^_`{|}~";
 const POINTER: &str = "(/([^/~]|~[01])*)*";
 /// Non-ASCII characters that an IRI may have.
@@ -102,7 +106,11 @@ fn domain(hostname: &str) -> String {
 
 /// A URI that may also have the characters `more`.
 fn uri(more: &str) -> String {
-    format!("[A-Za-z][A-Za-z0-9+.-]*:({}){}", hierarchy(more, ":@"), tail(more))
+    format!(
+        "[A-Za-z][A-Za-z0-9+.-]*:({}){}",
+        hierarchy(more, ":@"),
+        tail(more)
+    )
 }
 
 fn relative(more: &str) -> String {
@@ -112,13 +120,19 @@ fn relative(more: &str) -> String {
 /// An authority and a path, whose first segment may also have the characters `first`.
 fn hierarchy(more: &str, first: &str) -> String {
     let (segment, first) = (pchar(more, ":@"), pchar(more, first));
-    format!("{}(/{segment}*)*|/({segment}+(/{segment}*)*)?|{first}+(/{segment}*)*|", authority(more))
+    format!(
+        "{}(/{segment}*)*|/({segment}+(/{segment}*)*)?|{first}+(/{segment}*)*|",
+        authority(more)
+    )
 }
 
 fn authority(more: &str) -> String {
     let host = pchar(more, "");
     let user = pchar(more, ":");
-    format!("//({user}*@)?(\\[({}|[vV][0-9a-fA-F]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]|{host}*)(:[0-9]*)?", ipv6())
+    format!(
+        "//({user}*@)?(\\[({}|[vV][0-9a-fA-F]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]|{host}*)(:[0-9]*)?",
+        ipv6()
+    )
 }
 
 fn tail(more: &str) -> String {
@@ -144,14 +158,26 @@ mod tests {
                 &["2024-02-29", "1999-12-31", "2000-02-29"][..],
                 &["2023-02-29", "1900-02-29", "2022-04-31", "2022-1-1"][..],
             ),
-            ("time", &["12:00:00Z", "23:59:60Z", "08:30:06.283185+01:00"], &["12:00:00", "24:00:00Z", "12:00:60Z"]),
+            (
+                "time",
+                &["12:00:00Z", "23:59:60Z", "08:30:06.283185+01:00"],
+                &["12:00:00", "24:00:00Z", "12:00:60Z"],
+            ),
             (
                 "date-time",
                 &["1963-06-19T08:30:06.283185Z", "2020-01-01t00:00:00z"],
                 &["1963-06-19", "1990-02-31T15:59:59-08:00"],
             ),
-            ("duration", &["P4DT12H30M5S", "P1W", "PT36H", "P1Y2M"], &["P", "PT", "P1S", "P1YT", "P1Y2W", "4DT"]),
-            ("ipv4", &["0.0.0.0", "255.255.255.255"], &["256.0.0.1", "1.2.3", "01.2.3.4"]),
+            (
+                "duration",
+                &["P4DT12H30M5S", "P1W", "PT36H", "P1Y2M"],
+                &["P", "PT", "P1S", "P1YT", "P1Y2W", "4DT"],
+            ),
+            (
+                "ipv4",
+                &["0.0.0.0", "255.255.255.255"],
+                &["256.0.0.1", "1.2.3", "01.2.3.4"],
+            ),
             (
                 "ipv6",
                 &[
@@ -164,29 +190,84 @@ mod tests {
                     "1:2:3:4:5:6:7::",
                     "::2:3:4:5:6:7:8",
                 ],
-                &["1", "1:2:3:4:5:6:7:8:9", "1::2::3", "12345::", ":1", "1:2:3:4:5:6:7", "::1.2.3"],
+                &[
+                    "1",
+                    "1:2:3:4:5:6:7:8:9",
+                    "1::2::3",
+                    "12345::",
+                    ":1",
+                    "1:2:3:4:5:6:7",
+                    "::1.2.3",
+                ],
             ),
-            ("hostname", &["www.example.com", "a", "xn--4gbwdl.xn--wgbh1c"], &["-a", "a-", "a..b", "a_b", ""]),
+            (
+                "hostname",
+                &["www.example.com", "a", "xn--4gbwdl.xn--wgbh1c"],
+                &["-a", "a-", "a..b", "a_b", ""],
+            ),
             (
                 "email",
-                &["joe.bloggs@example.com", "~te~st@x.org", "\"a b\"@x.org", "joe@[127.0.0.1]"],
+                &[
+                    "joe.bloggs@example.com",
+                    "~te~st@x.org",
+                    "\"a b\"@x.org",
+                    "joe@[127.0.0.1]",
+                ],
                 &["2962", ".a@b", "a..b@c", "a@"],
             ),
             (
                 "uri",
-                &["http://foo.bar/?baz=qux#quux", "urn:oasis:names", "mailto:a@b.c", "ldap://[2001:db8::7]/c?d"],
-                &["//foo.bar", "\\\\WIN", "abc", "http:// x", "bar,//x", "http://a b"],
+                &[
+                    "http://foo.bar/?baz=qux#quux",
+                    "urn:oasis:names",
+                    "mailto:a@b.c",
+                    "ldap://[2001:db8::7]/c?d",
+                ],
+                &[
+                    "//foo.bar",
+                    "\\\\WIN",
+                    "abc",
+                    "http:// x",
+                    "bar,//x",
+                    "http://a b",
+                ],
             ),
-            ("uri-reference", &["/abc", "abc", "#frag", "//foo", "", "http://a"], &["\\\\WIN", "#a b"]),
-            ("json-pointer", &["", "/foo/0", "/a~1b"], &["foo", "/~2", "/~"]),
-            ("relative-json-pointer", &["1", "0/foo", "2#"], &["/foo", "-1", "01"]),
-            ("uuid", &["2EB8AA08-AA98-11EA-B4AA-73B441D16380"], &["2eb8aa08-aa98-11ea-b4aa73b441d16380"]),
-            ("uri-template", &["http://x/{term:1}/{term}"], &["http://x/{term:1}/{term"]),
+            (
+                "uri-reference",
+                &["/abc", "abc", "#frag", "//foo", "", "http://a"],
+                &["\\\\WIN", "#a b"],
+            ),
+            (
+                "json-pointer",
+                &["", "/foo/0", "/a~1b"],
+                &["foo", "/~2", "/~"],
+            ),
+            (
+                "relative-json-pointer",
+                &["1", "0/foo", "2#"],
+                &["/foo", "-1", "01"],
+            ),
+            (
+                "uuid",
+                &["2EB8AA08-AA98-11EA-B4AA-73B441D16380"],
+                &["2eb8aa08-aa98-11ea-b4aa73b441d16380"],
+            ),
+            (
+                "uri-template",
+                &["http://x/{term:1}/{term}"],
+                &["http://x/{term:1}/{term"],
+            ),
         ] {
             let (source, _) = pattern(name).unwrap();
-            let dfa = automaton(&Pattern::parse(&source).unwrap(), &StateBudget::of_states(20_000)).expect(name);
-            yes.iter().for_each(|text| assert!(dfa.accepts(text), "{name} {text}"));
-            no.iter().for_each(|text| assert!(!dfa.accepts(text), "{name} {text}"));
+            let dfa = automaton(
+                &Pattern::parse(&source).unwrap(),
+                &StateBudget::of_states(20_000),
+            )
+            .expect(name);
+            yes.iter()
+                .for_each(|text| assert!(dfa.accepts(text), "{name} {text}"));
+            no.iter()
+                .for_each(|text| assert!(!dfa.accepts(text), "{name} {text}"));
         }
         for name in ["idn-hostname", "idn-email", "iri", "iri-reference", "regex"] {
             assert!(Pattern::parse(&pattern(name).unwrap().0).is_ok(), "{name}");

@@ -9,9 +9,20 @@ use crate::schema::{Draft, Keywords};
 
 /// The types that the keywords of all parts apply to.
 pub fn types_of_keywords(all: &Conjunction) -> u8 {
-    let of_type = if all.keywords().any(|(_, keywords)| has_schemas_as_types(keywords)) { types::ALL } else { 0 };
-    let given = all.keywords().flat_map(|(_, keywords)| keywords.fields.keys());
-    given.fold(of_type, |constrained, key| constrained | types_of_keyword(key))
+    let of_type = if all
+        .keywords()
+        .any(|(_, keywords)| has_schemas_as_types(keywords))
+    {
+        types::ALL
+    } else {
+        0
+    };
+    let given = all
+        .keywords()
+        .flat_map(|(_, keywords)| keywords.fields.keys());
+    given.fold(of_type, |constrained, key| {
+        constrained | types_of_keyword(key)
+    })
 }
 
 /// Whether a type is a schema, as it may be in draft 3.
@@ -22,11 +33,12 @@ fn has_schemas_as_types(keywords: Keywords) -> bool {
 /// The types that a keyword applies to; none for `type` and annotations.
 fn types_of_keyword(key: &str) -> u8 {
     match key {
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "divisibleBy" => types::NUMBER,
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
+        | "divisibleBy" => types::NUMBER,
         "minLength" | "maxLength" | "pattern" | "format" => types::STRING,
         "contentEncoding" | "contentMediaType" | "contentSchema" => types::STRING,
-        "items" | "prefixItems" | "additionalItems" | "minItems" | "maxItems" | "uniqueItems" | "contains"
-        | "unevaluatedItems" => types::ARRAY,
+        "items" | "prefixItems" | "additionalItems" | "minItems" | "maxItems" | "uniqueItems"
+        | "contains" | "unevaluatedItems" => types::ARRAY,
         "properties"
         | "required"
         | "additionalProperties"
@@ -60,14 +72,20 @@ impl<'a> Lowering<'_, 'a> {
     pub fn left_out(&mut self, all: &Conjunction<'a>, types: u8) {
         for (part, keywords) in all.keywords() {
             if has_schemas_as_types(keywords) {
-                self.widened(part.place, "type", "types that are schemas are not followed by the grammar");
+                self.widened(
+                    part.place,
+                    "type",
+                    "types that are schemas are not followed by the grammar",
+                );
             }
             for (key, value) in keywords.fields {
                 let message = match key.as_str() {
                     key if types & types_of_keyword(key) == 0 => continue,
                     key if is_free(value) && key != "disallow" => continue,
                     key if !keywords.draft.knows(key) => "not a keyword of the draft; not followed",
-                    key if UNFOLLOWED.contains(&key) && !self.places.conditions.has(part.schema, key) => {
+                    key if UNFOLLOWED.contains(&key)
+                        && !self.places.conditions.has(part.schema, key) =>
+                    {
                         "not followed by the grammar"
                     }
                     _ => continue,
@@ -85,11 +103,14 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Whether the rules exclude all that `not` excludes.
     fn is_followed(&self, not: &Value, draft: Draft, types: u8) -> bool {
-        let Some(fields) = not.as_object() else { return true };
+        let Some(fields) = not.as_object() else {
+            return true;
+        };
         excluded_types(not, draft) != 0
             || types & !types::OBJECT == 0 && forbidden(not, draft).is_some()
             || types & !types::STRING == 0
-                && (has_only(Keywords { fields, draft }, &["enum", "const", "type"]) && excluded(not, draft).is_some()
+                && (has_only(Keywords { fields, draft }, &["enum", "const", "type"])
+                    && excluded(not, draft).is_some()
                     || not_matching(not, draft).is_some())
     }
 }

@@ -1,9 +1,10 @@
 //! Turns schemas into rules that allow what the schema allows, as exactly as a grammar can.
 //!
-//! `places` locates schemas and resolves references, `condition` turns what depends on the value into choices, `all` combines
-//! schemas that must hold together, and this module and
-//! `object`, `array`, `text`, `values` make rules of them; `number` and `format` handle numbers and formats. Each set of
-//! schemas gets one rule, so recursion ends; sets that have a name but no body yet wait in a queue.
+//! `places` locates schemas and resolves references, `condition` turns what depends on the value
+//! into choices, `all` combines schemas that must hold together, and this module and `object`,
+//! `array`, `text`, `values` make rules of them; `number` and `format` handle numbers and formats.
+//! Each set of schemas gets one rule, so recursion ends; sets that have a name but no body yet wait
+//! in a queue.
 
 mod array;
 mod choice;
@@ -48,8 +49,8 @@ pub enum Undeclared {
     /// They may, as the standard specifies.
     #[default]
     Allowed,
-    /// They may not, unless the schema allows it explicitly; the report lists the places. For a tool's parameters, because
-    /// models make arguments up.
+    /// They may not, unless the schema allows it explicitly; the report lists the places. For a
+    /// tool's parameters, because models make arguments up.
     LeftOut,
 }
 
@@ -65,8 +66,12 @@ pub struct Writing<'m> {
 }
 
 impl Writing<'_> {
-    pub const JSON: Writing<'static> =
-        Writing { notation: Notation::Json, ends: [&[], &[]], any: Rule::Empty, closed: false };
+    pub const JSON: Writing<'static> = Writing {
+        notation: Notation::Json,
+        ends: [&[], &[]],
+        any: Rule::Empty,
+        closed: false,
+    };
 
     /// The types of the values.
     fn types(&self) -> u8 {
@@ -78,8 +83,8 @@ impl Writing<'_> {
     }
 }
 
-/// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
-/// in `root`.
+/// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report.
+/// References are resolved in `root`.
 pub fn add(
     builder: &mut Builder,
     name: &str,
@@ -129,9 +134,13 @@ mod types {
         match given {
             // In draft 3, a type may be a schema.
             Value::Array(names) if names.iter().any(Value::is_object) => Some(ALL),
-            Value::Array(names) => {
-                Some(names.iter().filter_map(Value::as_str).filter_map(named).fold(0, |all, one| all | one))
-            }
+            Value::Array(names) => Some(
+                names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .filter_map(named)
+                    .fold(0, |all, one| all | one),
+            ),
             Value::Null => Some(ALL),
             name => name.as_str().and_then(named),
         }
@@ -185,7 +194,9 @@ impl<'a> Lowering<'_, 'a> {
         all.is_outer = self.writing.types() != types::ALL;
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
-            name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => format_smolstr!("{name}-"),
+            name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => {
+                format_smolstr!("{name}-")
+            }
             name => name.into(),
         };
         let is_plain = name.is_empty() && !all.never && all.unusable.is_empty();
@@ -195,11 +206,18 @@ impl<'a> Lowering<'_, 'a> {
         }
         let mark = self.builder.mark();
         let nothing_fits = || Err(refused("#", "nothing fits"));
-        let Some(rule) = self.rule(all, &rule_name)? else { return nothing_fits() };
+        let Some(rule) = self.rule(all, &rule_name)? else {
+            return nothing_fits();
+        };
         let mut places = Vec::new();
         while let Some((all, name)) = self.queue.pop_front() {
             // That no value fits a branch is what others are for.
-            places.extend(all.parts.first().filter(|_| !all.is_branch).map(|part| (part.place, name.clone())));
+            places.extend(
+                all.parts
+                    .first()
+                    .filter(|_| !all.is_branch)
+                    .map(|part| (part.place, name.clone())),
+            );
             let body = self.body(all, &name)?;
             self.may_be_dead |= body.is_none();
             self.builder.fill(&name, body.unwrap_or_else(no_character));
@@ -212,7 +230,8 @@ impl<'a> Lowering<'_, 'a> {
             }
             for (place, _) in places.into_iter().filter(|(_, name)| dead.contains(name)) {
                 let message = "no value fits; what holds it is left out";
-                self.notes.add(self.places.pointer(place), FidelityKind::Refused, message);
+                self.notes
+                    .add(self.places.pointer(place), FidelityKind::Refused, message);
             }
         }
         Ok(match rule {
@@ -225,18 +244,27 @@ impl<'a> Lowering<'_, 'a> {
     /// Subtracts steps from the budget.
     fn spend(&mut self, steps: usize) -> Result<()> {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > limits::SCHEMA_STEPS || self.builder.bytes() > limits::GRAMMAR_BYTES || self.places.is_full() {
-            let message = format!("the grammar of a JSON schema is too large, at {}", self.places.pointer(self.at));
+        if self.steps > limits::SCHEMA_STEPS
+            || self.builder.bytes() > limits::GRAMMAR_BYTES
+            || self.places.is_full()
+        {
+            let message = format!(
+                "the grammar of a JSON schema is too large, at {}",
+                self.places.pointer(self.at)
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         if let Some(deep) = self.places.too_deep {
-            return Err(refused(&self.places.pointer(deep), &format!("nested more than {} deep", limits::JSON_DEPTH)));
+            return Err(refused(
+                &self.places.pointer(deep),
+                &format!("nested more than {} deep", limits::JSON_DEPTH),
+            ));
         }
         Ok(())
     }
 
-    /// A rule for schemas that must hold together, for use inside others; `None` if no value fits. `name` is the name if it
-    /// gets a separate rule.
+    /// A rule for schemas that must hold together, for use inside others; `None` if no value fits.
+    /// `name` is the name if it gets a separate rule.
     fn rule(&mut self, mut all: Conjunction<'a>, name: &str) -> Result<Option<Rule>> {
         all.is_partial |= !all.unusable.is_empty();
         if let Some(part) = all.parts.first() {
@@ -245,11 +273,22 @@ impl<'a> Lowering<'_, 'a> {
         self.spend(1 + all.parts.len())?;
         for (part, key) in std::mem::take(&mut all.unusable) {
             self.check(part)?;
-            let reference = part.schema.get(key).and_then(Value::as_str).unwrap_or_default();
+            let reference = part
+                .schema
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             if reference.starts_with('#') && key == "$ref" {
-                return Err(refused(&self.places.pointer(part.place), &format!("$ref {reference:?} leads nowhere")));
+                return Err(refused(
+                    &self.places.pointer(part.place),
+                    &format!("$ref {reference:?} leads nowhere"),
+                ));
             }
-            self.widened(part.place, key, &format!("{reference:?} leads out of the schema; any value is allowed"));
+            self.widened(
+                part.place,
+                key,
+                &format!("{reference:?} leads out of the schema; any value is allowed"),
+            );
         }
         if all.never {
             return Ok(None);
@@ -299,7 +338,9 @@ impl<'a> Lowering<'_, 'a> {
     fn literals(&self, all: &Conjunction<'a>) -> Literals {
         match self.writing.notation {
             Notation::Printed => Literals::Python,
-            Notation::Quoted(literals) | Notation::Others(literals) if all.is_outer || literals == Literals::Python => {
+            Notation::Quoted(literals) | Notation::Others(literals)
+                if all.is_outer || literals == Literals::Python =>
+            {
                 literals
             }
             _ => Literals::Json,
@@ -330,11 +371,18 @@ impl<'a> Lowering<'_, 'a> {
 
     /// The types that all parts allow.
     fn types(&self, all: &Conjunction<'a>) -> Result<u8> {
-        let mut allowed = if all.is_outer { self.writing.types() } else { types::ALL };
+        let mut allowed = if all.is_outer {
+            self.writing.types()
+        } else {
+            types::ALL
+        };
         for (part, keywords) in all.keywords() {
-            let Some(given) = keywords.get("type") else { continue };
+            let Some(given) = keywords.get("type") else {
+                continue;
+            };
             let Some(mut own) = types::of(given) else {
-                let message = format!("type must be the name of a type, or an array of names, not {given}");
+                let message =
+                    format!("type must be the name of a type, or an array of names, not {given}");
                 return Err(refused(&self.places.pointer(part.place), &message));
             };
             if keywords.get("nullable") == Some(&Value::Bool(true)) {
@@ -388,12 +436,17 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Notes that the grammar allows more than a keyword.
     fn widened(&mut self, place: Place, key: &str, message: &str) {
-        self.notes.add(self.places.pointer_of(place, key), FidelityKind::Widened, message);
+        self.notes.add(
+            self.places.pointer_of(place, key),
+            FidelityKind::Widened,
+            message,
+        );
     }
 
     /// The same wherever the keyword is.
     fn widened_all(&mut self, all: &Conjunction<'a>, key: &'static str, message: &str) {
-        all.values(key).for_each(|(part, _)| self.widened(part.place, key, message));
+        all.values(key)
+            .for_each(|(part, _)| self.widened(part.place, key, message));
     }
 
     fn unfollowed(&mut self, place: Place, key: &str) {
@@ -402,7 +455,11 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Notes that the grammar allows less than a keyword.
     fn narrowed(&mut self, place: Place, key: &str, message: &str) {
-        self.notes.add(self.places.pointer_of(place, key), FidelityKind::Narrowed, message);
+        self.notes.add(
+            self.places.pointer_of(place, key),
+            FidelityKind::Narrowed,
+            message,
+        );
     }
 
     fn check_all(&self, all: &Conjunction<'a>) -> Result<()> {
@@ -416,25 +473,40 @@ impl<'a> Lowering<'_, 'a> {
             (_, Some(keywords)) => keywords.misused(),
             _ => Some("a schema must be an object".to_owned()),
         };
-        misused.map_or(Ok(()), |message| Err(refused(&self.places.pointer(part.place), &message)))
+        misused.map_or(Ok(()), |message| {
+            Err(refused(&self.places.pointer(part.place), &message))
+        })
     }
 }
 
 /// The value of a size keyword; the strictest of several.
 fn counted<'a>(all: &Conjunction<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
-    let count =
-        |value: &Value| value.as_u64().or_else(|| chatparse_base::number::float(value).map(|number| number as u64));
-    all.values(key).filter_map(|(_, value)| count(value)).reduce(pick)
+    let count = |value: &Value| {
+        value
+            .as_u64()
+            .or_else(|| chatparse_base::number::float(value).map(|number| number as u64))
+    };
+    all.values(key)
+        .filter_map(|(_, value)| count(value))
+        .reduce(pick)
 }
 
 /// A name with another part appended.
 fn below(name: &str, part: &str) -> SmolStr {
-    let mut below = if name == "root" { clean(&part.into()) } else { clean(&format_smolstr!("{name}-{part}")) };
+    let mut below = if name == "root" {
+        clean(&part.into())
+    } else {
+        clean(&format_smolstr!("{name}-{part}"))
+    };
     // Long names would take more space than the rules, and short ones must differ.
     if below.len() > limits::RULE_NAME_BYTES {
         let mut hasher = DefaultHasher::new();
         below.hash(&mut hasher);
-        below = format_smolstr!("{}-{:016x}", &below[..limits::RULE_NAME_BYTES / 2], hasher.finish());
+        below = format_smolstr!(
+            "{}-{:016x}",
+            &below[..limits::RULE_NAME_BYTES / 2],
+            hasher.finish()
+        );
     }
     if below.is_empty() || primitive::is_reserved(&below, GrammarStyle::Faithful) {
         format_smolstr!("{below}-")
@@ -445,5 +517,9 @@ fn below(name: &str, part: &str) -> SmolStr {
 
 /// A branch of a choice, in parentheses if it is a choice.
 fn inside_choice(rule: Rule) -> Rule {
-    if matches!(rule, Rule::Choice(_)) { rule.group() } else { rule }
+    if matches!(rule, Rule::Choice(_)) {
+        rule.group()
+    } else {
+        rule
+    }
 }

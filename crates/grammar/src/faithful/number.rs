@@ -10,27 +10,50 @@ use crate::rules::Rule;
 use crate::schema::Keywords;
 use chatparse_base::number;
 
-const NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "divisibleBy"];
+const NUMBERS: &[&str] = &[
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "divisibleBy",
+];
 
 impl<'a> Lowering<'_, 'a> {
     /// The rule for numbers; `None` if no number fits.
     pub fn number(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Rule> {
         let of_types = types & types::NUMBER;
         let (whole, fraction) = (of_types == types::INTEGER, of_types == types::FRACTION);
-        let mut range = Range { whole, fraction, ..Range::default() };
+        let mut range = Range {
+            whole,
+            fraction,
+            ..Range::default()
+        };
         for (part, keywords) in all.keywords() {
             let bound = |key: &str| keywords.get(key).and_then(Digits::of);
-            for (is_upper, key, exclusive) in
-                [(false, "minimum", "exclusiveMinimum"), (true, "maximum", "exclusiveMaximum")]
-            {
+            for (is_upper, key, exclusive) in [
+                (false, "minimum", "exclusiveMinimum"),
+                (true, "maximum", "exclusiveMaximum"),
+            ] {
                 // Up to draft 4, this flag excluded the other bound itself.
                 let is_open = keywords.get(exclusive) == Some(&Value::Bool(true));
-                let bounds = [bound(key).map(|bound| (bound, !is_open)), bound(exclusive).map(|bound| (bound, false))];
-                bounds.into_iter().flatten().for_each(|bound| range.narrow(is_upper, bound));
+                let bounds = [
+                    bound(key).map(|bound| (bound, !is_open)),
+                    bound(exclusive).map(|bound| (bound, false)),
+                ];
+                bounds
+                    .into_iter()
+                    .flatten()
+                    .for_each(|bound| range.narrow(is_upper, bound));
             }
-            range.multiple_of.extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
+            range
+                .multiple_of
+                .extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
             for key in NUMBERS {
-                if keywords.get(key).is_some_and(|bound| number::is(bound) && Digits::of(bound).is_none()) {
+                if keywords
+                    .get(key)
+                    .is_some_and(|bound| number::is(bound) && Digits::of(bound).is_none())
+                {
                     self.widened(part.place, key, "too large for a grammar; not followed");
                 }
             }
@@ -46,13 +69,27 @@ impl<'a> Lowering<'_, 'a> {
             dfa = range.automaton(&self.room);
         }
         let exponents = range.has_exponent() || range.whole;
-        let limits = |keywords: &Keywords| keywords.has("not") || NUMBERS.iter().any(|key| keywords.has(key));
-        if let (false, Some((part, _))) = (exponents, all.keywords().find(|(_, keywords)| limits(keywords))) {
-            self.narrowed(part.place, "", "a number that is limited is written without an exponent");
+        let limits = |keywords: &Keywords| {
+            keywords.has("not") || NUMBERS.iter().any(|key| keywords.has(key))
+        };
+        if let (false, Some((part, _))) = (
+            exponents,
+            all.keywords().find(|(_, keywords)| limits(keywords)),
+        ) {
+            self.narrowed(
+                part.place,
+                "",
+                "a number that is limited is written without an exponent",
+            );
         }
         match dfa {
             Some(dfa) if dfa.accepts_nothing() => None,
-            Some(dfa) => Some(regular::of_automaton(self.builder, name, &dfa, Spelling::Plain)),
+            Some(dfa) => Some(regular::of_automaton(
+                self.builder,
+                name,
+                &dfa,
+                Spelling::Plain,
+            )),
             None => {
                 let shared = if range.whole { "integer" } else { "number" };
                 if let Some((part, _)) = all.keywords().next() {

@@ -22,7 +22,8 @@ use chatparse_base::{Result, limits};
 const PATTERNS: usize = 8;
 /// The number of states from which on an automaton is minimised.
 const MINIMISED: usize = 64;
-/// The maximum number of properties between which others are allowed: each such place costs an engine time.
+/// The maximum number of properties between which others are allowed: each such place costs an
+/// engine time.
 const BETWEEN: usize = 16;
 
 /// A property with a fixed place.
@@ -34,10 +35,18 @@ struct Declared {
 impl<'a> Lowering<'_, 'a> {
     /// The rule for objects; `None` if no object fits.
     pub fn object(&mut self, all: &Conjunction<'a>, name: &SmolStr) -> Result<Option<Rule>> {
-        let required: Vec<&'a str> = unique(all.keywords().flat_map(|(_, keywords)| keywords.required()));
-        let names = unique(all.members("properties").map(|(_, name, _)| name).chain(required.iter().copied()));
+        let required: Vec<&'a str> =
+            unique(all.keywords().flat_map(|(_, keywords)| keywords.required()));
+        let names = unique(
+            all.members("properties")
+                .map(|(_, name, _)| name)
+                .chain(required.iter().copied()),
+        );
         let is_required: HashSet<&str> = required.into_iter().collect();
-        let taken: HashSet<&str> = all.values("not").filter_map(|(part, not)| forbidden(not, part.draft)).collect();
+        let taken: HashSet<&str> = all
+            .values("not")
+            .filter_map(|(part, not)| forbidden(not, part.draft))
+            .collect();
         let closed = self.is_closed(all);
         let each = all.parts.len() + all.members("patternProperties").count();
         let mut declared = Vec::new();
@@ -49,40 +58,67 @@ impl<'a> Lowering<'_, 'a> {
             // Each schema is compared with the others.
             self.spend(schemas.parts.len() * schemas.parts.len() / 8)?;
             let value = Conjunction::of(&mut self.places, schemas.parts);
-            let value = if schemas.never { None } else { self.rule(value, &below(name, property))? };
+            let value = if schemas.never {
+                None
+            } else {
+                self.rule(value, &below(name, property))?
+            };
             let required = is_required.contains(property);
             match value {
                 None if required => return Ok(None),
                 None => {}
                 Some(value) => {
                     let key = either(&Value::from(*property), self.literals(all));
-                    declared.push((property, Declared { pair: pair(key, value), required }));
+                    declared.push((
+                        property,
+                        Declared {
+                            pair: pair(key, value),
+                            required,
+                        },
+                    ));
                 }
             }
         }
-        let absent: Vec<&'a str> =
-            unique(names.iter().copied().chain(all.values("not").filter_map(|(part, not)| forbidden(not, part.draft))));
-        let others = if closed { None } else { self.others(all, &absent, name)? };
+        let absent: Vec<&'a str> = unique(
+            names.iter().copied().chain(
+                all.values("not")
+                    .filter_map(|(part, not)| forbidden(not, part.draft)),
+            ),
+        );
+        let others = if closed {
+            None
+        } else {
+            self.others(all, &absent, name)?
+        };
         let is_open = others.is_some();
         let others = others.map(|others| {
-            // What may be there under a condition only has no place of its own where others have none.
-            let fixed = all.members("properties").filter(|(part, ..)| !part.is_conditional);
+            // What may be there under a condition only has no place of its own where others have
+            // none.
+            let fixed = all
+                .members("properties")
+                .filter(|(part, ..)| !part.is_conditional);
             let fixed: HashSet<&str> = fixed.map(|(_, name, _)| name).collect();
-            let (ordered, free): (Vec<_>, Vec<_>) = std::mem::take(&mut declared)
-                .into_iter()
-                .partition(|(name, one): &(&&str, Declared)| one.required || fixed.contains(**name));
+            let (ordered, free): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut declared).into_iter().partition(
+                    |(name, one): &(&&str, Declared)| one.required || fixed.contains(**name),
+                );
             declared = ordered;
             if free.is_empty() {
                 return others;
             }
-            let pairs = [others].into_iter().chain(free.into_iter().map(|(_, one)| one.pair));
+            let pairs = [others]
+                .into_iter()
+                .chain(free.into_iter().map(|(_, one)| one.pair));
             self.named(name, "other-kv", Rule::Choice(pairs.collect()))
         });
         if declared.len() > 1 || is_open && !declared.is_empty() {
             self.note_order(all, is_open);
         }
         // A pair that is used twice gets a rule.
-        let first_required = declared.iter().position(|(_, one)| one.required).unwrap_or(declared.len());
+        let first_required = declared
+            .iter()
+            .position(|(_, one)| one.required)
+            .unwrap_or(declared.len());
         let min = counted(all, "minProperties", u64::max).unwrap_or(0);
         let max = counted(all, "maxProperties", u64::min);
         if max.is_some_and(|max| max < min) {
@@ -108,14 +144,20 @@ impl<'a> Lowering<'_, 'a> {
                 let (min, max) = self.bounds(all, (min, max), ("minProperties", "maxProperties"));
                 listed(others, min, max)
             }
-            (false, others, Some((min, max))) => match self.counted_members(&properties, others, min, max, name) {
-                Some(members) => members,
-                None => return Ok(None),
-            },
+            (false, others, Some((min, max))) => {
+                match self.counted_members(&properties, others, min, max, name) {
+                    Some(members) => members,
+                    None => return Ok(None),
+                }
+            }
             (false, others, None) => self.members(&properties, others, min > 0, name),
         };
         let end = Rule::literal("}");
-        let inside = if inside == Rule::Empty { end } else { Rule::sequence([inside, space(), end]) };
+        let inside = if inside == Rule::Empty {
+            end
+        } else {
+            Rule::sequence([inside, space(), end])
+        };
         Ok(Some(Rule::joined([Rule::literal("{"), space(), inside])))
     }
 
@@ -128,34 +170,67 @@ impl<'a> Lowering<'_, 'a> {
             && !has("unevaluatedProperties")
             && !has("patternProperties");
         if closed && let Some((part, _)) = all.values("properties").next() {
-            self.narrowed(part.place, "properties", "properties that are not declared are left out");
+            self.narrowed(
+                part.place,
+                "properties",
+                "properties that are not declared are left out",
+            );
         }
         closed
     }
 
     fn note_order(&mut self, all: &Conjunction<'a>, is_open: bool) {
-        let given = all.values("properties").next().map(|(part, _)| (part, "properties"));
-        let Some((part, key)) = given.or_else(|| all.values("required").next().map(|(part, _)| (part, "required")))
-        else {
+        let given = all
+            .values("properties")
+            .next()
+            .map(|(part, _)| (part, "properties"));
+        let Some((part, key)) = given.or_else(|| {
+            all.values("required")
+                .next()
+                .map(|(part, _)| (part, "required"))
+        }) else {
             return;
         };
-        let others = if is_open { ", others before, behind or, where there are few, between them" } else { "" };
-        self.narrowed(part.place, key, &format!("properties are written in this order{others}"));
+        let others = if is_open {
+            ", others before, behind or, where there are few, between them"
+        } else {
+            ""
+        };
+        self.narrowed(
+            part.place,
+            key,
+            &format!("properties are written in this order{others}"),
+        );
     }
 
     /// The schemas of a property's value.
     fn schemas_of(&mut self, all: &Conjunction<'a>, name: &'a str) -> Result<Schemas<'a>> {
-        let mut found = Schemas { parts: Vec::new(), never: false, undescribed: true };
+        let mut found = Schemas {
+            parts: Vec::new(),
+            never: false,
+            undescribed: true,
+        };
         let mut describing: Vec<_> = Vec::new();
         for (part, keywords) in all.keywords() {
             let mut own = false;
-            if let Some(schema) = keywords.get("properties").and_then(|schemas| schemas.get(name)) {
-                found.parts.push(self.places.named(part, "properties", name, schema));
+            if let Some(schema) = keywords
+                .get("properties")
+                .and_then(|schemas| schemas.get(name))
+            {
+                found
+                    .parts
+                    .push(self.places.named(part, "properties", name, schema));
                 own = true;
             }
             for (pattern, schema) in keywords.map("patternProperties") {
-                if self.pattern(pattern, part).is_none_or(|dfa| dfa.accepts(name)) {
-                    found.parts.push(self.places.named(part, "patternProperties", pattern, schema));
+                if self
+                    .pattern(pattern, part)
+                    .is_none_or(|dfa| dfa.accepts(name))
+                {
+                    found.parts.push(
+                        self.places
+                            .named(part, "patternProperties", pattern, schema),
+                    );
                     own = true;
                 }
             }
@@ -164,13 +239,19 @@ impl<'a> Lowering<'_, 'a> {
                 describing.push(part.key());
             }
             match additional {
-                Some(schema) if !own => found.parts.push(self.places.key(part, "additionalProperties", schema)),
+                Some(schema) if !own => {
+                    found
+                        .parts
+                        .push(self.places.key(part, "additionalProperties", schema))
+                }
                 _ => {}
             }
             found.undescribed &= !own;
         }
         let describes = |part: Part<'a>, _: Keywords<'a>| describing.contains(&part.key());
-        found.parts.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
+        found
+            .parts
+            .extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
         Ok(found)
     }
 
@@ -179,10 +260,19 @@ impl<'a> Lowering<'_, 'a> {
         if let Some(known) = self.patterns.get(source) {
             return known.clone();
         }
-        let dfa = Pattern::parse(source).ok().and_then(|pattern| regular::automaton(&pattern, &self.room));
-        let dfa = dfa.map(|dfa| Rc::new(if dfa.states.len() <= MINIMISED { dfa.minimal(&self.room) } else { dfa }));
+        let dfa = Pattern::parse(source)
+            .ok()
+            .and_then(|pattern| regular::automaton(&pattern, &self.room));
+        let dfa = dfa.map(|dfa| {
+            Rc::new(if dfa.states.len() <= MINIMISED {
+                dfa.minimal(&self.room)
+            } else {
+                dfa
+            })
+        });
         if dfa.is_none() {
-            let message = format!("the pattern {source:?} is not supported; any name is taken to match");
+            let message =
+                format!("the pattern {source:?} is not supported; any name is taken to match");
             self.widened(part.place, "patternProperties", &message);
         }
         self.patterns.insert(source, dfa.clone());
@@ -192,22 +282,35 @@ impl<'a> Lowering<'_, 'a> {
     /// Whether `propertyNames` allows a name.
     fn may_be_named(&mut self, all: &Conjunction<'a>, name: &str) -> bool {
         let name = Value::from(name);
-        let allows = all.values("propertyNames").all(|(part, schema)| self.checker.allows(schema, part.base, &name));
+        let allows = all
+            .values("propertyNames")
+            .all(|(part, schema)| self.checker.allows(schema, part.base, &name));
         if self.checker.is_spent()
             && let Some((part, _)) = all.values("propertyNames").next()
         {
-            self.widened(part.place, "propertyNames", "too many names to check all of them");
+            self.widened(
+                part.place,
+                "propertyNames",
+                "too many names to check all of them",
+            );
         }
         allows
     }
 
     /// A pair of a name other than `names` and its value; `None` if there are no others.
-    fn others(&mut self, all: &Conjunction<'a>, names: &[&'a str], name: &SmolStr) -> Result<Option<Rule>> {
+    fn others(
+        &mut self,
+        all: &Conjunction<'a>,
+        names: &[&'a str],
+        name: &SmolStr,
+    ) -> Result<Option<Rule>> {
         let patterns: Vec<_> = all.members("patternProperties").collect();
         if patterns.len() > PATTERNS {
             let message = "too many patterns for a grammar; other properties may have any value";
             self.widened(patterns[0].0.place, "patternProperties", message);
-            let Some(key) = self.other_name(None, names, name) else { return Ok(None) };
+            let Some(key) = self.other_name(None, names, name) else {
+                return Ok(None);
+            };
             let value = self.share(all, "value");
             return Ok(Some(self.named(name, "other-kv", pair(key, value))));
         }
@@ -225,24 +328,34 @@ impl<'a> Lowering<'_, 'a> {
                 self.widened(part.place, "", "alternatives are not followed for names");
             }
         }
-        let languages: Vec<Option<Rc<Dfa>>> =
-            patterns.iter().map(|(part, pattern, _)| self.pattern(pattern, *part)).collect();
+        let languages: Vec<Option<Rc<Dfa>>> = patterns
+            .iter()
+            .map(|(part, pattern, _)| self.pattern(pattern, *part))
+            .collect();
         let mut branches = Vec::new();
         for index in 0..=patterns.len() {
             let mut schemas = Vec::new();
             for (part, keywords) in all.keywords() {
-                let matched = patterns.get(index).filter(|(of, ..)| of.key() == part.key());
+                let matched = patterns
+                    .get(index)
+                    .filter(|(of, ..)| of.key() == part.key());
                 match (matched, keywords.get("additionalProperties")) {
                     (Some((_, pattern, schema)), _) => {
-                        schemas.push(self.places.named(part, "patternProperties", pattern, schema));
+                        schemas.push(
+                            self.places
+                                .named(part, "patternProperties", pattern, schema),
+                        );
                     }
-                    (None, Some(schema)) => schemas.push(self.places.key(part, "additionalProperties", schema)),
+                    (None, Some(schema)) => {
+                        schemas.push(self.places.key(part, "additionalProperties", schema))
+                    }
                     (None, None) => {}
                 }
             }
             let of = patterns.get(index).map(|(of, ..)| of.key());
-            let describes =
-                |part: Part<'a>, keywords: Keywords<'a>| keywords.has("additionalProperties") || of == Some(part.key());
+            let describes = |part: Part<'a>, keywords: Keywords<'a>| {
+                keywords.has("additionalProperties") || of == Some(part.key())
+            };
             schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
             self.spend(schemas.len() * schemas.len() / 8)?;
             let value = Conjunction::of(&mut self.places, schemas);
@@ -253,7 +366,11 @@ impl<'a> Lowering<'_, 'a> {
             let mut language = allowed.clone();
             for (other, dfa) in languages.iter().enumerate() {
                 let Some(dfa) = dfa else { continue };
-                let own = if other == index { (**dfa).clone() } else { dfa.complement() };
+                let own = if other == index {
+                    (**dfa).clone()
+                } else {
+                    dfa.complement()
+                };
                 if other == index && allowed.is_none() && languages.len() == 1 {
                     language = Some(own);
                     continue;
@@ -265,8 +382,14 @@ impl<'a> Lowering<'_, 'a> {
             }
             let key = self.other_name(language, names, name);
             let Some(key) = key else { continue };
-            let part = if index < patterns.len() { format!("matching-{index}") } else { "other".to_owned() };
-            let Some(value) = self.rule(value, &below(name, &part))? else { continue };
+            let part = if index < patterns.len() {
+                format!("matching-{index}")
+            } else {
+                "other".to_owned()
+            };
+            let Some(value) = self.rule(value, &below(name, &part))? else {
+                continue;
+            };
             branches.push(pair(key, value));
         }
         if branches.len() > 2 {
@@ -282,27 +405,47 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The rule of a quoted name of the language that is not in `names`; `None` if there is none.
-    fn other_name(&mut self, mut language: Option<Dfa>, names: &[&'a str], name: &str) -> Option<Rule> {
+    fn other_name(
+        &mut self,
+        mut language: Option<Dfa>,
+        names: &[&'a str],
+        name: &str,
+    ) -> Option<Rule> {
         if language.is_none() && !names.is_empty() {
             let mut names = names.to_vec();
             chatparse_base::sort::sort(&mut names);
             let body = regular::none_of(self.builder, &names);
             return Some(self.named(name, "other-name", quoted(body)));
         }
-        let taken = names.iter().copied().filter(|name| language.as_ref().is_none_or(|dfa| dfa.accepts(name)));
+        let taken = names
+            .iter()
+            .copied()
+            .filter(|name| language.as_ref().is_none_or(|dfa| dfa.accepts(name)));
         let taken: Vec<&str> = taken.collect();
         if !taken.is_empty() {
-            language = both(language, Dfa::of_texts(taken).complement(), &self.room.wider(4));
+            language = both(
+                language,
+                Dfa::of_texts(taken).complement(),
+                &self.room.wider(4),
+            );
         }
-        let Some(dfa) = language else { return Some(self.builder.shared("string")) };
+        let Some(dfa) = language else {
+            return Some(self.builder.shared("string"));
+        };
         if dfa.accepts_nothing() {
             return None;
         }
-        let body = regular::of_automaton(self.builder, &below(name, "other-name"), &dfa, Spelling::JsonString);
+        let body = regular::of_automaton(
+            self.builder,
+            &below(name, "other-name"),
+            &dfa,
+            Spelling::JsonString,
+        );
         Some(self.named(name, "other-name", quoted(body)))
     }
 
-    /// The bounds on the number of properties that need counting. Reports those that cannot be counted.
+    /// The bounds on the number of properties that need counting. Reports those that cannot be
+    /// counted.
     fn counts(
         &mut self,
         all: &Conjunction<'a>,
@@ -330,31 +473,56 @@ impl<'a> Lowering<'_, 'a> {
         None
     }
 
-    /// Properties in order, with others before and behind them, and between them if there are few. From the first required
-    /// property on, the rest does not depend on what preceded.
-    fn members(&mut self, declared: &[Declared], others: Option<Rule>, some: bool, name: &str) -> Rule {
+    /// Properties in order, with others before and behind them, and between them if there are few.
+    /// From the first required property on, the rest does not depend on what preceded.
+    fn members(
+        &mut self,
+        declared: &[Declared],
+        others: Option<Rule>,
+        some: bool,
+        name: &str,
+    ) -> Rule {
         let first = declared.iter().position(|one| one.required);
         let last_head = first.unwrap_or(declared.len() - 1);
-        let before = others.clone().map(|other| Rule::sequence([other, comma()]).group().repeat(0, None));
+        let before = others
+            .clone()
+            .map(|other| Rule::sequence([other, comma()]).group().repeat(0, None));
         let behind_any = others.clone().map(|other| more(other).repeat(0, None));
-        let between = if declared.len() <= BETWEEN { behind_any.clone() } else { None };
+        let between = if declared.len() <= BETWEEN {
+            behind_any.clone()
+        } else {
+            None
+        };
         let next_of = |one: &Declared| {
             let next = Rule::joined(between.iter().cloned().chain([comma(), one.pair.clone()]));
-            if one.required { next } else { next.group().optional() }
+            if one.required {
+                next
+            } else {
+                next.group().optional()
+            }
         };
-        let tail = declared[last_head + 1..].iter().map(next_of).chain(behind_any);
+        let tail = declared[last_head + 1..]
+            .iter()
+            .map(next_of)
+            .chain(behind_any);
         let mut behind = Rule::joined(tail);
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
             // The rest behind this property, whatever preceded it.
-            if index < last_head || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_)) {
+            if index < last_head
+                || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_))
+            {
                 behind = self.named(name, &format!("rest-{}", index + 1), behind);
             }
             heads.push(Rule::joined([one.pair.clone(), behind.clone()]));
             behind = Rule::joined([next_of(one), behind]);
         }
         heads.reverse();
-        let heads = if heads.len() == 1 { heads.swap_remove(0) } else { Rule::Choice(heads).group() };
+        let heads = if heads.len() == 1 {
+            heads.swap_remove(0)
+        } else {
+            Rule::Choice(heads).group()
+        };
         let mut head = Rule::joined(before.into_iter().chain([heads]));
         if first.is_none()
             && let Some(others) = others
@@ -379,8 +547,20 @@ impl<'a> Lowering<'_, 'a> {
     ) -> Option<Rule> {
         // Without an upper bound, the count does not matter above the lower bound.
         let most = max.unwrap_or(min);
-        let step = |count: u64| if max.is_none() { (count + 1).min(most) } else { count + 1 };
-        let comma_before = |count: u64, rule: Rule| if count == 0 { rule } else { Rule::sequence([comma(), rule]) };
+        let step = |count: u64| {
+            if max.is_none() {
+                (count + 1).min(most)
+            } else {
+                count + 1
+            }
+        };
+        let comma_before = |count: u64, rule: Rule| {
+            if count == 0 {
+                rule
+            } else {
+                Rule::sequence([comma(), rule])
+            }
+        };
         // By count: what may follow the properties so far, from the end.
         let mut behind: Vec<Option<Rule>> = Vec::new();
         for count in 0..=most {
@@ -395,9 +575,18 @@ impl<'a> Lowering<'_, 'a> {
         for (index, one) in declared.iter().enumerate().rev() {
             let mut before = Vec::new();
             for count in 0..=most {
-                let with = if max == Some(count) { None } else { behind[step(count) as usize].clone() };
-                let with = with.map(|rest| Rule::joined([comma_before(count, one.pair.clone()), rest]));
-                let without = if one.required { None } else { behind[count as usize].clone() };
+                let with = if max == Some(count) {
+                    None
+                } else {
+                    behind[step(count) as usize].clone()
+                };
+                let with =
+                    with.map(|rest| Rule::joined([comma_before(count, one.pair.clone()), rest]));
+                let without = if one.required {
+                    None
+                } else {
+                    behind[count as usize].clone()
+                };
                 let rule = match (with, without) {
                     (Some(with), Some(Rule::Empty)) => Some(with.group().optional()),
                     (Some(with), Some(without)) => Some(Rule::choice([with, without])),

@@ -24,7 +24,10 @@ pub struct Part<'a> {
 impl<'a> Part<'a> {
     /// Its keywords; `None` if it has none.
     pub fn keywords(&self) -> Option<Keywords<'a>> {
-        Some(Keywords { fields: self.schema.as_object()?, draft: self.draft })
+        Some(Keywords {
+            fields: self.schema.as_object()?,
+            draft: self.draft,
+        })
     }
 
     /// Identifies it, with the way to it where that matters.
@@ -52,7 +55,11 @@ pub struct SchemaLocations<'a> {
 
 impl<'a> SchemaLocations<'a> {
     /// A document and the schema in it to begin with.
-    pub fn new(schema: &'a Value, document: Rc<Document<'a>>, conditions: &'a Conditions<'a>) -> (Self, Part<'a>) {
+    pub fn new(
+        schema: &'a Value,
+        document: Rc<Document<'a>>,
+        conditions: &'a Conditions<'a>,
+    ) -> (Self, Part<'a>) {
         let base = Base::default();
         let places = SchemaLocations {
             document,
@@ -63,7 +70,17 @@ impl<'a> SchemaLocations<'a> {
             left: Steps(limits::SCHEMA_STEPS),
         };
         let draft = places.document.read_as(base);
-        (places, Part { schema, place: Place(0), base, draft, is_made: false, is_conditional: false })
+        (
+            places,
+            Part {
+                schema,
+                place: Place(0),
+                base,
+                draft,
+                is_made: false,
+                is_conditional: false,
+            },
+        )
     }
 
     /// Whether `format` is an annotation there.
@@ -77,7 +94,13 @@ impl<'a> SchemaLocations<'a> {
     }
 
     /// The schema at an index of the list under a key.
-    pub fn item(&mut self, part: Part<'a>, key: &'a str, index: usize, schema: &'a Value) -> Part<'a> {
+    pub fn item(
+        &mut self,
+        part: Part<'a>,
+        key: &'a str,
+        index: usize,
+        schema: &'a Value,
+    ) -> Part<'a> {
         let list = self.step(part, Step::Key(key), part.schema);
         self.step(list, Step::Item(index), schema)
     }
@@ -91,13 +114,23 @@ impl<'a> SchemaLocations<'a> {
             Piece::Made(schema) => {
                 // It says what is required as newer drafts do.
                 let draft = part.draft.max(Draft::Four);
-                Part { is_made: true, draft, ..self.step(part, Step::Made(key), schema) }
+                Part {
+                    is_made: true,
+                    draft,
+                    ..self.step(part, Step::Made(key), schema)
+                }
             }
         }
     }
 
     /// The schema under a name in the map under a key.
-    pub fn named(&mut self, part: Part<'a>, key: &'a str, name: &'a str, schema: &'a Value) -> Part<'a> {
+    pub fn named(
+        &mut self,
+        part: Part<'a>,
+        key: &'a str,
+        name: &'a str,
+        schema: &'a Value,
+    ) -> Part<'a> {
         let map = self.step(part, Step::Key(key), part.schema);
         self.step(map, Step::Key(name), schema)
     }
@@ -113,7 +146,13 @@ impl<'a> SchemaLocations<'a> {
         if usize::from(depth) > 2 * limits::JSON_DEPTH {
             self.too_deep.get_or_insert(place);
         }
-        Part { schema, place, is_made: false, is_conditional: false, ..from }
+        Part {
+            schema,
+            place,
+            is_made: false,
+            is_conditional: false,
+            ..from
+        }
     }
 
     /// Whether one part is another, or the way to it leads through that.
@@ -131,18 +170,33 @@ impl<'a> SchemaLocations<'a> {
         self.steps.len() > 2 * limits::SCHEMA_NODES || self.left.0 == 0
     }
 
-    /// The part with what its references are relative to: the schema itself if it has an identifier.
+    /// The part with what its references are relative to: the schema itself if it has an
+    /// identifier.
     pub fn within(&mut self, part: Part<'a>) -> Part<'a> {
-        match self.document.entered(part.schema, part.base, &mut self.left) {
-            Some(base) if base != part.base => Part { base, draft: self.document.read_as(base), ..part },
+        match self
+            .document
+            .entered(part.schema, part.base, &mut self.left)
+        {
+            Some(base) if base != part.base => Part {
+                base,
+                draft: self.document.read_as(base),
+                ..part
+            },
             _ => part,
         }
     }
 
-    /// The target of the reference that is the value of `key`; `None` if it is not in this document.
+    /// The target of the reference that is the value of `key`; `None` if it is not in this
+    /// document.
     pub fn target(&mut self, from: Part<'a>, key: &str, reference: &'a Value) -> Option<Part<'a>> {
-        let (schema, base) = self.document.target(key, reference, from.base, &mut self.left)?;
-        let start = Part { base, draft: self.document.read_as(base), ..from };
+        let (schema, base) = self
+            .document
+            .target(key, reference, from.base, &mut self.left)?;
+        let start = Part {
+            base,
+            draft: self.document.read_as(base),
+            ..from
+        };
         Some(self.step(start, Step::Start(reference.as_str()?), schema))
     }
 

@@ -22,7 +22,11 @@ const DIGITS: usize = 400;
 impl Digits {
     /// `None` if it has too many digits, or is no number.
     pub fn of(number: &Value) -> Option<Digits> {
-        let Decimal { negative, mut digits, point } = chatparse_base::number::decimal(number)?;
+        let Decimal {
+            negative,
+            mut digits,
+            point,
+        } = chatparse_base::number::decimal(number)?;
         if point.unsigned_abs() > DIGITS as u128 || digits.len() > DIGITS {
             return None;
         }
@@ -34,7 +38,11 @@ impl Digits {
             digits.resize(whole, 0);
         }
         let part = digits.split_off(whole);
-        Some(Digits { negative, whole: digits, part })
+        Some(Digits {
+            negative,
+            whole: digits,
+            part,
+        })
     }
 
     fn is_zero(&self) -> bool {
@@ -51,11 +59,16 @@ impl Digits {
         }
     }
 
-    /// The divisor for `multipleOf`: its digits as one number, and how many of them are behind the point.
+    /// The divisor for `multipleOf`: its digits as one number, and how many of them are behind the
+    /// point.
     fn factor(&self) -> Option<(u64, usize)> {
         let digits = self.whole.iter().chain(&self.part);
-        let value = digits.fold(0_u64, |value, digit| value.saturating_mul(10).saturating_add(u64::from(*digit)));
-        (1..=2_000).contains(&value).then_some((value, self.part.len()))
+        let value = digits.fold(0_u64, |value, digit| {
+            value.saturating_mul(10).saturating_add(u64::from(*digit))
+        });
+        (1..=2_000)
+            .contains(&value)
+            .then_some((value, self.part.len()))
     }
 }
 
@@ -82,18 +95,32 @@ impl Range {
 
     /// Moves the lower or the upper bound inwards.
     pub fn narrow(&mut self, is_upper: bool, bound: Bound) {
-        let known = if is_upper { &mut self.max } else { &mut self.min };
-        let stricter = if is_upper { Compared::Less } else { Compared::Greater };
-        let is_stricter = |known: &Bound| bound.0.cmp(&known.0) == stricter || bound.0 == known.0 && !bound.1;
+        let known = if is_upper {
+            &mut self.max
+        } else {
+            &mut self.min
+        };
+        let stricter = if is_upper {
+            Compared::Less
+        } else {
+            Compared::Greater
+        };
+        let is_stricter =
+            |known: &Bound| bound.0.cmp(&known.0) == stricter || bound.0 == known.0 && !bound.1;
         if known.as_ref().is_none_or(is_stricter) {
             *known = Some(bound);
         }
     }
 
-    /// Whether a number may have an exponent, which moves it beyond any bound but zero, and its point.
+    /// Whether a number may have an exponent, which moves it beyond any bound but zero, and its
+    /// point.
     pub fn has_exponent(&self) -> bool {
         let zero = |bound: &Option<Bound>| bound.as_ref().is_none_or(|(bound, _)| bound.is_zero());
-        !self.whole && !self.fraction && self.multiple_of.is_empty() && zero(&self.min) && zero(&self.max)
+        !self.whole
+            && !self.fraction
+            && self.multiple_of.is_empty()
+            && zero(&self.min)
+            && zero(&self.max)
     }
 
     /// The automaton of these numbers in JSON; `None` if it would be too large.
@@ -107,7 +134,11 @@ impl Range {
             let (value, places) = step.factor()?;
             all = all.and(&Dfa::of(&Multiples { value, places }, room)?, room)?;
         }
-        Some(if all.states.len() <= MINIMISED { all.minimal(room) } else { all })
+        Some(if all.states.len() <= MINIMISED {
+            all.minimal(room)
+        } else {
+            all
+        })
     }
 }
 
@@ -167,13 +198,18 @@ impl Sided<'_> {
     fn allows(&self, negative: bool) -> bool {
         match negative {
             true => self.0.min.as_ref().is_none_or(|(min, _)| min.negative),
-            false => self.0.max.as_ref().is_none_or(|(max, open)| !max.negative && (!max.is_zero() || *open)),
+            false => self
+                .0
+                .max
+                .as_ref()
+                .is_none_or(|(max, open)| !max.negative && (!max.is_zero() || *open)),
         }
     }
 
     /// The number of digits beyond which they are not counted.
     fn longest(&self) -> usize {
-        let whole = |bound: &Option<Bound>| bound.as_ref().map_or(0, |(bound, _)| bound.whole.len());
+        let whole =
+            |bound: &Option<Bound>| bound.as_ref().map_or(0, |(bound, _)| bound.whole.len());
         whole(&self.0.min).max(whole(&self.0.max)) + 1
     }
 
@@ -184,14 +220,20 @@ impl Sided<'_> {
 
     /// The comparison after the last digit before the point.
     fn weighed(compared: Compared, count: usize, bound: Option<&Bound>) -> Compared {
-        bound.map_or(Compared::Equal, |(bound, _)| count.cmp(&bound.whole.len()).then(compared))
+        bound.map_or(Compared::Equal, |(bound, _)| {
+            count.cmp(&bound.whole.len()).then(compared)
+        })
     }
 
     /// Whether the number may end here.
     fn fits(&self, at: At) -> bool {
         let (lower, upper) = self.sizes(at.negative);
         let more = |bound: &Bound, count: usize| bound.0.part.len() > count;
-        let count = if let Phase::Part(count) = at.phase { count } else { 0 };
+        let count = if let Phase::Part(count) = at.phase {
+            count
+        } else {
+            0
+        };
         let end = |compared: Compared, bound: &Bound| match (compared, more(bound, count)) {
             (Compared::Equal, true) => Compared::Less,
             (compared, _) => compared,
@@ -218,7 +260,11 @@ impl Sided<'_> {
             _ => return at,
         };
         let (lower, upper) = self.sizes(at.negative);
-        At { lower: Self::weighed(at.lower, count, lower), upper: Self::weighed(at.upper, count, upper), ..at }
+        At {
+            lower: Self::weighed(at.lower, count, lower),
+            upper: Self::weighed(at.upper, count, upper),
+            ..at
+        }
     }
 
     fn next(&self, at: At, phase: Phase, digit: u8) -> At {
@@ -234,7 +280,12 @@ impl Sided<'_> {
             let other = bound.and_then(digits);
             compared.then(other.map_or(Compared::Equal, |other| digit.cmp(&other)))
         };
-        At { phase, lower: step(at.lower, lower), upper: step(at.upper, upper), ..at }
+        At {
+            phase,
+            lower: step(at.lower, lower),
+            upper: step(at.upper, upper),
+            ..at
+        }
     }
 }
 
@@ -242,7 +293,12 @@ impl LazyAutomaton for Sided<'_> {
     type State = At;
 
     fn start(&self) -> At {
-        At { phase: Phase::Begin, negative: false, lower: Compared::Equal, upper: Compared::Equal }
+        At {
+            phase: Phase::Begin,
+            negative: false,
+            lower: Compared::Equal,
+            upper: Compared::Equal,
+        }
     }
 
     fn moves(&self, at: &At) -> Vec<(Chars, At)> {
@@ -250,7 +306,9 @@ impl LazyAutomaton for Sided<'_> {
         let mut moves = Vec::new();
         // Most digits that follow one another lead to the same state.
         let mut digits = |from: u8, phase: Phase| {
-            let all: Vec<(u8, At)> = (from..=9).map(|number| (number, self.next(at, phase, number))).collect();
+            let all: Vec<(u8, At)> = (from..=9)
+                .map(|number| (number, self.next(at, phase, number)))
+                .collect();
             for same in all.chunk_by(|(_, one), (_, other)| one == other) {
                 moves.push((digit(same[0].0, same[same.len() - 1].0), same[0].1));
             }
@@ -258,34 +316,80 @@ impl LazyAutomaton for Sided<'_> {
         match at.phase {
             Phase::Begin | Phase::Signed if at.phase == Phase::Signed || self.allows(false) => {
                 digits(1, Phase::Whole(1));
-                moves.push((digit(0, 0), At { phase: Phase::Zero, ..at }));
+                moves.push((
+                    digit(0, 0),
+                    At {
+                        phase: Phase::Zero,
+                        ..at
+                    },
+                ));
             }
             Phase::Begin | Phase::Signed | Phase::Zero => {}
             Phase::Whole(count) => digits(0, Phase::Whole((count + 1).min(self.longest()))),
             Phase::Point => digits(0, Phase::Part(1.min(self.deepest()))),
             Phase::Part(count) => digits(0, Phase::Part((count + 1).min(self.deepest()))),
             Phase::Exponent | Phase::ExponentSign => {
-                moves.push((digit(0, 2), At { phase: Phase::ExponentDigits(2), ..at }));
-                moves.push((digit(3, 9), At { phase: Phase::ExponentDigits(1), ..at }));
+                moves.push((
+                    digit(0, 2),
+                    At {
+                        phase: Phase::ExponentDigits(2),
+                        ..at
+                    },
+                ));
+                moves.push((
+                    digit(3, 9),
+                    At {
+                        phase: Phase::ExponentDigits(1),
+                        ..at
+                    },
+                ));
             }
             Phase::ExponentDigits(0) => {}
             Phase::ExponentDigits(left) => {
-                moves.push((digit(0, 9), At { phase: Phase::ExponentDigits(left - 1), ..at }));
+                moves.push((
+                    digit(0, 9),
+                    At {
+                        phase: Phase::ExponentDigits(left - 1),
+                        ..at
+                    },
+                ));
             }
         }
         match at.phase {
             Phase::Begin if self.allows(true) => {
-                moves.push((Chars::one('-'), At { phase: Phase::Signed, negative: true, ..at }));
+                moves.push((
+                    Chars::one('-'),
+                    At {
+                        phase: Phase::Signed,
+                        negative: true,
+                        ..at
+                    },
+                ));
             }
             Phase::Zero | Phase::Whole(_) if !self.0.whole => {
-                moves.push((Chars::one('.'), At { phase: Phase::Point, ..self.closed(at) }));
+                moves.push((
+                    Chars::one('.'),
+                    At {
+                        phase: Phase::Point,
+                        ..self.closed(at)
+                    },
+                ));
             }
-            Phase::Exponent => moves.push((Chars::each(['+', '-']), At { phase: Phase::ExponentSign, ..at })),
+            Phase::Exponent => moves.push((
+                Chars::each(['+', '-']),
+                At {
+                    phase: Phase::ExponentSign,
+                    ..at
+                },
+            )),
             _ => {}
         }
         let ended = matches!(at.phase, Phase::Zero | Phase::Whole(_) | Phase::Part(_));
         if ended && self.0.has_exponent() && self.accepts(&at) {
-            let after = At { phase: Phase::Exponent, ..self.start() };
+            let after = At {
+                phase: Phase::Exponent,
+                ..self.start()
+            };
             moves.push((Chars::each(['e', 'E']), after));
         }
         moves
@@ -309,7 +413,8 @@ struct Multiples {
 }
 
 impl LazyAutomaton for Multiples {
-    /// The remainder of the digits so far, how many of them are behind the point, and whether there are any.
+    /// The remainder of the digits so far, how many of them are behind the point, and whether there
+    /// are any.
     type State = (u64, Option<usize>, bool);
 
     fn start(&self) -> Self::State {
@@ -319,11 +424,16 @@ impl LazyAutomaton for Multiples {
     fn moves(&self, &(rest, places, any): &Self::State) -> Vec<(Chars, Self::State)> {
         let mut moves = Vec::new();
         match places {
-            Some(places) if places == self.places => moves.push((digit(0, 0), (rest, Some(places), true))),
+            Some(places) if places == self.places => {
+                moves.push((digit(0, 0), (rest, Some(places), true)))
+            }
             _ => {
                 for number in 0..=9_u8 {
                     let rest = (rest * 10 + u64::from(number)) % self.value;
-                    moves.push((digit(number, number), (rest, places.map(|count| count + 1), true)));
+                    moves.push((
+                        digit(number, number),
+                        (rest, places.map(|count| count + 1), true),
+                    ));
                 }
             }
         }
@@ -354,25 +464,48 @@ mod tests {
         assert_eq!(decimal("1.50e2"), decimal("150"));
         assert_eq!(decimal("-0.0"), decimal("0"));
         assert_eq!(decimal("1e-3").part, [0, 0, 1]);
-        assert!(decimal("-3").cmp(&decimal("2")).is_lt() && decimal("-30").cmp(&decimal("-4")).is_lt());
-        assert!(decimal("1.25").cmp(&decimal("1.3")).is_lt() && decimal("10").cmp(&decimal("9.9")).is_gt());
+        assert!(
+            decimal("-3").cmp(&decimal("2")).is_lt() && decimal("-30").cmp(&decimal("-4")).is_lt()
+        );
+        assert!(
+            decimal("1.25").cmp(&decimal("1.3")).is_lt()
+                && decimal("10").cmp(&decimal("9.9")).is_gt()
+        );
     }
 
     #[test]
     fn what_is_accepted_is_what_is_in_range() {
         let numbers: Vec<String> = (-130..=130)
             .flat_map(|n: i32| {
-                [n.to_string(), format!("{}.{}", n, (n.abs() * 7) % 10), format!("{n}.25"), format!("{n}.0")]
+                [
+                    n.to_string(),
+                    format!("{}.{}", n, (n.abs() * 7) % 10),
+                    format!("{n}.25"),
+                    format!("{n}.0"),
+                ]
             })
             .collect();
-        let bounds =
-            [None, Some("-100"), Some("-12.5"), Some("-1"), Some("0"), Some("0.25"), Some("9"), Some("100.75")];
+        let bounds = [
+            None,
+            Some("-100"),
+            Some("-12.5"),
+            Some("-1"),
+            Some("0"),
+            Some("0.25"),
+            Some("9"),
+            Some("100.75"),
+        ];
         for min in bounds {
             for max in bounds {
                 for (open, whole) in [(false, false), (true, false), (false, true), (true, true)] {
-                    let mut range = Range { whole, ..Range::default() };
-                    min.iter().for_each(|min| range.narrow(false, (decimal(min), !open)));
-                    max.iter().for_each(|max| range.narrow(true, (decimal(max), !open)));
+                    let mut range = Range {
+                        whole,
+                        ..Range::default()
+                    };
+                    min.iter()
+                        .for_each(|min| range.narrow(false, (decimal(min), !open)));
+                    max.iter()
+                        .for_each(|max| range.narrow(true, (decimal(max), !open)));
                     let dfa = range.automaton(&StateBudget::of_states(10_000)).unwrap();
                     for text in &numbers {
                         let value: f64 = text.parse().unwrap();
@@ -403,17 +536,34 @@ mod tests {
     fn multiples() {
         for (step, yes, no) in [
             ("3", ["0", "-9", "12.0"], ["1", "-10", "3.5"]),
-            ("0.01", ["1.25", "-0.1", "7.100"], ["0.001", "1.255", "-1.0001"]),
+            (
+                "0.01",
+                ["1.25", "-0.1", "7.100"],
+                ["0.001", "1.255", "-1.0001"],
+            ),
             ("1.5", ["3", "4.5", "-1.5"], ["1", "2.5", "0.5"]),
         ] {
-            let range = Range { multiple_of: vec![decimal(step)], ..Range::default() };
+            let range = Range {
+                multiple_of: vec![decimal(step)],
+                ..Range::default()
+            };
             let dfa = range.automaton(&StateBudget::of_states(10_000)).unwrap();
-            yes.iter().for_each(|text| assert!(dfa.accepts(text), "{step} {text}"));
-            no.iter().for_each(|text| assert!(!dfa.accepts(text), "{step} {text}"));
+            yes.iter()
+                .for_each(|text| assert!(dfa.accepts(text), "{step} {text}"));
+            no.iter()
+                .for_each(|text| assert!(!dfa.accepts(text), "{step} {text}"));
         }
-        let over = Range { min: Some((decimal("0"), false)), ..Range::default() }
-            .automaton(&StateBudget::of_states(100))
-            .unwrap();
-        assert!(over.accepts("1e-06") && over.accepts("0.5E+3") && !over.accepts("0e5") && !over.accepts("-1"));
+        let over = Range {
+            min: Some((decimal("0"), false)),
+            ..Range::default()
+        }
+        .automaton(&StateBudget::of_states(100))
+        .unwrap();
+        assert!(
+            over.accepts("1e-06")
+                && over.accepts("0.5E+3")
+                && !over.accepts("0e5")
+                && !over.accepts("-1")
+        );
     }
 }

@@ -71,8 +71,12 @@ impl<'a> Lowering<'_, 'a> {
             };
             return Ok(Some(self.in_quotes(all, chars)));
         }
-        if let ([(pattern, ..)], true) = (&mut text.patterns[..], text.not.is_empty() && text.excluded.is_empty()) {
-            // A length that the pattern implies, or that one of its counts can express, needs no counting.
+        if let ([(pattern, ..)], true) = (
+            &mut text.patterns[..],
+            text.not.is_empty() && text.excluded.is_empty(),
+        ) {
+            // A length that the pattern implies, or that one of its counts can express, needs no
+            // counting.
             if fits(pattern, text.min, text.max)
                 && regular::of_pattern(self.builder, pattern, Spelling::JsonString).is_some()
             {
@@ -84,42 +88,70 @@ impl<'a> Lowering<'_, 'a> {
         }
         Ok(match self.automaton(&text, all, None) {
             Some(dfa) if dfa.accepts_nothing() => None,
-            Some(dfa) => {
-                Some(self.in_quotes(all, |builder, spelling| regular::of_automaton(builder, name, &dfa, spelling)))
-            }
+            Some(dfa) => Some(self.in_quotes(all, |builder, spelling| {
+                regular::of_automaton(builder, name, &dfa, spelling)
+            })),
             None => {
                 // Using one pattern is better than none.
                 let first = text.patterns.first().map(|(pattern, ..)| pattern);
                 Some(self.in_quotes(all, |builder, spelling| {
-                    let body = first.and_then(|pattern| regular::of_pattern(builder, pattern, spelling));
-                    body.unwrap_or_else(|| regular::characters(builder, &Chars::all(), spelling).repeat(0, None))
+                    let body =
+                        first.and_then(|pattern| regular::of_pattern(builder, pattern, spelling));
+                    body.unwrap_or_else(|| {
+                        regular::characters(builder, &Chars::all(), spelling).repeat(0, None)
+                    })
                 }))
             }
         })
     }
 
     /// A body in all quotes that a string may have here.
-    pub fn in_quotes(&mut self, all: &Conjunction<'a>, mut body: impl FnMut(&mut Builder, Spelling) -> Rule) -> Rule {
+    pub fn in_quotes(
+        &mut self,
+        all: &Conjunction<'a>,
+        mut body: impl FnMut(&mut Builder, Spelling) -> Rule,
+    ) -> Rule {
         let double = quoted(body(self.builder, Spelling::JsonString));
         if self.literals(all) != Literals::Python {
             return double;
         }
-        Rule::choice([double, single_quoted(body(self.builder, Spelling::SingleQuoted))]).group()
+        Rule::choice([
+            double,
+            single_quoted(body(self.builder, Spelling::SingleQuoted)),
+        ])
+        .group()
     }
 
     /// A text, and what ends it.
     pub fn closed(&self, text: Rule) -> Rule {
         let end = self.writing.ends[0].first().filter(|_| self.writing.closed);
         let end = end.map_or(Rule::Empty, |end| Rule::Literal(end.clone()));
-        let text = if matches!(text, Rule::Choice(_)) { text.group() } else { text };
+        let text = if matches!(text, Rule::Choice(_)) {
+            text.group()
+        } else {
+            text
+        };
         Rule::joined([text, end])
     }
 
-    /// The automaton of all constraints together, and of what is given. If it is too large, reports that and returns `None`.
-    fn automaton(&mut self, text: &Text<'a>, all: &Conjunction<'a>, given: Option<Dfa>) -> Option<Dfa> {
+    /// The automaton of all constraints together, and of what is given. If it is too large, reports
+    /// that and returns `None`.
+    fn automaton(
+        &mut self,
+        text: &Text<'a>,
+        all: &Conjunction<'a>,
+        given: Option<Dfa>,
+    ) -> Option<Dfa> {
         let mut whole: Option<Dfa> = given;
-        let not = text.not.iter().map(|(pattern, place)| (pattern, *place, "not", false));
-        let all_patterns = text.patterns.iter().map(|(pattern, place, key)| (pattern, *place, *key, true)).chain(not);
+        let not = text
+            .not
+            .iter()
+            .map(|(pattern, place)| (pattern, *place, "not", false));
+        let all_patterns = text
+            .patterns
+            .iter()
+            .map(|(pattern, place, key)| (pattern, *place, *key, true))
+            .chain(not);
         for (pattern, place, key, matches) in all_patterns {
             let own = regular::automaton(pattern, &self.room);
             let own = own.map(|own| if matches { own } else { own.complement() });
@@ -158,14 +190,16 @@ impl<'a> Lowering<'_, 'a> {
         for part in &all.parts {
             for key in ["minLength", "maxLength"] {
                 if part.schema.get(key).is_some() {
-                    let message = "too large for a grammar beside what else the text is; not followed";
+                    let message =
+                        "too large for a grammar beside what else the text is; not followed";
                     self.widened(part.place, key, message);
                 }
             }
         }
     }
 
-    /// The names of properties that these schemas allow; `None` if any is allowed or a constraint cannot be used.
+    /// The names of properties that these schemas allow; `None` if any is allowed or a constraint
+    /// cannot be used.
     pub fn names(&mut self, all: &Conjunction<'a>) -> Result<Option<Dfa>> {
         let listed = all.keywords().find_map(|(_, keywords)| keywords.listed());
         if let Some(listed) = listed {
@@ -176,8 +210,13 @@ impl<'a> Lowering<'_, 'a> {
             if (text.min, text.max) == (0, None) {
                 return Ok(None);
             }
-            let any = Pattern { expr: Expr::nothing(), ahead: Vec::new(), pinned: false };
-            text.patterns.push((any, all.parts[0].place, "propertyNames"));
+            let any = Pattern {
+                expr: Expr::nothing(),
+                ahead: Vec::new(),
+                pinned: false,
+            };
+            text.patterns
+                .push((any, all.parts[0].place, "propertyNames"));
         }
         Ok(self.automaton(&text, all, None))
     }
@@ -195,17 +234,21 @@ impl<'a> Lowering<'_, 'a> {
                     Ok(pattern) if pattern.expr == Expr::nothing() && pattern.ahead.is_empty() => {}
                     Ok(pattern) => {
                         if pattern.pinned {
-                            let message = "it looks ahead without ^; texts match from their start on";
+                            let message =
+                                "it looks ahead without ^; texts match from their start on";
                             self.narrowed(part.place, "pattern", message);
                         }
                         text.patterns.push((pattern, part.place, "pattern"));
                     }
                     Err(Unusable::Unsupported(why)) => {
-                        let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
+                        let message = format!(
+                            "pattern {source:?} is not supported ({why}); any string is allowed"
+                        );
                         self.widened(part.place, "pattern", &message);
                     }
                     Err(Unusable::Invalid(why)) => {
-                        let message = format!("pattern {source:?} is not a regular expression: {why}");
+                        let message =
+                            format!("pattern {source:?} is not a regular expression: {why}");
                         return Err(refused(&self.places.pointer(part.place), &message));
                     }
                 }
@@ -214,27 +257,44 @@ impl<'a> Lowering<'_, 'a> {
                 && let Some((source, known)) = format::pattern(name)
             {
                 if known == format::Known::Wider {
-                    let message = format!("the grammar of {name:?} allows a little more than the format does");
+                    let message = format!(
+                        "the grammar of {name:?} allows a little more than the format does"
+                    );
                     self.widened(part.place, "format", &message);
                 }
                 if known == format::Known::Narrower {
                     self.narrowed(part.place, "format", "leap seconds are written in UTC only");
                 }
                 if self.places.format_annotates(part) {
-                    let message = "the format is held to, which this draft only asks of who opts in";
+                    let message =
+                        "the format is held to, which this draft only asks of who opts in";
                     self.narrowed(part.place, "format", message);
                 }
-                text.patterns.extend(Pattern::parse(&source).ok().map(|pattern| (pattern, part.place, "format")));
+                text.patterns.extend(
+                    Pattern::parse(&source)
+                        .ok()
+                        .map(|pattern| (pattern, part.place, "format")),
+                );
             }
-            text.excluded.extend(keywords.get("not").and_then(|not| excluded(not, part.draft)).into_iter().flatten());
+            text.excluded.extend(
+                keywords
+                    .get("not")
+                    .and_then(|not| excluded(not, part.draft))
+                    .into_iter()
+                    .flatten(),
+            );
             text.not.extend(
-                keywords.get("not").and_then(|not| not_matching(not, part.draft)).map(|pattern| (pattern, part.place)),
+                keywords
+                    .get("not")
+                    .and_then(|not| not_matching(not, part.draft))
+                    .map(|pattern| (pattern, part.place)),
             );
         }
         Ok(text)
     }
 
-    /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large upper ones as infinite.
+    /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large
+    /// upper ones as infinite.
     pub fn bounds(
         &mut self,
         all: &Conjunction<'a>,
@@ -243,16 +303,25 @@ impl<'a> Lowering<'_, 'a> {
     ) -> (u64, Option<u64>) {
         let most = limits::GBNF_REPETITIONS;
         if min > most {
-            self.widened_all(all, keys.0, &format!("lowered to {most}, the most that engines count"));
+            self.widened_all(
+                all,
+                keys.0,
+                &format!("lowered to {most}, the most that engines count"),
+            );
         }
         if max.is_some_and(|max| max > most) {
-            self.widened_all(all, keys.1, &format!("engines count no further than {most}; not followed"));
+            self.widened_all(
+                all,
+                keys.1,
+                &format!("engines count no further than {most}; not followed"),
+            );
         }
         (min.min(most), max.filter(|max| *max <= most))
     }
 }
 
-/// The texts without an end in them. Where the end is part of the rule, it is the first one in text and end together.
+/// The texts without an end in them. Where the end is part of the rule, it is the first one in text
+/// and end together.
 pub struct Within<'m> {
     ends: Texts,
     close: Option<&'m str>,
@@ -260,8 +329,14 @@ pub struct Within<'m> {
 
 impl<'m> Within<'m> {
     pub fn new(writing: &Writing<'m>) -> Within<'m> {
-        let close = writing.ends[0].first().filter(|_| writing.closed).map(SmolStr::as_str);
-        Within { ends: Texts::new(Automaton::new(writing.ends[0], writing.ends[1]), false), close }
+        let close = writing.ends[0]
+            .first()
+            .filter(|_| writing.closed)
+            .map(SmolStr::as_str);
+        Within {
+            ends: Texts::new(Automaton::new(writing.ends[0], writing.ends[1]), false),
+            close,
+        }
     }
 }
 
@@ -277,7 +352,8 @@ impl LazyAutomaton for Within<'_> {
     }
 
     fn accepts(&self, state: &usize) -> bool {
-        self.close.is_none_or(|close| self.ends.automaton.ends_with(*state, close))
+        self.close
+            .is_none_or(|close| self.ends.automaton.ends_with(*state, close))
     }
 }
 
@@ -287,8 +363,12 @@ fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
         return true;
     }
     // Only a pattern with both anchors fixes the length of the text.
-    let Expr::Sequence(parts) = &mut pattern.expr else { return false };
-    let [Expr::Start, body @ .., Expr::End] = &mut parts[..] else { return false };
+    let Expr::Sequence(parts) = &mut pattern.expr else {
+        return false;
+    };
+    let [Expr::Start, body @ .., Expr::End] = &mut parts[..] else {
+        return false;
+    };
     if body.iter().any(Expr::has_anchor) || !pattern.ahead.is_empty() {
         return false;
     }
@@ -297,13 +377,23 @@ fn fits(pattern: &mut Pattern, min: u64, max: Option<u64>) -> bool {
         return true;
     }
     // All parts but one have a fixed length, and that one repeats single characters.
-    let fixed: u64 =
-        body.iter().map(Expr::width).filter(|(least, most)| Some(*least) == *most).map(|(least, _)| least).sum();
-    let mut free = body.iter_mut().filter(|part| part.width().1 != Some(part.width().0));
+    let fixed: u64 = body
+        .iter()
+        .map(Expr::width)
+        .filter(|(least, most)| Some(*least) == *most)
+        .map(|(least, _)| least)
+        .sum();
+    let mut free = body
+        .iter_mut()
+        .filter(|part| part.width().1 != Some(part.width().0));
     match (free.next(), free.next()) {
         (Some(Expr::Repeat(inner, low, high)), None) if inner.width() == (1, Some(1)) => {
             let from = min.saturating_sub(fixed).max(u64::from(*low));
-            let to = max.map(|max| max.saturating_sub(fixed)).into_iter().chain(high.map(u64::from)).min();
+            let to = max
+                .map(|max| max.saturating_sub(fixed))
+                .into_iter()
+                .chain(high.map(u64::from))
+                .min();
             let possible = max.is_none_or(|max| max >= fixed) && to.is_none_or(|to| to >= from);
             if possible {
                 *low = from.min(u64::from(u32::MAX)) as u32;

@@ -1,4 +1,5 @@
-//! `unevaluatedProperties` and `unevaluatedItems`: schemas for what no other schema describes that holds for the same value.
+//! `unevaluatedProperties` and `unevaluatedItems`: schemas for what no other schema describes that
+//! holds for the same value.
 
 use super::Lowering;
 use super::conjunction::Conjunction;
@@ -7,8 +8,8 @@ use crate::schema::Keywords;
 use chatparse_base::Result;
 
 impl<'a> Lowering<'_, 'a> {
-    /// The schemas that `key` (one of the two) adds for a property or an item. `describes`: whether the keywords of a part, apart
-    /// from `key` itself, describe it.
+    /// The schemas that `key` (one of the two) adds for a property or an item. `describes`: whether
+    /// the keywords of a part, apart from `key` itself, describe it.
     pub fn unevaluated(
         &mut self,
         all: &Conjunction<'a>,
@@ -35,7 +36,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(added)
     }
 
-    /// Whether all that holds beside a part is known; if not, reports that its keyword is not followed.
+    /// Whether all that holds beside a part is known; if not, reports that its keyword is not
+    /// followed.
     fn is_certain(&mut self, all: &Conjunction<'a>, part: Part<'a>, key: &'static str) -> bool {
         let hides = |(other, keywords): (Part<'a>, Keywords<'a>)| {
             let lone_if = keywords.has("if") && !self.places.conditions.has(other.schema, "if");
@@ -45,7 +47,11 @@ impl<'a> Lowering<'_, 'a> {
         if !is_certain {
             self.unfollowed(part.place, key);
         } else if all.chose_any {
-            self.narrowed(part.place, key, "only what one branch of an anyOf describes is beside the others");
+            self.narrowed(
+                part.place,
+                key,
+                "only what one branch of an anyOf describes is beside the others",
+            );
         }
         is_certain
     }

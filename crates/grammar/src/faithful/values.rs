@@ -15,7 +15,8 @@ use chatparse_base::{limits, number};
 use chatparse_peg::{Literals, Notation};
 
 impl<'a> Lowering<'_, 'a> {
-    /// The rule for the listed values, without those that other keywords exclude; `None` if no values are listed.
+    /// The rule for the listed values, without those that other keywords exclude; `None` if no
+    /// values are listed.
     pub fn values(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Option<Rule>> {
         let (part, listed) = self.listed(all, types)?;
         if all.is_outer && self.writing.notation == Notation::Text {
@@ -26,15 +27,28 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The listed values that other keywords do not exclude.
-    pub fn listed(&mut self, all: &Conjunction<'a>, types: u8) -> Option<(Part<'a>, Vec<&'a Value>)> {
-        let (part, listed) = all.keywords().find_map(|(part, keywords)| Some((part, keywords.listed()?)))?;
+    pub fn listed(
+        &mut self,
+        all: &Conjunction<'a>,
+        types: u8,
+    ) -> Option<(Part<'a>, Vec<&'a Value>)> {
+        let (part, listed) = all
+            .keywords()
+            .find_map(|(part, keywords)| Some((part, keywords.listed()?)))?;
         let fitting = listed.iter().filter(|value| {
             types & type_of(value) != 0
-                && all.parts.iter().all(|part| self.checker.allows(part.schema, part.base, value))
+                && all
+                    .parts
+                    .iter()
+                    .all(|part| self.checker.allows(part.schema, part.base, value))
         });
         let fitting = fitting.collect();
         if self.checker.is_spent() {
-            self.widened(part.place, "", "too many values to check them against other keywords");
+            self.widened(
+                part.place,
+                "",
+                "too many values to check them against other keywords",
+            );
         }
         Some((part, fitting))
     }
@@ -42,10 +56,16 @@ impl<'a> Lowering<'_, 'a> {
     /// The rule for one of these strings as they are; `None` if none can be written.
     fn one_text_of(&mut self, part: Part<'a>, values: &[&'a Value], name: &str) -> Option<Rule> {
         let free = Within::new(self.writing);
-        let (texts, others): (Vec<&str>, Vec<&str>) =
-            values.iter().filter_map(|value| value.as_str()).partition(|text| free.has(text));
+        let (texts, others): (Vec<&str>, Vec<&str>) = values
+            .iter()
+            .filter_map(|value| value.as_str())
+            .partition(|text| free.has(text));
         if !others.is_empty() {
-            self.narrowed(part.place, "", &format!("{} of the listed strings hold what ends them", others.len()));
+            self.narrowed(
+                part.place,
+                "",
+                &format!("{} of the listed strings hold what ends them", others.len()),
+            );
         }
         if texts.is_empty() {
             return None;
@@ -56,7 +76,13 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// The rule for one of these values; `None` if there is none.
-    pub fn one_of(&mut self, part: Part<'a>, values: &[&'a Value], name: &str, literals: Literals) -> Option<Rule> {
+    pub fn one_of(
+        &mut self,
+        part: Part<'a>,
+        values: &[&'a Value],
+        name: &str,
+        literals: Literals,
+    ) -> Option<Rule> {
         let mut texts = Vec::new();
         let mut branches = Vec::new();
         let (mut has_order, mut is_too_deep) = (false, false);
@@ -83,7 +109,10 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         for (is_so, message) in [
-            (has_order, "the members of a listed object are written in this order only"),
+            (
+                has_order,
+                "the members of a listed object are written in this order only",
+            ),
             (is_too_deep, "a listed value is nested too deeply"),
         ] {
             if is_so {
@@ -92,12 +121,18 @@ impl<'a> Lowering<'_, 'a> {
         }
         match &texts[..] {
             [] => {}
-            texts if texts.len() == 1 || texts.iter().map(String::len).sum::<usize>() > limits::LISTED_BYTES => {
+            texts
+                if texts.len() == 1
+                    || texts.iter().map(String::len).sum::<usize>() > limits::LISTED_BYTES =>
+            {
                 branches.splice(..0, texts.iter().map(Rule::literal));
             }
             texts => {
                 let dfa = Dfa::of_texts(texts.iter().map(String::as_str));
-                branches.insert(0, regular::of_automaton(self.builder, name, &dfa, Spelling::Plain));
+                branches.insert(
+                    0,
+                    regular::of_automaton(self.builder, name, &dfa, Spelling::Plain),
+                );
             }
         }
         Rule::one_of_several(branches)
@@ -116,7 +151,8 @@ fn type_of(value: &Value) -> u8 {
     }
 }
 
-/// A value that is no list and no object, as models write it. A number that floats cannot hold stays as it is.
+/// A value that is no list and no object, as models write it. A number that floats cannot hold
+/// stays as it is.
 fn scalar_text(value: &Value) -> String {
     let text = json::print(value).unwrap_or_default();
     match number::of(value) {
@@ -130,7 +166,8 @@ fn spell_out(value: &Value, depth: usize, literals: Literals, parts: &mut Vec<Ru
     if depth > limits::JSON_DEPTH {
         return None;
     }
-    let between = |parts: &mut Vec<Rule>, first: bool| parts.push(if first { space() } else { comma() });
+    let between =
+        |parts: &mut Vec<Rule>, first: bool| parts.push(if first { space() } else { comma() });
     match value {
         Value::Array(items) => {
             parts.push(Rule::literal("["));
@@ -176,7 +213,10 @@ fn as_python(scalar: &Value, literals: Literals) -> Option<String> {
         Value::Bool(true) => Some("True".to_owned()),
         Value::Bool(false) => Some("False".to_owned()),
         Value::String(text) if literals == Literals::Python => {
-            let chars: String = text.chars().map(|c| regular::literal(c, Spelling::SingleQuoted).to_string()).collect();
+            let chars: String = text
+                .chars()
+                .map(|c| regular::literal(c, Spelling::SingleQuoted).to_string())
+                .collect();
             Some(format!("'{chars}'"))
         }
         _ => None,

@@ -1,4 +1,5 @@
-//! Text up to a marker, for grammars: an automaton whose states become rules, each for the part of a marker seen so far.
+//! Text up to a marker, for grammars: an automaton whose states become rules, each for the part of
+//! a marker seen so far.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,12 +35,15 @@ struct State {
 impl State {
     /// The target of a character, or the index at which to insert it.
     fn to(&self, c: char) -> Result<usize, usize> {
-        self.next.binary_search_by_key(&c, |(known, _)| *known).map(|place| self.next[place].1)
+        self.next
+            .binary_search_by_key(&c, |(known, _)| *known)
+            .map(|place| self.next[place].1)
     }
 }
 
 impl Automaton {
-    /// The automaton that finds any of `markers`, or of the `others` that the text has not; none of them may be empty.
+    /// The automaton that finds any of `markers`, or of the `others` that the text has not; none of
+    /// them may be empty.
     pub fn new<S: AsRef<str>>(markers: &[S], others: &[S]) -> Self {
         let mut states = vec![State::default()];
         for (index, marker) in markers.iter().chain(others).enumerate() {
@@ -97,7 +101,11 @@ impl Automaton {
             at = self.step(at, c);
             left -= 1;
             let state = &self.states[at];
-            if left == 0 { state.ends } else { !state.ends && !state.other }
+            if left == 0 {
+                state.ends
+            } else {
+                !state.ends && !state.other
+            }
         })
     }
 
@@ -110,8 +118,9 @@ impl Automaton {
         })
     }
 
-    /// The transitions from a state by the characters with which what is looked for goes on or ends, sorted. Every other character leads
-    /// to the first state; where the state is `forced`, none may follow.
+    /// The transitions from a state by the characters with which what is looked for goes on or
+    /// ends, sorted. Every other character leads to the first state; where the state is `forced`,
+    /// none may follow.
     fn moves(&self, at: usize) -> SmallVec<[(char, usize); 8]> {
         // Those of the longest text that goes on with a character count.
         let mut all = SmallVec::new();
@@ -154,7 +163,9 @@ impl Texts {
     /// Adds their rules, the first of this name.
     pub fn add(&self, rules: &mut Builder, name: &SmolStr) {
         let all = StateBudget::new(usize::MAX, usize::MAX);
-        let Some(dfa) = Dfa::of(self, &all) else { return };
+        let Some(dfa) = Dfa::of(self, &all) else {
+            return;
+        };
         let room = StateBudget::new(usize::MAX, limits::TEXT_STEPS);
         regular::add_texts(rules, name, &dfa.minimal(&room));
     }
@@ -211,8 +222,14 @@ mod tests {
     fn finds_markers_wherever_they_stand() {
         let markers = ["</a>", "aab", "ab\n"];
         let automaton = Automaton::new(&markers, &[]);
-        for text in ["", "a<</a", "aaaab", "xaab", "</</a>", "aaa", "ab ab\n", "é</a>é"] {
-            assert_eq!(automaton.finds(text.chars()), markers.iter().any(|m| text.contains(m)), "{text:?}");
+        for text in [
+            "", "a<</a", "aaaab", "xaab", "</</a>", "aaa", "ab ab\n", "é</a>é",
+        ] {
+            assert_eq!(
+                automaton.finds(text.chars()),
+                markers.iter().any(|m| text.contains(m)),
+                "{text:?}"
+            );
         }
         for at in 0..automaton.states.len() {
             for (c, to) in automaton.moves(at) {

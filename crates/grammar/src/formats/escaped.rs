@@ -32,7 +32,11 @@ impl Escaped {
             plain
         });
         let added = add(plain)?;
-        let known = self.roots.iter().find(|(plain, _)| *plain == added).map(|(_, escaped)| escaped.clone());
+        let known = self
+            .roots
+            .iter()
+            .find(|(plain, _)| *plain == added)
+            .map(|(_, escaped)| escaped.clone());
         let escaped = known.unwrap_or_else(|| {
             let escaped = rules.reserve(name);
             self.roots.push((added, escaped.clone()));
@@ -43,15 +47,30 @@ impl Escaped {
 
     /// Adds the rules of all schemas.
     pub fn add(mut self, rules: &mut Builder) {
-        let Some(mut plain) = self.plain.take() else { return };
-        let roots: Vec<Rule> = self.roots.iter().map(|(plain, _)| Rule::Reference(plain.clone())).collect();
+        let Some(mut plain) = self.plain.take() else {
+            return;
+        };
+        let roots: Vec<Rule> = self
+            .roots
+            .iter()
+            .map(|(plain, _)| Rule::Reference(plain.clone()))
+            .collect();
         plain.add_rule("root", Rule::Choice(roots));
         let plain = plain.finish();
-        let Ok(tree) = plain.tree() else { return self.too_large(rules) };
+        let Ok(tree) = plain.tree() else {
+            return self.too_large(rules);
+        };
         plain.report.into_iter().for_each(|note| rules.note(note));
         let number = |name: &SmolStr| tree.names.iter().position(|known| known == name);
-        let mut open: Vec<usize> = self.roots.iter().filter_map(|(plain, _)| number(plain)).collect();
-        let names = self.roots.iter().filter_map(|(plain, escaped)| Some((number(plain)?, escaped.clone())));
+        let mut open: Vec<usize> = self
+            .roots
+            .iter()
+            .filter_map(|(plain, _)| number(plain))
+            .collect();
+        let names = self
+            .roots
+            .iter()
+            .filter_map(|(plain, escaped)| Some((number(plain)?, escaped.clone())));
         let mut names: HashMap<usize, SmolStr> = names.collect();
         while let Some(rule) = open.pop() {
             let mut name = |rules: &mut Builder, to: usize| {
@@ -76,11 +95,16 @@ impl Escaped {
     }
 }
 
-fn escaped(rules: &mut Builder, node: &Node, name: &mut dyn FnMut(&mut Builder, usize) -> SmolStr) -> Rule {
+fn escaped(
+    rules: &mut Builder,
+    node: &Node,
+    name: &mut dyn FnMut(&mut Builder, usize) -> SmolStr,
+) -> Rule {
     match node {
         Node::Text(text) => {
             let mut all = String::new();
-            text.chars().for_each(|c| all.push_str(&literal(c, Spelling::JsonString)));
+            text.chars()
+                .for_each(|c| all.push_str(&literal(c, Spelling::JsonString)));
             Rule::literal(all)
         }
         Node::Class(chars) => characters(rules, chars, Spelling::JsonString),
@@ -92,7 +116,12 @@ fn escaped(rules: &mut Builder, node: &Node, name: &mut dyn FnMut(&mut Builder, 
             });
             Rule::joined(parts)
         }
-        Node::Choice(branches) => Rule::Choice(branches.iter().map(|branch| escaped(rules, branch, name)).collect()),
+        Node::Choice(branches) => Rule::Choice(
+            branches
+                .iter()
+                .map(|branch| escaped(rules, branch, name))
+                .collect(),
+        ),
         Node::Repeat(body, min, max) => item(escaped(rules, body, name)).repeat(*min, *max),
     }
 }

@@ -1,8 +1,9 @@
-//! Turns a format's expressions into grammar rules, so that one description parses and constrains the output.
+//! Turns a format's expressions into grammar rules, so that one description parses and constrains
+//! the output.
 //!
-//! Rules stay rules, schemas replace the JSON that they annotate, text up to a marker becomes an automaton with a rule for
-//! each state. Look aheads are dropped, because a grammar cannot express them; so it may allow a little more than the parser
-//! does.
+//! Rules stay rules, schemas replace the JSON that they annotate, text up to a marker becomes an
+//! automaton with a rule for each state. Look aheads are dropped, because a grammar cannot express
+//! them; so it may allow a little more than the parser does.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use crate::formats::escaped::Escaped;
 use crate::formats::nullable::{Nullable, is_only_read, may_be_string, written};
 use crate::rules::primitive::no_character;
 use crate::rules::{
-    Builder, Fidelity, FidelityKind, Grammar, Rule, SPACE, Section, class, clean, distinct, string_character,
+    Builder, Fidelity, FidelityKind, Grammar, Rule, SPACE, Section, class, clean, distinct,
+    string_character,
 };
 use crate::schema;
 use chatparse_base::limits;
@@ -24,15 +26,17 @@ use chatparse_base::store::{Store, fingerprint, hash_of};
 use chatparse_message::GrammarStyle;
 use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
-/// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules, which begins at a trigger.
+/// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules,
+/// which begins at a trigger.
 pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
     let mut rules = Builder::with_style(style);
     rules.add_format(arena, lazy);
     rules.finish()
 }
 
-/// The faithful grammar of a format that is linked with rules of tools, each by the tool's place and which of its rules it is. `name`:
-/// such a rule's name; `make`: makes all that the format refers to. `None`: two rules of one name differ, or the rules are too many.
+/// The faithful grammar of a format that is linked with rules of tools, each by the tool's place
+/// and which of its rules it is. `name`: such a rule's name; `make`: makes all that the format
+/// refers to. `None`: two rules of one name differ, or the rules are too many.
 pub fn linked(
     arena: &Arena,
     lazy: bool,
@@ -42,7 +46,10 @@ pub fn linked(
 ) -> Option<Grammar> {
     let mut rules = Builder::with_style(GrammarStyle::Faithful);
     let Lowered { links, needs, size } = rules.lower_format(arena, lazy, Some(name), texts);
-    let mut sections = vec![Arc::new(Section { needs, ..rules.section(size) })];
+    let mut sections = vec![Arc::new(Section {
+        needs,
+        ..rules.section(size)
+    })];
     sections.extend(make(links));
     Grammar::of_sections(sections)
 }
@@ -70,33 +77,66 @@ impl Section {
         let needs = lowering.needs;
         let names: Vec<SmolStr> = roots.iter().map(|root| clean(&root.name)).collect();
         rules.without_aliases(mark, &names);
-        Section { needs, ..rules.section(size) }
+        Section {
+            needs,
+            ..rules.section(size)
+        }
     }
 }
 
 impl Builder {
-    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a trigger.
+    /// Adds the rules of a format: `root` for all of it, or with `lazy` for what may follow a
+    /// trigger.
     pub fn add_format(&mut self, format: &Arena, lazy: bool) {
         self.lower_format(format, lazy, None, &TextSections::default());
     }
 
-    /// The same. `name`: names the rules that the format is linked with; then the rules of texts are not added.
-    fn lower_format(&mut self, format: &Arena, lazy: bool, name: Option<LinkName>, texts: &TextSections) -> Lowered {
-        let spacing = if self.style == GrammarStyle::Faithful { format.spacing } else { Spacing::Free };
-        let (before, mark, is_new) = (std::mem::replace(&mut self.spacing, spacing), self.mark(), self.is_new());
+    /// The same. `name`: names the rules that the format is linked with; then the rules of texts
+    /// are not added.
+    fn lower_format(
+        &mut self,
+        format: &Arena,
+        lazy: bool,
+        name: Option<LinkName>,
+        texts: &TextSections,
+    ) -> Lowered {
+        let spacing = if self.style == GrammarStyle::Faithful {
+            format.spacing
+        } else {
+            Spacing::Free
+        };
+        let (before, mark, is_new) = (
+            std::mem::replace(&mut self.spacing, spacing),
+            self.mark(),
+            self.is_new(),
+        );
         let lowering = Lowering::new(format, self, texts);
-        let mut lowering = Lowering { link_name: name, is_section: name.is_some(), ..lowering };
+        let mut lowering = Lowering {
+            link_name: name,
+            is_section: name.is_some(),
+            ..lowering
+        };
         let root = match (lazy, format.root()) {
             (true, _) => {
                 let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
-                Rule::Choice(triggers.into_iter().map(|name| lowering.reference(name, What::All)).collect())
+                Rule::Choice(
+                    triggers
+                        .into_iter()
+                        .map(|name| lowering.reference(name, What::All))
+                        .collect(),
+                )
             }
             (false, Some(root)) => lowering.lower(root),
             (false, None) => Rule::Empty,
         };
         lowering.rules.add_rule("root", body_of(root));
         let size = lowering.fill_pending();
-        let Lowering { links, needs, verbatim, .. } = lowering;
+        let Lowering {
+            links,
+            needs,
+            verbatim,
+            ..
+        } = lowering;
         // What somebody has written by hand may name any rule.
         if self.style == GrammarStyle::Faithful && !verbatim && is_new {
             self.without_aliases(mark, &[SmolStr::new_static("root")]);
@@ -115,8 +155,8 @@ struct Lowered {
     size: usize,
 }
 
-/// The rules of texts, by all that they depend on: the markers that end one, what else is not in it, and how it ends. Faithful formats
-/// that are linked share them.
+/// The rules of texts, by all that they depend on: the markers that end one, what else is not in
+/// it, and how it ends. Faithful formats that are linked share them.
 #[derive(Debug)]
 pub struct TextSections(Store<TextKey, Arc<Section>>);
 
@@ -191,7 +231,8 @@ struct Lowering<'a, 'n> {
     orders: usize,
     /// A part is GBNF by the format's author.
     verbatim: bool,
-    /// The number of parts that may still be written. Optional parts are written twice on each level.
+    /// The number of parts that may still be written. Optional parts are written twice on each
+    /// level.
     left: usize,
 }
 
@@ -226,16 +267,17 @@ impl<'a, 'n> Lowering<'a, 'n> {
             (self.rule, self.orders) = (name.clone(), 0);
             let body = match what {
                 What::All => self.lower(id),
-                What::Some => {
-                    Some(self.lower_some(id)).filter(|body| *body != Rule::Empty).unwrap_or_else(no_character)
-                }
+                What::Some => Some(self.lower_some(id))
+                    .filter(|body| *body != Rule::Empty)
+                    .unwrap_or_else(no_character),
             };
             self.rules.fill(&name, body_of(body));
         }
         std::mem::take(&mut self.escaped).add(self.rules);
         if self.left == 0 {
             let message = "the format is too large for a grammar; any text is allowed for the rest";
-            self.rules.note(Fidelity::new("", "#", FidelityKind::Widened, message));
+            self.rules
+                .note(Fidelity::new("", "#", FidelityKind::Widened, message));
         }
         limits::FORMAT_GRAMMAR_PARTS - self.left
     }
@@ -251,19 +293,29 @@ impl<'a, 'n> Lowering<'a, 'n> {
             return Rule::class(".").repeat(0, None);
         }
         self.depth += 1;
-        let rule = self.text_of(id, What::All).unwrap_or_else(|| self.all_of(id));
+        let rule = self
+            .text_of(id, What::All)
+            .unwrap_or_else(|| self.all_of(id));
         self.depth -= 1;
         rule
     }
 
     /// Text of which the expression says how it ends.
     fn text_of(&mut self, id: ExprId, what: What) -> Option<Rule> {
-        let (least, kind) = if what == What::All { (0, Text::Any) } else { (1, Text::Some) };
+        let (least, kind) = if what == What::All {
+            (0, Text::Any)
+        } else {
+            (1, Text::Some)
+        };
         let character = match self.arena.get(id) {
             Expr::StringBody(delimiter) => string_character(char::from(*delimiter), ""),
             Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n"),
-            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => Rule::class("."),
-            Expr::Until(markers) | Expr::UntilMarker(markers) => return Some(self.text(markers, &[], kind)),
+            Expr::Until(markers) | Expr::UntilMarker(markers) if markers.is_empty() => {
+                Rule::class(".")
+            }
+            Expr::Until(markers) | Expr::UntilMarker(markers) => {
+                return Some(self.text(markers, &[], kind));
+            }
             _ => return None,
         };
         Some(character.repeat(least, None))
@@ -272,8 +324,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
     fn all_of(&mut self, id: ExprId) -> Rule {
         let arena = self.arena;
         match arena.get(id) {
-            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) if text.is_empty() => Rule::Empty,
-            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => Rule::Literal(text.clone()),
+            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text)
+                if text.is_empty() =>
+            {
+                Rule::Empty
+            }
+            Expr::Literal(text) | Expr::Marker(text) | Expr::Written(_, text) => {
+                Rule::Literal(text.clone())
+            }
             Expr::Named { part, rule, .. } => match self.link_name {
                 Some(name) => {
                     self.links.insert((*part as usize, *rule));
@@ -286,17 +344,27 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 sequence(parts)
             }
             Expr::Choice(children) => {
-                let mut branches: Vec<Rule> =
-                    written(arena, children).into_iter().map(|child| self.lower(child)).collect();
+                let mut branches: Vec<Rule> = written(arena, children)
+                    .into_iter()
+                    .map(|child| self.lower(child))
+                    .collect();
                 if self.rules.style == GrammarStyle::Faithful {
                     distinct(&mut branches);
                 }
-                if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
+                if branches.len() == 1 {
+                    branches.swap_remove(0)
+                } else {
+                    Rule::Choice(branches)
+                }
             }
             Expr::Repeat(child, min, max) => {
                 // Some readers reject a repetition of a part that may be empty.
                 let once = *max == Some(1);
-                match if once { self.lower(*child) } else { self.lower_some(*child) } {
+                match if once {
+                    self.lower(*child)
+                } else {
+                    self.lower_some(*child)
+                } {
                     Rule::Empty => Rule::Empty,
                     child => repeat(child, *min, *max),
                 }
@@ -311,7 +379,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
             }
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
             Expr::Unordered(_, parts) => self.unordered(parts),
-            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower(*child),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
+                self.lower(*child)
+            }
             Expr::Ref(name) => self.reference(name, What::All),
             Expr::Schema(value) if self.is_child(value) => self.lower(value.child),
             Expr::Schema(value) if self.is_unfollowed(value) => {
@@ -338,7 +408,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
             return self.lower(id);
         }
         self.depth += 1;
-        let rule = self.text_of(id, What::Some).unwrap_or_else(|| self.some_of(id));
+        let rule = self
+            .text_of(id, What::Some)
+            .unwrap_or_else(|| self.some_of(id));
         self.depth -= 1;
         rule
     }
@@ -349,7 +421,12 @@ impl<'a, 'n> Lowering<'a, 'n> {
         match arena.get(id) {
             Expr::Choice(children) => {
                 let branches = written(arena, children);
-                choice(branches.into_iter().map(|child| self.lower_some(child)).collect())
+                choice(
+                    branches
+                        .into_iter()
+                        .map(|child| self.lower_some(child))
+                        .collect(),
+                )
             }
             Expr::Sequence(children) => {
                 // One branch for each part that may be the first non-empty one.
@@ -364,7 +441,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 choice(firsts.collect())
             }
             Expr::Repeat(child, _, max) => {
-                let (first, more) = (self.lower_some(*child), max.map(|max| u64::from(max.saturating_sub(1))));
+                let (first, more) = (
+                    self.lower_some(*child),
+                    max.map(|max| u64::from(max.saturating_sub(1))),
+                );
                 match first {
                     Rule::Empty => Rule::Empty,
                     first if !self.spend(parts(&first)) => first,
@@ -379,10 +459,19 @@ impl<'a, 'n> Lowering<'a, 'n> {
                     parts => item(parts).repeat(1, None),
                 }
             }
-            Expr::Space => choice(vec![Rule::literal(" "), Rule::class("[\\n]").repeat(1, Some(2))]),
-            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.lower_some(*child),
-            Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => self.reference(name, What::Some),
-            Expr::Ref(name) => arena.rule_named(name).map_or(Rule::Empty, |rule| self.lower_some(rule)),
+            Expr::Space => choice(vec![
+                Rule::literal(" "),
+                Rule::class("[\\n]").repeat(1, Some(2)),
+            ]),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
+                self.lower_some(*child)
+            }
+            Expr::Ref(name) if self.depth > limits::LOWERING_DEPTH => {
+                self.reference(name, What::Some)
+            }
+            Expr::Ref(name) => arena
+                .rule_named(name)
+                .map_or(Rule::Empty, |rule| self.lower_some(rule)),
             Expr::Schema(value) => self.lower_some(value.child),
             _ => Rule::Empty,
         }
@@ -392,7 +481,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
         if let Some(known) = self.names.get(&(name, what)) {
             return Rule::Reference(known.clone());
         }
-        let rule = self.arena.rule_named(name).filter(|&rule| !is_only_read(self.arena, rule));
+        let rule = self
+            .arena
+            .rule_named(name)
+            .filter(|&rule| !is_only_read(self.arena, rule));
         let Some(rule) = rule else { return Rule::Empty };
         let reserved = match what {
             What::All => self.rules.reserve(name),
@@ -406,8 +498,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
     /// Whether the child stands for the value, with less than the schema says.
     fn is_unfollowed(&self, value: &Annotated) -> bool {
         let llama = self.rules.style != GrammarStyle::Faithful;
-        matches!(value.notation, Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore)
-            || llama && value.notation == Notation::Escaped
+        matches!(
+            value.notation,
+            Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore
+        ) || llama && value.notation == Notation::Escaped
     }
 
     /// Notes what the child does not hold to.
@@ -418,18 +512,30 @@ impl<'a, 'n> Lowering<'a, 'n> {
         };
         let message = match value.notation {
             Notation::PerhapsLeftOut => "may be missing, as the template leaves out null",
-            Notation::PerhapsMore => "its text may have what the template writes an undeclared argument with",
+            Notation::PerhapsMore => {
+                "its text may have what the template writes an undeclared argument with"
+            }
             _ => "",
         };
         if !message.is_empty() {
             return self.rules.note(note("", message));
         }
-        let Value::Object(keywords) = value.schema.get() else { return };
+        let Value::Object(keywords) = value.schema.get() else {
+            return;
+        };
         let all = value.notation != Notation::Parts;
-        let is_left_out =
-            |key: &str| if all { !schema::SAY_NOTHING.contains(&key) } else { NOT_OF_PARTS.contains(&key) };
+        let is_left_out = |key: &str| {
+            if all {
+                !schema::SAY_NOTHING.contains(&key)
+            } else {
+                NOT_OF_PARTS.contains(&key)
+            }
+        };
         for key in keywords.keys().filter(|key| is_left_out(key)) {
-            self.rules.note(note(&format!("/{key}"), "not followed in the way in which the format writes the value"));
+            self.rules.note(note(
+                &format!("/{key}"),
+                "not followed in the way in which the format writes the value",
+            ));
         }
     }
 
@@ -437,7 +543,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
             Notation::JsonOrChild => may_be_string(&value.schema),
-            Notation::Text | Notation::Quoted(_) | Notation::Printed => self.rules.style != GrammarStyle::Faithful,
+            Notation::Text | Notation::Quoted(_) | Notation::Printed => {
+                self.rules.style != GrammarStyle::Faithful
+            }
             _ => false,
         }
     }
@@ -447,17 +555,35 @@ impl<'a, 'n> Lowering<'a, 'n> {
         match self.arena.get(id) {
             Expr::Until(markers) | Expr::UntilMarker(markers) => ([markers, &[]], false),
             Expr::Excluding(_, markers) => ([&markers[0], &markers[1]], true),
-            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => self.ends(*child),
-            Expr::Sequence(children) => children.first().map_or(([&[], &[]], false), |first| self.ends(*first)),
-            Expr::Ref(name) => self.arena.rule_named(name).map_or(([&[], &[]], false), |rule| self.ends(rule)),
+            Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
+                self.ends(*child)
+            }
+            Expr::Sequence(children) => children
+                .first()
+                .map_or(([&[], &[]], false), |first| self.ends(*first)),
+            Expr::Ref(name) => self
+                .arena
+                .rule_named(name)
+                .map_or(([&[], &[]], false), |rule| self.ends(rule)),
             _ => ([&[], &[]], false),
         }
     }
 
-    /// A schema that cannot be used is reported and replaced by any JSON; other schemas are not affected.
+    /// A schema that cannot be used is reported and replaced by any JSON; other schemas are not
+    /// affected.
     fn schema(&mut self, value: &Annotated) -> Rule {
-        let Annotated { name, schema: SchemaRef { document, pointer }, child, argument, .. } = value;
-        let undeclared = if *argument { Undeclared::LeftOut } else { Undeclared::Allowed };
+        let Annotated {
+            name,
+            schema: SchemaRef { document, pointer },
+            child,
+            argument,
+            ..
+        } = value;
+        let undeclared = if *argument {
+            Undeclared::LeftOut
+        } else {
+            Undeclared::Allowed
+        };
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
         // llama.cpp takes `true` below the top only.
         if *found == Value::Bool(true) && self.rules.style != GrammarStyle::Faithful {
@@ -466,21 +592,37 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let writing = match value.notation {
             Notation::Text => {
                 let (ends, closed) = self.ends(*child);
-                Writing { notation: value.notation, ends, any: self.lower(*child), closed }
+                Writing {
+                    notation: value.notation,
+                    ends,
+                    any: self.lower(*child),
+                    closed,
+                }
             }
-            notation => Writing { notation, ..Writing::JSON },
+            notation => Writing {
+                notation,
+                ..Writing::JSON
+            },
         };
         let added = match value.notation {
-            Notation::Escaped => self
-                .escaped
-                .schema(self.rules, name, |plain| plain.add_values(name, found, document, undeclared, &Writing::JSON)),
-            _ => self.rules.add_values(name, found, document, undeclared, &writing).map(Rule::Reference),
+            Notation::Escaped => self.escaped.schema(self.rules, name, |plain| {
+                plain.add_values(name, found, document, undeclared, &Writing::JSON)
+            }),
+            _ => self
+                .rules
+                .add_values(name, found, document, undeclared, &writing)
+                .map(Rule::Reference),
         };
         match added {
             Ok(rule) => rule,
             Err(error) => {
                 let pointer = format!("#{pointer}");
-                self.rules.note(Fidelity::new(name, pointer, FidelityKind::Refused, error.message()));
+                self.rules.note(Fidelity::new(
+                    name,
+                    pointer,
+                    FidelityKind::Refused,
+                    error.message(),
+                ));
                 self.lower(*child)
             }
         }
@@ -494,7 +636,12 @@ impl<'a, 'n> Lowering<'a, 'n> {
             Ok(rule) if text.contains('|') => rule.group(),
             Ok(rule) => rule,
             Err(error) => {
-                self.rules.note(Fidelity::new(text, "#", FidelityKind::Refused, error.message()));
+                self.rules.note(Fidelity::new(
+                    text,
+                    "#",
+                    FidelityKind::Refused,
+                    error.message(),
+                ));
                 self.lower(child)
             }
         }
@@ -518,9 +665,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
         Rule::Reference(section.first.clone())
     }
 
-    /// The rules of such a text. In a section they are a function of the text alone: where another rule has the name of one, the whole
-    /// format is lowered, where the next name is taken.
-    fn text_section(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Arc<Section> {
+    /// The rules of such a text. In a section they are a function of the text alone: where another
+    /// rule has the name of one, the whole format is lowered, where the next name is taken.
+    fn text_section(
+        &mut self,
+        markers: &'a [SmolStr],
+        others: &'a [SmolStr],
+        kind: Text,
+    ) -> Arc<Section> {
         let key = ([markers.to_vec(), others.to_vec()], kind);
         let hash = hash_of(&key);
         // The store may have dropped one of this format, which needs the same name again.
@@ -537,14 +689,26 @@ impl<'a, 'n> Lowering<'a, 'n> {
             }
             salt += 1;
         };
-        let texts = markers.iter().chain(others).map(|text| size_of::<SmolStr>() + text.len()).sum::<usize>();
+        let texts = markers
+            .iter()
+            .chain(others)
+            .map(|text| size_of::<SmolStr>() + text.len())
+            .sum::<usize>();
         self.known_texts.insert(key.clone(), Arc::clone(&section));
-        self.texts.0.keep(hash, key, Arc::clone(&section), section.bytes() + texts);
+        self.texts
+            .0
+            .keep(hash, key, Arc::clone(&section), section.bytes() + texts);
         section
     }
 
     /// The rules of such a text, named by a hash of it and of `salt`.
-    fn named_text(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text, salt: u32) -> Section {
+    fn named_text(
+        &mut self,
+        markers: &'a [SmolStr],
+        others: &'a [SmolStr],
+        kind: Text,
+        salt: u32,
+    ) -> Section {
         let texts = markers.iter().chain(others).map(SmolStr::as_str);
         let counts = format!("{} {salt}", markers.len());
         let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(3);
@@ -553,26 +717,45 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let (mut rules, mut needs) = (Builder::with_style(self.rules.style), Vec::new());
         let closed = kind == Text::Closed;
         // What closes a section of character data is nowhere in it.
-        let is_data = closed && markers.iter().all(|marker| self.first_tag(marker) == DATA_END);
-        let short: Vec<&str> =
-            markers.iter().map(|marker| if closed { marker } else { self.first_tag(marker) }).collect();
+        let is_data = closed
+            && markers
+                .iter()
+                .all(|marker| self.first_tag(marker) == DATA_END);
+        let short: Vec<&str> = markers
+            .iter()
+            .map(|marker| {
+                if closed {
+                    marker
+                } else {
+                    self.first_tag(marker)
+                }
+            })
+            .collect();
         let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
         let texts = Texts::new(Automaton::new(&short, &more), closed);
         if is_data || kind == Text::Some {
             let any = self.text_section(markers, others, Text::Any);
             let refers = Rule::Reference(any.first.clone());
             let ends = || choice(markers.iter().cloned().map(Rule::Literal).collect());
-            let body = if is_data { sequence(vec![refers, ends()]) } else { texts.without_empty(refers) };
+            let body = if is_data {
+                sequence(vec![refers, ends()])
+            } else {
+                texts.without_empty(refers)
+            };
             rules.add(&start, body);
             needs.push(any);
         } else {
             texts.add(&mut rules, &start);
         }
-        Section { first: start, needs, ..rules.section(0) }
+        Section {
+            first: start,
+            needs,
+            ..rules.section(0)
+        }
     }
 
-    /// What of a marker is not in a text in front of it. A model that writes the tag with which a marker begins means the marker, so the
-    /// grammar need not follow how it goes on.
+    /// What of a marker is not in a text in front of it. A model that writes the tag with which a
+    /// marker begins means the marker, so the grammar need not follow how it goes on.
     fn first_tag<'m>(&self, marker: &'m str) -> &'m str {
         match marker.find('>') {
             _ if self.rules.style != GrammarStyle::Faithful => marker,
@@ -584,7 +767,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
     fn unordered(&mut self, all: &Parts) -> Rule {
         let required: Vec<Rule> = all.required.iter().map(|&id| self.lower(id)).collect();
         let optional: Vec<Rule> = all.optional.iter().map(|&id| self.lower_some(id)).collect();
-        let optional: Vec<Rule> = optional.into_iter().filter(|part| *part != Rule::Empty).collect();
+        let optional: Vec<Rule> = optional
+            .into_iter()
+            .filter(|part| *part != Rule::Empty)
+            .collect();
         let between = all.between.map(|between| self.lower(between));
         let any = |rules: &[Rule]| item(Rule::choice(rules.to_vec()));
         if required.is_empty() && optional.is_empty() {
@@ -593,7 +779,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
         if required.is_empty() {
             let any = any(&optional);
             return match between {
-                Some(between) => sequence(vec![any.clone(), item(sequence(vec![between, any])).repeat(0, None)]),
+                Some(between) => sequence(vec![
+                    any.clone(),
+                    item(sequence(vec![between, any])).repeat(0, None),
+                ]),
                 None => any.repeat(0, None),
             };
         }
@@ -601,11 +790,13 @@ impl<'a, 'n> Lowering<'a, 'n> {
         if required.len() > limits::ANY_ORDER_PARTS {
             return self.in_order(required, &optional, between);
         }
-        if !self.spend(required.iter().chain(&optional).map(parts).sum::<usize>() << required.len()) {
+        if !self.spend(required.iter().chain(&optional).map(parts).sum::<usize>() << required.len())
+        {
             return Rule::class(".").repeat(0, None);
         }
-        // A rule for each set of required parts that are still missing, indexed by the set's bits; the empty set comes
-        // first. With a separator, the rules are those behind a part, and the last set has another in front of all.
+        // A rule for each set of required parts that are still missing, indexed by the set's bits;
+        // the empty set comes first. With a separator, the rules are those behind a part, and the
+        // last set has another in front of all.
         let order = match self.orders {
             0 => self.rule.clone(),
             number => format_smolstr!("{}-o{number}", self.rule),
@@ -623,31 +814,46 @@ impl<'a, 'n> Lowering<'a, 'n> {
             more = self.rules.refer(&format_smolstr!("{order}-more"), more);
         }
         let branches = |missing: usize| {
-            let bits = required.iter().enumerate().filter(|(bit, _)| missing & 1 << bit != 0);
+            let bits = required
+                .iter()
+                .enumerate()
+                .filter(|(bit, _)| missing & 1 << bit != 0);
             let to = bits.map(|(bit, part)| (part, missing & !(1 << bit)));
             let to = to.chain((more != Rule::Empty).then_some((&more, missing)));
-            choice(to.map(|(part, left)| sequence(vec![part.clone(), sets[left].clone()])).collect())
+            choice(
+                to.map(|(part, left)| sequence(vec![part.clone(), sets[left].clone()]))
+                    .collect(),
+            )
         };
         let again = reserved > all_missing;
         let first = match &between {
             Rule::Empty => sets[all_missing].clone(),
-            _ if again => self.rules.refer(&format_smolstr!("{order}-all"), branches(all_missing)),
+            _ if again => self
+                .rules
+                .refer(&format_smolstr!("{order}-all"), branches(all_missing)),
             _ => branches(all_missing),
         };
         for (missing, name) in sets.iter().enumerate() {
-            let Rule::Reference(name) = name else { continue };
+            let Rule::Reference(name) = name else {
+                continue;
+            };
             let next = match &between {
                 Rule::Empty => branches(missing),
                 between if missing == all_missing => sequence(vec![between.clone(), first.clone()]),
                 between => sequence(vec![between.clone(), branches(missing)]),
             };
-            let all = if missing == 0 { Rule::choice([Rule::Empty, next]) } else { next };
+            let all = if missing == 0 {
+                Rule::choice([Rule::Empty, next])
+            } else {
+                next
+            };
             self.rules.fill(name, body_of(all));
         }
         first
     }
 
-    /// Many required parts: a rule for each subset would be too many. llama.cpp's grammars count them.
+    /// Many required parts: a rule for each subset would be too many. llama.cpp's grammars count
+    /// them.
     fn in_order(&mut self, required: Vec<Rule>, optional: &[Rule], between: Rule) -> Rule {
         if self.rules.style != GrammarStyle::Faithful {
             let all: Vec<Rule> = required.iter().chain(optional).cloned().collect();
@@ -655,7 +861,12 @@ impl<'a, 'n> Lowering<'a, 'n> {
             return item(Rule::choice(all)).repeat(least, Some(most));
         }
         let message = "many required members are written in the order of their schema";
-        self.rules.note(Fidelity::new(&self.rule, "#/required", FidelityKind::Narrowed, message));
+        self.rules.note(Fidelity::new(
+            &self.rule,
+            "#/required",
+            FidelityKind::Narrowed,
+            message,
+        ));
         let others = |parts: Vec<Rule>| match optional {
             [] => Rule::Empty,
             _ => item(sequence(parts)).repeat(0, None),
@@ -739,7 +950,9 @@ fn body_of(rule: Rule) -> Rule {
 /// The alternatives of a rule.
 fn flatten(rule: Rule, into: &mut Vec<Rule>) {
     match rule {
-        Rule::Choice(branches) => branches.into_iter().for_each(|branch| flatten(branch, into)),
+        Rule::Choice(branches) => branches
+            .into_iter()
+            .for_each(|branch| flatten(branch, into)),
         other => into.push(other),
     }
 }
@@ -763,7 +976,11 @@ fn sequence(parts: Vec<Rule>) -> Rule {
 /// The rule as one item that can be repeated.
 fn item(rule: Rule) -> Rule {
     match rule {
-        rule @ (Rule::Sequence(_) | Rule::Choice(_) | Rule::Repeat(..) | Rule::Gbnf(_) | Rule::Empty) => rule.group(),
+        rule @ (Rule::Sequence(_)
+        | Rule::Choice(_)
+        | Rule::Repeat(..)
+        | Rule::Gbnf(_)
+        | Rule::Empty) => rule.group(),
         rule => rule,
     }
 }

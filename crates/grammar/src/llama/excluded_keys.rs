@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::rules::{Pad, Rule};
 use chatparse_base::limits;
 
-/// A JSON string other than `names`, and whether all of them could be excluded. `chars` is the rule of a character. Strings
-/// that are prefixes of a name are excluded as well, as in llama.cpp.
+/// A JSON string other than `names`, and whether all of them could be excluded. `chars` is the rule
+/// of a character. Strings that are prefixes of a name are excluded as well, as in llama.cpp.
 pub fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> (Rule, bool) {
     let mut root = Node::default();
     let (mut has_empty, mut complete) = (false, true);
@@ -15,7 +15,8 @@ pub fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> (Rule, 
         if name.is_empty() {
             has_empty = true;
         } else if name.chars().count() <= limits::EXCLUDED_NAME_CHARS && name.chars().all(plain) {
-            name.chars().fold(&mut root, |node, c| node.children.entry(c).or_default());
+            name.chars()
+                .fold(&mut root, |node, c| node.children.entry(c).or_default());
         } else {
             complete = false;
         }
@@ -40,11 +41,18 @@ struct Node {
 impl Node {
     fn rule(&self, chars: &Rule) -> Rule {
         let branches = self.children.iter().map(|(c, child)| {
-            let rest =
-                if child.children.is_empty() { chars.clone().repeat(1, None) } else { child.rule(chars).group() };
+            let rest = if child.children.is_empty() {
+                chars.clone().repeat(1, None)
+            } else {
+                child.rule(chars).group()
+            };
             Rule::sequence([Rule::one_of(false, [*c]), rest])
         });
         let other = Rule::one_of(true, ['"'].into_iter().chain(self.children.keys().copied()));
-        Rule::Choice(branches.chain([Rule::sequence([other, chars.clone().repeat(0, None)])]).collect())
+        Rule::Choice(
+            branches
+                .chain([Rule::sequence([other, chars.clone().repeat(0, None)])])
+                .collect(),
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! Turns schemas into rules with llama.cpp's text: which keywords it uses and how it writes the rules, byte for byte.
+//! Turns schemas into rules with llama.cpp's text: which keywords it uses and how it writes the
+//! rules, byte for byte.
 
 mod excluded_keys;
 mod number;
@@ -19,13 +20,22 @@ use crate::rules::{Builder, Fidelity, clean};
 use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 
-/// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report. References are resolved
-/// in `root`.
-pub fn add(builder: &mut Builder, name: &str, schema: &Value, root: &Value) -> Result<(SmolStr, Vec<Fidelity>)> {
+/// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report.
+/// References are resolved in `root`.
+pub fn add(
+    builder: &mut Builder,
+    name: &str,
+    schema: &Value,
+    root: &Value,
+) -> Result<(SmolStr, Vec<Fidelity>)> {
     // Earlier versions of llama.cpp take `{}` for any object.
     let empty_is_object = builder.style != GrammarStyle::LlamaCpp;
     let (graph, first) = resolve::resolve(schema, root, empty_is_object)?;
-    let document = if graph.targets.is_empty() { 0 } else { document(builder, root) };
+    let document = if graph.targets.is_empty() {
+        0
+    } else {
+        document(builder, root)
+    };
     let mut lowering = Lowering::new(builder, &graph, name, document);
     // The names of all rules below begin with it, so it is cleaned once.
     let added = lowering.all(first, &clean(&name.into()))?;

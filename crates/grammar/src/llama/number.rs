@@ -5,7 +5,8 @@ use crate::rules::{Rule, class as class_of};
 /// The maximum number of digits on a side without a bound.
 const DIGITS: u64 = 16;
 
-/// The whole numbers from `min` to `max`, and a note if the rule is not exact. At least one bound must be set.
+/// The whole numbers from `min` to `max`, and a note if the rule is not exact. At least one bound
+/// must be set.
 pub fn range(min: Option<i64>, max: Option<i64>) -> (Rule, Option<&'static str>) {
     let mut range = Range(Vec::new());
     let mut widened = None;
@@ -47,14 +48,16 @@ impl Range {
 
     fn between(&mut self, min: i64, max: i64) {
         if max < 0 {
-            return self.negative(|inner| inner.between(max.saturating_neg(), min.saturating_neg()));
+            return self
+                .negative(|inner| inner.between(max.saturating_neg(), min.saturating_neg()));
         }
         if min < 0 {
             self.negative(|inner| inner.between(0, min.saturating_neg()));
         }
         let (mut low, high) = (min.max(0).to_string(), max.to_string());
         for digits in low.len()..high.len() {
-            self.0.push(same_length(low.as_bytes(), "9".repeat(digits).as_bytes()));
+            self.0
+                .push(same_length(low.as_bytes(), "9".repeat(digits).as_bytes()));
             low = format!("1{}", "0".repeat(digits));
         }
         self.0.push(same_length(low.as_bytes(), high.as_bytes()));
@@ -62,9 +65,15 @@ impl Range {
 
     fn to(&mut self, max: i64) {
         if max < 0 {
-            return self.negative(|inner| inner.tail(&max.unsigned_abs().to_string(), DIGITS, Place::Negative));
+            return self.negative(|inner| {
+                inner.tail(&max.unsigned_abs().to_string(), DIGITS, Place::Negative)
+            });
         }
-        self.push([Rule::literal("-"), Rule::class("[1-9]"), digits(0, DIGITS - 1)]);
+        self.push([
+            Rule::literal("-"),
+            Rule::class("[1-9]"),
+            digits(0, DIGITS - 1),
+        ]);
         self.between(0, max);
     }
 
@@ -77,8 +86,9 @@ impl Range {
         self.push([Rule::class("[1-9]"), digits(0, DIGITS - 1)]);
     }
 
-    /// Numbers from `min` on, with at most `left` digits. More digits make a larger number, except for leading zeros.
-    /// llama.cpp forgets zeros and ones inside of `min`, so it includes smaller numbers or excludes larger ones.
+    /// Numbers from `min` on, with at most `left` digits. More digits make a larger number, except
+    /// for leading zeros. llama.cpp forgets zeros and ones inside of `min`, so it includes smaller
+    /// numbers or excludes larger ones.
     fn tail(&mut self, min: &str, left: u64, place: Place) {
         let length = min.len() as u64;
         let after = (left - 1).max(1);
@@ -100,7 +110,10 @@ impl Range {
         if rest.is_empty() {
             return self.push([class(digit, b'9'), digits(0, after)]);
         }
-        self.push([class(digit, digit), nested(|inner| inner.tail(rest, after, Place::Inside))]);
+        self.push([
+            class(digit, digit),
+            nested(|inner| inner.tail(rest, after, Place::Inside)),
+        ]);
         if digit < b'9' {
             self.push([class(digit + 1, b'9'), digits(length - 1, after)]);
         }
@@ -137,7 +150,10 @@ fn from_here(a: u8, low: &[u8], b: u8, high: &[u8]) -> Rule {
     if low == zeros {
         branches.push(Rule::sequence([class(a, b - 1), digits(length, length)]));
     } else {
-        branches.push(Rule::sequence([class(a, a), same_length(low, &nines).group()]));
+        branches.push(Rule::sequence([
+            class(a, a),
+            same_length(low, &nines).group(),
+        ]));
         if a < b - 1 {
             reached = high == nines;
             let last = if reached { b } else { b - 1 };
@@ -157,7 +173,11 @@ fn class(from: u8, to: u8) -> Rule {
 fn digits(min: u64, max: u64) -> Rule {
     let digit = Rule::class("[0-9]");
     // Bounds with more digits than an open range may have get as many as they need.
-    if (min, max) == (1, 1) { digit } else { digit.times(min, Some(max.max(min))) }
+    if (min, max) == (1, 1) {
+        digit
+    } else {
+        digit.times(min, Some(max.max(min)))
+    }
 }
 
 #[cfg(test)]
@@ -170,12 +190,18 @@ mod tests {
     /// Whether the rule of a range allows `number`, and whether the range is reported as too wide.
     fn verdict(min: Option<i64>, max: Option<i64>, number: i64) -> (bool, bool) {
         let (rule, widened) = range(min, max);
-        let recogniser = Recogniser::new(&format!("root ::= {rule}")).expect("the rule can be read");
+        let recogniser =
+            Recogniser::new(&format!("root ::= {rule}")).expect("the rule can be read");
         (recogniser.accepts(&number.to_string()), widened.is_some())
     }
 
     fn bound() -> impl Strategy<Value = i64> {
-        prop_oneof![-20..20_i64, -3_000..3_000_i64, -1_000_000_000..1_000_000_000_i64, any::<i64>()]
+        prop_oneof![
+            -20..20_i64,
+            -3_000..3_000_i64,
+            -1_000_000_000..1_000_000_000_i64,
+            any::<i64>()
+        ]
     }
 
     proptest! {
@@ -201,10 +227,18 @@ mod tests {
 
     #[test]
     fn ends_of_the_world() {
-        for (min, max) in [(i64::MIN + 1, i64::MAX - 1), (i64::MAX - 1, i64::MAX - 1), (0, i64::MAX - 1)] {
+        for (min, max) in [
+            (i64::MIN + 1, i64::MAX - 1),
+            (i64::MAX - 1, i64::MAX - 1),
+            (0, i64::MAX - 1),
+        ] {
             assert_eq!(verdict(Some(min), Some(max), max), (true, false));
         }
-        for bound in [10_000_000_000_000_000, 999_999_999_999_999_999, i64::MAX - 1] {
+        for bound in [
+            10_000_000_000_000_000,
+            999_999_999_999_999_999,
+            i64::MAX - 1,
+        ] {
             assert!(verdict(Some(bound), None, bound).0, "{bound}");
             assert!(verdict(None, Some(-bound), -bound).0, "{bound}");
         }

@@ -1,7 +1,7 @@
 //! Turns regular expressions of schemas (ECMAScript, anchored at both ends) into rules.
 //!
-//! Supports llama.cpp's subset: literals, `.`, classes of plain characters, groups, `|`, quantifiers. The rule matches the
-//! string's characters without JSON escapes.
+//! Supports llama.cpp's subset: literals, `.`, classes of plain characters, groups, `|`,
+//! quantifiers. The rule matches the string's characters without JSON escapes.
 
 use std::collections::HashMap;
 
@@ -42,12 +42,25 @@ pub struct Pattern {
 
 impl Pattern {
     pub fn parse(source: &str) -> Parsed<Pattern> {
-        let inside = source.strip_prefix('^').and_then(|rest| rest.strip_suffix('$'));
-        let Some(inside) = inside else { return Err(Unsupported("it is not anchored with ^ and $".into())) };
-        let mut parser = Parser { rest: inside, depth: 0, bare: false, large: false };
+        let inside = source
+            .strip_prefix('^')
+            .and_then(|rest| rest.strip_suffix('$'));
+        let Some(inside) = inside else {
+            return Err(Unsupported("it is not anchored with ^ and $".into()));
+        };
+        let mut parser = Parser {
+            rest: inside,
+            depth: 0,
+            bare: false,
+            large: false,
+        };
         let body = parser.choice()?;
         match parser.rest {
-            "" => Ok(Pattern { body, bare: parser.bare, large: parser.large }),
+            "" => Ok(Pattern {
+                body,
+                bare: parser.bare,
+                large: parser.large,
+            }),
             _ => Err(Invalid("a ) closes nothing".into())),
         }
     }
@@ -56,12 +69,19 @@ impl Pattern {
     pub fn widened(&self) -> impl Iterator<Item = &'static str> {
         let bare = "characters that JSON strings must escape are allowed as they are";
         let large = "a count is larger than llama.cpp reads";
-        [(self.bare, bare), (self.large, large)].into_iter().filter_map(|(so, message)| so.then_some(message))
+        [(self.bare, bare), (self.large, large)]
+            .into_iter()
+            .filter_map(|(so, message)| so.then_some(message))
     }
 
     /// The rule. Parts with braces get separate rules, named after `name`.
     pub fn rule(&self, builder: &mut Builder, name: &str) -> Rule {
-        Writer { builder, name, counted: HashMap::new() }.rule(self.body.clone())
+        Writer {
+            builder,
+            name,
+            counted: HashMap::new(),
+        }
+        .rule(self.body.clone())
     }
 }
 
@@ -107,7 +127,11 @@ impl<'a> Parser<'a> {
         while self.skip("|") {
             branches.push(self.sequence()?);
         }
-        Ok(if branches.len() == 1 { branches.remove(0) } else { Rule::Choice(branches) })
+        Ok(if branches.len() == 1 {
+            branches.remove(0)
+        } else {
+            Rule::Choice(branches)
+        })
     }
 
     fn sequence(&mut self) -> Parsed<Rule> {
@@ -119,7 +143,11 @@ impl<'a> Parser<'a> {
                 (_, part) => parts.push(part),
             }
         }
-        Ok(if parts.is_empty() { Rule::Empty } else { Rule::Sequence(parts) })
+        Ok(if parts.is_empty() {
+            Rule::Empty
+        } else {
+            Rule::Sequence(parts)
+        })
     }
 
     fn atom(&mut self) -> Parsed<Rule> {
@@ -131,7 +159,9 @@ impl<'a> Parser<'a> {
             }
             '(' => {
                 if self.rest.starts_with('?') && !self.skip("?:") {
-                    return Err(Unsupported("its groups look around, have names or set flags".into()));
+                    return Err(Unsupported(
+                        "its groups look around, have names or set flags".into(),
+                    ));
                 }
                 self.depth += 1;
                 if self.depth > limits::PATTERN_DEPTH {
@@ -159,13 +189,19 @@ impl<'a> Parser<'a> {
                     let (c, rest) = character(written)?;
                     self.rest = rest;
                     self.bare |= must_be_escaped(c);
-                    Ok(Rule::Spelled(written[..written.len() - rest.len()].to_owned()))
+                    Ok(Rule::Spelled(
+                        written[..written.len() - rest.len()].to_owned(),
+                    ))
                 }
             },
             c => {
                 self.bare |= must_be_escaped(c);
                 // Only these characters are written differently in GBNF; line breaks may stay.
-                Ok(Rule::Spelled(if matches!(c, '"' | '\0') { spelled(c.encode_utf8(&mut [0; 4])) } else { c.into() }))
+                Ok(Rule::Spelled(if matches!(c, '"' | '\0') {
+                    spelled(c.encode_utf8(&mut [0; 4]))
+                } else {
+                    c.into()
+                }))
             }
         }
     }
@@ -175,7 +211,8 @@ impl<'a> Parser<'a> {
         let written = self.rest;
         let mut ranges: Vec<(char, char)> = Vec::new();
         while !self.rest.starts_with(']') {
-            let ((low, high), rest) = char_class::range(self.rest, |rest| rest.starts_with(']'), character)?;
+            let ((low, high), rest) =
+                char_class::range(self.rest, |rest| rest.starts_with(']'), character)?;
             if high < low {
                 return Err(Invalid(format!("the range {low}-{high} is reversed")));
             }
@@ -190,7 +227,10 @@ impl<'a> Parser<'a> {
         self.take();
         let has = |c: char| ranges.iter().any(|(low, high)| *low <= c && c <= *high) != negated;
         self.bare |= ('\0'..='\x1F').chain(['"', '\\']).any(has);
-        Ok(Rule::class(format!("[{}{written}]", if negated { "^" } else { "" })))
+        Ok(Rule::class(format!(
+            "[{}{written}]",
+            if negated { "^" } else { "" }
+        )))
     }
 
     /// A part, with its quantifier if one follows.
@@ -211,7 +251,11 @@ impl<'a> Parser<'a> {
                 "it has an unbounded repetition of a part that may be empty, which llama.cpp rejects".into(),
             ));
         }
-        let mut part = if braces { part.times(count.min, count.max) } else { part.repeat(count.min, count.max) };
+        let mut part = if braces {
+            part.times(count.min, count.max)
+        } else {
+            part.repeat(count.min, count.max)
+        };
         // A lazy quantifier matches the same texts.
         if self.skip("?") && count.min == 0 {
             part = part.optional();
@@ -234,11 +278,21 @@ impl<'a> Parser<'a> {
         let mut count = match inside.split_once(',') {
             None => {
                 let exactly = number(inside)?;
-                Count { min: exactly, max: Some(exactly) }
+                Count {
+                    min: exactly,
+                    max: Some(exactly),
+                }
             }
             Some((min, max)) => {
                 let min = if min.is_empty() { 0 } else { number(min)? };
-                Count { min, max: if max.is_empty() { None } else { Some(number(max)?) } }
+                Count {
+                    min,
+                    max: if max.is_empty() {
+                        None
+                    } else {
+                        Some(number(max)?)
+                    },
+                }
             }
         };
         if count.max.is_some_and(|max| max < count.min) {
@@ -279,9 +333,13 @@ struct Writer<'b> {
 
 impl Writer<'_> {
     fn rule(&mut self, part: Rule) -> Rule {
-        let all = |writer: &mut Self, parts: Vec<Rule>| parts.into_iter().map(|part| writer.rule(part)).collect();
+        let all = |writer: &mut Self, parts: Vec<Rule>| {
+            parts.into_iter().map(|part| writer.rule(part)).collect()
+        };
         match part {
-            Rule::Reference(_) => self.builder.refer(&DOT.into(), Rule::class("[^\\x0A\\x0D]")),
+            Rule::Reference(_) => self
+                .builder
+                .refer(&DOT.into(), Rule::class("[^\\x0A\\x0D]")),
             Rule::Group(body, _) => self.rule(*body).group(),
             Rule::Choice(branches) => Rule::Choice(all(self, branches)),
             Rule::Sequence(parts) => Rule::Sequence(all(self, parts)),
@@ -295,7 +353,9 @@ impl Writer<'_> {
                     let number = self.counted.len() + 1;
                     let name = match self.counted.get(&text) {
                         Some(name) => name.clone(),
-                        None => self.builder.add(&format_smolstr!("{}-{number}", self.name), rule),
+                        None => self
+                            .builder
+                            .add(&format_smolstr!("{}-{number}", self.name), rule),
                     };
                     self.counted.insert(text, name.clone());
                     rule = Rule::Reference(name);
@@ -325,10 +385,13 @@ mod tests {
         Some(Recogniser::new(&text).unwrap_or_else(|error| panic!("{error}\n{text}")))
     }
 
-    const ATOMS: &[&str] =
-        &["a", "b", "ab", "[a-c]", "[^b]", ".", "\\.", "\\-", "-", "é", "\\x62", "\\u00e9", "[\\-b]", "\\(", "[é\\]]"];
-    const QUANTIFIERS: &[&str] =
-        &["", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,1}", "*?", "+?", "??", "{1,2}?"];
+    const ATOMS: &[&str] = &[
+        "a", "b", "ab", "[a-c]", "[^b]", ".", "\\.", "\\-", "-", "é", "\\x62", "\\u00e9", "[\\-b]",
+        "\\(", "[é\\]]",
+    ];
+    const QUANTIFIERS: &[&str] = &[
+        "", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,1}", "*?", "+?", "??", "{1,2}?",
+    ];
 
     fn quantified(part: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
         (part, prop::sample::select(QUANTIFIERS)).prop_map(|(part, quantifier)| part + quantifier)
@@ -338,8 +401,10 @@ mod tests {
         // A quantifier applies to the last character before it.
         let atom = prop::sample::select(ATOMS).prop_map(str::to_owned);
         quantified(atom).prop_recursive(3, 12, 3, |inner| {
-            let sequence = prop::collection::vec(inner.clone(), 0..4).prop_map(|parts| format!("({})", parts.concat()));
-            let choice = prop::collection::vec(inner, 1..3).prop_map(|parts| format!("(?:{})", parts.join("|")));
+            let sequence = prop::collection::vec(inner.clone(), 0..4)
+                .prop_map(|parts| format!("({})", parts.concat()));
+            let choice = prop::collection::vec(inner, 1..3)
+                .prop_map(|parts| format!("(?:{})", parts.join("|")));
             quantified(prop_oneof![sequence, choice])
         })
     }

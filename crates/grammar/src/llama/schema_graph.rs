@@ -99,7 +99,10 @@ impl<'a> Graph<'a> {
         if !self.targets.is_empty() {
             let leads = |node: u32| edges(NodeId(node)).into_iter().map(NodeId::index).collect();
             let edges: Vec<Vec<usize>> = (0..cyclic.len() as u32).map(leads).collect();
-            circles::find(&edges, 0..edges.len()).into_iter().flatten().for_each(|node| cyclic[node] = true);
+            circles::find(&edges, 0..edges.len())
+                .into_iter()
+                .flatten()
+                .for_each(|node| cyclic[node] = true);
         }
         cyclic
     }

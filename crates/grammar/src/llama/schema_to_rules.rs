@@ -22,7 +22,8 @@ pub struct Lowering<'b, 'g, 'a> {
     graph: &'g Graph<'a>,
     /// The document that the references belong to.
     document: u64,
-    /// By node: whether it is an `allOf` that contains itself. Others are written out at each place.
+    /// By node: whether it is an `allOf` that contains itself. Others are written out at each
+    /// place.
     circular: Vec<bool>,
     /// The names of the circular ones seen so far.
     named: HashMap<NodeId, SmolStr>,
@@ -41,13 +42,28 @@ enum Lowered {
 }
 
 impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
-    pub fn new(builder: &'b mut Builder, graph: &'g Graph<'a>, schema: &'b str, document: u64) -> Self {
+    pub fn new(
+        builder: &'b mut Builder,
+        graph: &'g Graph<'a>,
+        schema: &'b str,
+        document: u64,
+    ) -> Self {
         let circular = graph.cyclic(|id| written_out(graph, id));
         let (named, waiting) = Default::default();
-        Lowering { builder, graph, document, circular, named, waiting, steps: 0, notes: Notes::of(schema) }
+        Lowering {
+            builder,
+            graph,
+            document,
+            circular,
+            named,
+            waiting,
+            steps: 0,
+            notes: Notes::of(schema),
+        }
     }
 
-    /// Adds a node as the rule `name` (`""`: the top), with all rules that it needs. Returns the name of its rule.
+    /// Adds a node as the rule `name` (`""`: the top), with all rules that it needs. Returns the
+    /// name of its rule.
     pub fn all(&mut self, first: NodeId, name: &SmolStr) -> Result<SmolStr> {
         for (id, key, message) in &self.graph.lost {
             self.widened(*id, key, message);
@@ -67,12 +83,17 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn visit(&mut self, id: NodeId, name: &SmolStr, depth: usize) -> Result<SmolStr> {
         self.steps += 1;
         if self.steps > limits::SCHEMA_NODES || self.builder.bytes() > limits::GRAMMAR_BYTES {
-            let message = format!("the grammar of a JSON schema is too large (at {})", self.graph.pointer(id, ""));
+            let message = format!(
+                "the grammar of a JSON schema is too large (at {})",
+                self.graph.pointer(id, "")
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let rule_name = match name.as_str() {
             "" => SmolStr::new_static("root"),
-            _ if primitive::is_reserved(&clean(name), GrammarStyle::LlamaCpp) => format_smolstr!("{name}-"),
+            _ if primitive::is_reserved(&clean(name), GrammarStyle::LlamaCpp) => {
+                format_smolstr!("{name}-")
+            }
             _ => name.clone(),
         };
         // Deeper nodes wait in the queue, to bound the stack.
@@ -92,7 +113,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         name
     }
 
-    fn lower(&mut self, id: NodeId, name: &SmolStr, rule_name: &SmolStr, depth: usize) -> Result<Lowered> {
+    fn lower(
+        &mut self,
+        id: NodeId,
+        name: &SmolStr,
+        rule_name: &SmolStr,
+        depth: usize,
+    ) -> Result<Lowered> {
         if let Some(shared) = shared(self.graph, id) {
             return Ok(if name.is_empty() {
                 Lowered::Body(self.builder.unshared(shared))
@@ -115,7 +142,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 }
                 Rule::Choice(choice)
             }
-            Node::AllOf(_) if self.circular[id.index()] && self.named.get(&id).is_none_or(|own| own != rule_name) => {
+            Node::AllOf(_)
+                if self.circular[id.index()]
+                    && self.named.get(&id).is_none_or(|own| own != rule_name) =>
+            {
                 let name = match self.named.get(&id) {
                     Some(name) => name.clone(),
                     None => {
@@ -129,7 +159,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             Node::AllOf(parts) => self.all_of(id, parts, name, depth)?,
             Node::Const(value) => self.constant(id, value)?,
             Node::Enum(values) => {
-                let values: Result<Vec<Rule>> = values.iter().map(|value| self.constant(id, value)).collect();
+                let values: Result<Vec<Rule>> = values
+                    .iter()
+                    .map(|value| self.constant(id, value))
+                    .collect();
                 Rule::Choice(values?).group()
             }
             Node::Object(properties, additional) => {
@@ -138,9 +171,15 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 {
                     return Ok(Lowered::Body(self.builder.shared("object")));
                 }
-                let required = properties.iter().filter(|property| property.required).map(|property| property.name);
+                let required = properties
+                    .iter()
+                    .filter(|property| property.required)
+                    .map(|property| property.name);
                 let required = required.collect();
-                let properties: Vec<_> = properties.iter().map(|property| (property.name, property.schema)).collect();
+                let properties: Vec<_> = properties
+                    .iter()
+                    .map(|property| (property.name, property.schema))
+                    .collect();
                 self.object(id, &properties, &required, *additional, name, depth)?
             }
             Node::Tuple(items) => {
@@ -180,7 +219,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let target = self.graph.target(pointer);
         let name = match shared(self.graph, target) {
             Some(shared) => self.builder.share(shared),
-            None => self.later(target, &format_smolstr!("ref{}", pointer.trim_start_matches('#'))),
+            None => self.later(
+                target,
+                &format_smolstr!("ref{}", pointer.trim_start_matches('#')),
+            ),
         };
         self.builder.references.insert(key, name.clone());
         name
@@ -189,13 +231,22 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
     fn constant(&self, id: NodeId, value: &Value) -> Result<Rule> {
         match json::print(value) {
             Some(text) => Ok(Rule::literal(text)),
-            None => Err(refused(&self.graph.pointer(id, ""), "a constant is nested too deeply")),
+            None => Err(refused(
+                &self.graph.pointer(id, ""),
+                "a constant is nested too deeply",
+            )),
         }
     }
 
-    /// The rule of an `allOf`: one object with the properties of all parts. Properties from the branches of an `anyOf` are
-    /// optional. If parts are enums, their common values instead.
-    fn all_of(&mut self, id: NodeId, parts: &[NodeId], name: &SmolStr, depth: usize) -> Result<Rule> {
+    /// The rule of an `allOf`: one object with the properties of all parts. Properties from the
+    /// branches of an `anyOf` are optional. If parts are enums, their common values instead.
+    fn all_of(
+        &mut self,
+        id: NodeId,
+        parts: &[NodeId],
+        name: &SmolStr,
+        depth: usize,
+    ) -> Result<Rule> {
         let graph = self.graph;
         let mut properties = Vec::new();
         let mut required = HashSet::new();
@@ -213,19 +264,27 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 let object = behind(graph, *component);
                 match graph.node(object) {
                     Node::Object(own, additional) => {
-                        if additional.is_some_and(|others| !matches!(graph.node(others), Node::Any)) {
+                        if additional.is_some_and(|others| !matches!(graph.node(others), Node::Any))
+                        {
                             closed.push((object, own));
                         }
-                        properties.extend(own.iter().map(|property| (property.name, property.schema)));
+                        properties
+                            .extend(own.iter().map(|property| (property.name, property.schema)));
                         // llama.cpp makes all of them required. In a circle that would never end.
                         let forced = is_required && !self.circular[id.index()];
-                        let own = own.iter().filter(|property| forced || is_required && property.required);
+                        let own = own
+                            .iter()
+                            .filter(|property| forced || is_required && property.required);
                         required.extend(own.map(|property| property.name));
                     }
                     Node::Enum(values) => {
                         for value in *values {
                             let rule = self.constant(*component, value)?;
-                            enums.entry(rule.to_string()).or_insert((rule, HashSet::new())).1.insert(*part);
+                            enums
+                                .entry(rule.to_string())
+                                .or_insert((rule, HashSet::new()))
+                                .1
+                                .insert(*part);
                         }
                     }
                     Node::Any => {}
@@ -241,21 +300,37 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             }
         }
         let had_enums = !enums.is_empty();
-        let common: Vec<Rule> =
-            enums.into_values().filter(|(_, listing)| listing.len() == parts.len()).map(|(rule, _)| rule).collect();
+        let common: Vec<Rule> = enums
+            .into_values()
+            .filter(|(_, listing)| listing.len() == parts.len())
+            .map(|(rule, _)| rule)
+            .collect();
         for part in ignored {
-            self.refused(part, "allOf merges objects and enums; this part is left out");
+            self.refused(
+                part,
+                "allOf merges objects and enums; this part is left out",
+            );
         }
         if !common.is_empty() {
             return Ok(Rule::Choice(common).group());
         }
         if had_enums {
-            self.refused(id, "the enums in allOf have no value in common and are left out");
+            self.refused(
+                id,
+                "the enums in allOf have no value in common and are left out",
+            );
         }
         let last: HashMap<_, _> = properties.iter().copied().collect();
         let free = |schema: &NodeId| matches!(graph.node(*schema), Node::Any);
-        if !properties.iter().all(|(name, schema)| last[name] == *schema || free(schema)) {
-            self.widened(id, "allOf", "of several schemas for a property, only the last is followed");
+        if !properties
+            .iter()
+            .all(|(name, schema)| last[name] == *schema || free(schema))
+        {
+            self.widened(
+                id,
+                "allOf",
+                "of several schemas for a property, only the last is followed",
+            );
         }
         self.object(id, &properties, &required, None, name, depth)
     }
@@ -274,16 +349,34 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         for (property, schema) in properties {
             let name = below(name, property);
             let value = self.visit(*schema, &name, depth + 1)?;
-            let pair = [Rule::Literal(as_json(property)), space(), Rule::literal(":"), space(), Rule::Reference(value)];
-            pairs.insert(property, self.builder.add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)));
+            let pair = [
+                Rule::Literal(as_json(property)),
+                space(),
+                Rule::literal(":"),
+                space(),
+                Rule::Reference(value),
+            ];
+            pairs.insert(
+                property,
+                self.builder
+                    .add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)),
+            );
         }
-        let (first, rest): (Vec<&str>, Vec<&str>) =
-            properties.iter().map(|(property, _)| *property).partition(|property| required.contains(property));
+        let (first, rest): (Vec<&str>, Vec<&str>) = properties
+            .iter()
+            .map(|(property, _)| *property)
+            .partition(|property| required.contains(property));
         // Name, rule, and whether it may be repeated.
-        let mut optional: Vec<(&str, SmolStr, bool)> =
-            rest.iter().map(|property| (*property, pairs[property].clone(), false)).collect();
+        let mut optional: Vec<(&str, SmolStr, bool)> = rest
+            .iter()
+            .map(|property| (*property, pairs[property].clone(), false))
+            .collect();
         if let Some(schema) = additional {
-            optional.push(("*", self.additional(id, schema, properties, name, depth)?, true));
+            optional.push((
+                "*",
+                self.additional(id, schema, properties, name, depth)?,
+                true,
+            ));
         }
 
         let mut parts = vec![Rule::literal("{"), space()];
@@ -303,21 +396,28 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             let choice = Rule::Choice(self.subsets(&optional, name));
             parts.push(match first.is_empty() {
                 true => choice.padded(Pad::After).optional(),
-                false => Rule::sequence([comma(), choice.padded(Pad::Both)]).padded(Pad::Both).optional(),
+                false => Rule::sequence([comma(), choice.padded(Pad::Both)])
+                    .padded(Pad::Both)
+                    .optional(),
             });
         }
         parts.extend([space(), Rule::literal("}")]);
         Ok(Rule::Sequence(parts))
     }
 
-    /// For each of these: it, followed by any of those after it. Each tail has a rule, so the size is linear.
+    /// For each of these: it, followed by any of those after it. Each tail has a rule, so the size
+    /// is linear.
     fn subsets(&mut self, optional: &[(&str, SmolStr, bool)], name: &str) -> Vec<Rule> {
-        let again = |pair: &SmolStr| Rule::sequence([comma(), Rule::Reference(pair.clone())]).padded(Pad::Both);
+        let again = |pair: &SmolStr| {
+            Rule::sequence([comma(), Rule::Reference(pair.clone())]).padded(Pad::Both)
+        };
         let mut branches = Vec::with_capacity(optional.len());
         let mut tail: Option<Rule> = None;
         for (i, (property, pair, repeats)) in optional.iter().enumerate().rev() {
             let rest = tail.take().map(|tail| {
-                let rest = self.builder.add(&below(name, &format_smolstr!("{property}-rest")), tail);
+                let rest = self
+                    .builder
+                    .add(&below(name, &format_smolstr!("{property}-rest")), tail);
                 Rule::Reference(rest)
             });
             let mut branch = vec![Rule::Reference(pair.clone())];
@@ -325,7 +425,11 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             branch.extend(rest.clone());
             branches.push(Rule::Sequence(branch));
             if i > 0 {
-                let once = if *repeats { again(pair).repeat(0, None) } else { again(pair).optional() };
+                let once = if *repeats {
+                    again(pair).repeat(0, None)
+                } else {
+                    again(pair).optional()
+                };
                 tail = Some(Rule::Sequence([once].into_iter().chain(rest).collect()));
             }
         }
@@ -351,15 +455,24 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             self.builder.share("string")
         } else {
             let chars = self.builder.share("char");
-            let (rule, complete) = excluded_keys::none_of(properties.iter().map(|(property, _)| *property), &chars);
+            let (rule, complete) =
+                excluded_keys::none_of(properties.iter().map(|(property, _)| *property), &chars);
             if !complete {
-                let message = "names that are long or need escapes may also come as additional properties";
+                let message =
+                    "names that are long or need escapes may also come as additional properties";
                 self.widened(id, "additionalProperties", message);
             }
             self.builder.add(&format_smolstr!("{name}-k"), rule)
         };
-        let pair = [Rule::Reference(key), Rule::literal(":"), space(), Rule::Reference(value)];
-        Ok(self.builder.add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)))
+        let pair = [
+            Rule::Reference(key),
+            Rule::literal(":"),
+            space(),
+            Rule::Reference(value),
+        ];
+        Ok(self
+            .builder
+            .add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)))
     }
 
     fn string(&mut self, id: NodeId, text: &Text, rule_name: &SmolStr) -> Result<Rule> {
@@ -384,7 +497,8 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         let pattern = match Pattern::parse(source) {
             Ok(pattern) => pattern,
             Err(pattern::Problem::Unsupported(why)) => {
-                let message = format!("pattern {source:?} is not supported ({why}); any string is allowed");
+                let message =
+                    format!("pattern {source:?} is not supported ({why}); any string is allowed");
                 self.widened(id, "pattern", &message);
                 return Ok(self.builder.shared("string"));
             }
@@ -399,24 +513,38 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         Ok(quoted(pattern.rule(self.builder, rule_name).group()))
     }
 
-    /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large upper ones as infinite.
+    /// Adjusts bounds for llama.cpp's reader, which rejects large lower bounds and treats large
+    /// upper ones as infinite.
     fn bounded(&mut self, id: NodeId, count: Count, min: &'static str, max: &'static str) -> Count {
         let most = limits::GBNF_REPETITIONS;
         if count.min > most {
-            self.widened(id, min, &format!("lowered to {most}, the most that llama.cpp reads"));
+            self.widened(
+                id,
+                min,
+                &format!("lowered to {most}, the most that llama.cpp reads"),
+            );
         }
         if count.max.is_some_and(|max| max > most) {
-            self.widened(id, max, &format!("llama.cpp reads a bound over {most} as no bound"));
+            self.widened(
+                id,
+                max,
+                &format!("llama.cpp reads a bound over {most} as no bound"),
+            );
         }
-        Count { min: count.min.min(most), max: count.max }
+        Count {
+            min: count.min.min(most),
+            max: count.max,
+        }
     }
 
     fn widened(&mut self, id: NodeId, key: &str, message: &str) {
-        self.notes.add(self.graph.pointer(id, key), FidelityKind::Widened, message);
+        self.notes
+            .add(self.graph.pointer(id, key), FidelityKind::Widened, message);
     }
 
     fn refused(&mut self, id: NodeId, message: &str) {
-        self.notes.add(self.graph.pointer(id, ""), FidelityKind::Refused, message);
+        self.notes
+            .add(self.graph.pointer(id, ""), FidelityKind::Refused, message);
     }
 }
 
@@ -427,8 +555,16 @@ fn shared(graph: &Graph, id: NodeId) -> Option<&'static str> {
         Node::Boolean => Some("boolean"),
         Node::Number => Some("number"),
         Node::Integer(None, None) => Some("integer"),
-        Node::String(Text { pattern: None, format: None, length: Count::ANY }) => Some("string"),
-        Node::String(Text { pattern: None, format: Some(Format::Uuid), .. }) => Some("uuid"),
+        Node::String(Text {
+            pattern: None,
+            format: None,
+            length: Count::ANY,
+        }) => Some("string"),
+        Node::String(Text {
+            pattern: None,
+            format: Some(Format::Uuid),
+            ..
+        }) => Some("uuid"),
         Node::Array(item, Count::ANY) if matches!(graph.node(*item), Node::Any) => Some("array"),
         _ => None,
     }
@@ -439,15 +575,19 @@ fn written_out(graph: &Graph, id: NodeId) -> Vec<NodeId> {
     match graph.node(id) {
         Node::AnyOf(branches) | Node::Tuple(branches) => branches.clone(),
         Node::Array(item, _) => vec![*item],
-        Node::Object(properties, additional) => {
-            properties.iter().map(|property| property.schema).chain(*additional).collect()
-        }
+        Node::Object(properties, additional) => properties
+            .iter()
+            .map(|property| property.schema)
+            .chain(*additional)
+            .collect(),
         Node::AllOf(parts) => {
             let components = parts.iter().flat_map(|part| match graph.node(*part) {
                 Node::AnyOf(branches) => branches.clone(),
                 _ => vec![*part],
             });
-            components.map(|component| behind(graph, component)).collect()
+            components
+                .map(|component| behind(graph, component))
+                .collect()
         }
         _ => Vec::new(),
     }
@@ -462,11 +602,21 @@ fn behind(graph: &Graph, mut id: NodeId) -> NodeId {
 }
 
 fn below(name: &str, part: &str) -> SmolStr {
-    if name.is_empty() { part.into() } else { format_smolstr!("{name}-{part}") }
+    if name.is_empty() {
+        part.into()
+    } else {
+        format_smolstr!("{name}-{part}")
+    }
 }
 
 fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
-    Rule::sequence([Rule::literal(open), space(), inside, space(), Rule::literal(close)])
+    Rule::sequence([
+        Rule::literal(open),
+        space(),
+        inside,
+        space(),
+        Rule::literal(close),
+    ])
 }
 
 /// A repetition with commas in between.
@@ -478,5 +628,9 @@ fn listed(item: Rule, count: Count) -> Rule {
     let more = Rule::sequence([comma(), item.clone()]).group();
     let more = more.repeat_or_nothing(min.saturating_sub(1), max.map(|max| max.saturating_sub(1)));
     let items = Rule::sequence([item, more]);
-    if min == 0 { items.group().optional() } else { items }
+    if min == 0 {
+        items.group().optional()
+    } else {
+        items
+    }
 }

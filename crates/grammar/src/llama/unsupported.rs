@@ -9,8 +9,21 @@ use crate::valid;
 use chatparse_base::limits;
 
 const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
-const OF_NUMBERS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
-const OF_ARRAYS: &[&str] = &["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"];
+const OF_NUMBERS: &[&str] = &[
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+];
+const OF_ARRAYS: &[&str] = &[
+    "items",
+    "prefixItems",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "contains",
+];
 const OF_OBJECTS: &[&str] = &[
     "properties",
     "required",
@@ -28,15 +41,37 @@ const VALUES: &[&str] = &["const", "enum"];
 /// The keywords of `fields` that would narrow `node`, each with what is done instead.
 pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, String)> {
     // A `type` with several names is judged for each name separately.
-    if matches!(node, Node::AnyOf(_)) && !fields.contains_key("anyOf") && !fields.contains_key("oneOf") {
+    if matches!(node, Node::AnyOf(_))
+        && !fields.contains_key("anyOf")
+        && !fields.contains_key("oneOf")
+    {
         return Vec::new();
     }
     let unfollowed: &[&[&'static str]] = match node {
-        Node::Ref(_) => &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["oneOf", "anyOf", "allOf"]],
-        Node::AnyOf(_) if fields.contains_key("oneOf") => {
-            &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["anyOf", "allOf"]]
-        }
-        Node::AnyOf(_) => &[OF_STRINGS, OF_NUMBERS, OF_ARRAYS, OF_OBJECTS, VALUES, &["allOf"]],
+        Node::Ref(_) => &[
+            OF_STRINGS,
+            OF_NUMBERS,
+            OF_ARRAYS,
+            OF_OBJECTS,
+            VALUES,
+            &["oneOf", "anyOf", "allOf"],
+        ],
+        Node::AnyOf(_) if fields.contains_key("oneOf") => &[
+            OF_STRINGS,
+            OF_NUMBERS,
+            OF_ARRAYS,
+            OF_OBJECTS,
+            VALUES,
+            &["anyOf", "allOf"],
+        ],
+        Node::AnyOf(_) => &[
+            OF_STRINGS,
+            OF_NUMBERS,
+            OF_ARRAYS,
+            OF_OBJECTS,
+            VALUES,
+            &["allOf"],
+        ],
         Node::Any => &[OF_NUMBERS, OF_ARRAYS, OF_OBJECTS],
         Node::AllOf(_) => &[OF_STRINGS, &OF_OBJECTS[3..]],
         Node::Const(_) | Node::Enum(_) | Node::Null | Node::Boolean => &[&["allOf"]],
@@ -48,12 +83,26 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
         Node::Array(..) | Node::Tuple(_) => &[&["uniqueItems", "contains", "allOf"]],
         Node::Object(..) => &[&OF_OBJECTS[3..], &["allOf"]],
     };
-    let keys = unfollowed.iter().copied().flatten().chain(CONDITIONS).copied();
-    let mut lost: Vec<_> =
-        keys.filter(|key| fields.get(*key).is_some_and(|value| narrows(key, value))).map(plain).collect();
+    let keys = unfollowed
+        .iter()
+        .copied()
+        .flatten()
+        .chain(CONDITIONS)
+        .copied();
+    let mut lost: Vec<_> = keys
+        .filter(|key| fields.get(*key).is_some_and(|value| narrows(key, value)))
+        .map(plain)
+        .collect();
     if let Node::Integer(..) = node {
-        for (first, second) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
-            if fields.contains_key(first) && fields.get(second).is_some_and(|value| narrows(second, value)) {
+        for (first, second) in [
+            ("minimum", "exclusiveMinimum"),
+            ("maximum", "exclusiveMaximum"),
+        ] {
+            if fields.contains_key(first)
+                && fields
+                    .get(second)
+                    .is_some_and(|value| narrows(second, value))
+            {
                 lost.push((second, format!("not followed next to {first}")));
             }
         }
@@ -64,7 +113,10 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
         _ => ("", &[][..]),
     };
     if excludes_listed(listed, fields) {
-        lost.push((key, "values that other keywords exclude are not left out".to_owned()));
+        lost.push((
+            key,
+            "values that other keywords exclude are not left out".to_owned(),
+        ));
     }
     if let Node::Tuple(items) = node {
         let bound = |key: &str| fields.get(key).and_then(Value::as_u64);
@@ -78,13 +130,24 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
     if let (Node::AllOf(_), Some(Value::Array(parts))) = (node, fields.get("allOf"))
         && excludes_others(parts)
     {
-        lost.push(("allOf", "properties that one part excludes are not left out".to_owned()));
+        lost.push((
+            "allOf",
+            "properties that one part excludes are not left out".to_owned(),
+        ));
     }
-    if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required")) {
+    if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required"))
+    {
         let known = |name: &str| properties.iter().any(|property| property.name == name);
-        if let Some(name) = names.iter().filter_map(Value::as_str).take(limits::CHECKED_NAMES).find(|name| !known(name))
+        if let Some(name) = names
+            .iter()
+            .filter_map(Value::as_str)
+            .take(limits::CHECKED_NAMES)
+            .find(|name| !known(name))
         {
-            lost.push(("required", format!("{name:?} is not among the properties and may be left out")));
+            lost.push((
+                "required",
+                format!("{name:?} is not among the properties and may be left out"),
+            ));
         }
     }
     lost
@@ -92,18 +155,35 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
 
 /// Whether a part of an `allOf` forbids additional properties, and other parts have or allow some.
 fn excludes_others(parts: &[Value]) -> bool {
-    let own = |part: &Value| part.get("properties").and_then(Value::as_object).map_or(0, Map::len);
-    let all = parts.iter().filter_map(|part| part.get("properties")?.as_object()).flat_map(Map::keys);
+    let own = |part: &Value| {
+        part.get("properties")
+            .and_then(Value::as_object)
+            .map_or(0, Map::len)
+    };
+    let all = parts
+        .iter()
+        .filter_map(|part| part.get("properties")?.as_object())
+        .flat_map(Map::keys);
     let all = all.collect::<HashSet<_>>().len();
-    let elsewhere = parts.iter().any(|part| part.get("properties").is_none() && part != &Value::Bool(true));
+    let elsewhere = parts
+        .iter()
+        .any(|part| part.get("properties").is_none() && part != &Value::Bool(true));
     let closed = |part: &&Value| part.get("additionalProperties") == Some(&Value::Bool(false));
-    parts.iter().filter(closed).any(|part| elsewhere && parts.len() > 1 || own(part) < all)
+    parts
+        .iter()
+        .filter(closed)
+        .any(|part| elsewhere && parts.len() > 1 || own(part) < all)
 }
 
-/// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with subschemas are assumed to.
+/// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with subschemas
+/// are assumed to.
 fn excludes_listed(values: &[Value], fields: &Map<String, Value>) -> bool {
-    let is_flat = |key: &str| key == "type" || OF_STRINGS.contains(&key) || OF_NUMBERS.contains(&key);
-    let flat = fields.iter().filter(|(key, _)| is_flat(key)).map(|(key, value)| (key.clone(), value.clone()));
+    let is_flat =
+        |key: &str| key == "type" || OF_STRINGS.contains(&key) || OF_NUMBERS.contains(&key);
+    let flat = fields
+        .iter()
+        .filter(|(key, _)| is_flat(key))
+        .map(|(key, value)| (key.clone(), value.clone()));
     let flat = Value::Object(flat.collect());
     values.iter().any(|value| {
         let of_its_type = match value {
@@ -111,7 +191,8 @@ fn excludes_listed(values: &[Value], fields: &Map<String, Value>) -> bool {
             Value::Object(_) => OF_OBJECTS,
             _ => &[],
         };
-        of_its_type.iter().any(|key| fields.contains_key(*key)) || !valid::check(&flat, value).is_empty()
+        of_its_type.iter().any(|key| fields.contains_key(*key))
+            || !valid::check(&flat, value).is_empty()
     })
 }
 

@@ -1,10 +1,12 @@
 //! The sets of places in a grammar at which an output can stand, found when they are needed.
 //!
-//! A place is a step, and what waits for its rule to end: a *return*, a set of steps of other rules, each with what waits for its
-//! own. Rules that are entered at the same byte by several others are entered once, for all of them, so a set of places holds all
-//! ways to read the output, however many there are. Sets and returns are known by what is in them, not by the byte at which they came
-//! up: the output's next item of a list, or character of a string, leads back to sets that are known, and a byte is one look into a
-//! table. What ends with its rule enters the next one without a return, so rules that go on in themselves do not nest.
+//! A place is a step, and what waits for its rule to end: a *return*, a set of steps of other
+//! rules, each with what waits for its own. Rules that are entered at the same byte by several
+//! others are entered once, for all of them, so a set of places holds all ways to read the output,
+//! however many there are. Sets and returns are known by what is in them, not by the byte at which
+//! they came up: the output's next item of a list, or character of a string, leads back to sets
+//! that are known, and a byte is one look into a table. What ends with its rule enters the next one
+//! without a return, so rules that go on in themselves do not nest.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -66,7 +68,8 @@ pub struct Cache {
     /// Where the waiters of each return are.
     returns: Vec<(u32, u32)>,
     return_numbers: HashMap<u64, u32>,
-    /// Of rules that begin with themselves, which wait for themselves: by the places that led to them, and the rule.
+    /// Of rules that begin with themselves, which wait for themselves: by the places that led to
+    /// them, and the rule.
     circles: HashMap<(Vec<Place>, u32), u32>,
     /// By set and byte.
     table: HashMap<u64, Next, BuildHasherDefault<Multiplied>>,
@@ -122,16 +125,27 @@ impl Cache {
         let mut cache = Cache::default();
         cache.returns.push((0, 0));
         cache.finder.begin(limits::MATCHER_WORK);
-        cache.finder.led.push(Place { at: program.root, within: 0, back: ROOT });
+        cache.finder.led.push(Place {
+            at: program.root,
+            within: 0,
+            back: ROOT,
+        });
         cache.find(program)?;
         Ok(cache)
     }
 
-    /// The set after `byte`; `None`: the grammar does not allow it. Known ones cost what finding them did.
+    /// The set after `byte`; `None`: the grammar does not allow it. Known ones cost what finding
+    /// them did.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`] if that is more than what is left of the work.
-    pub fn next(&mut self, program: &Program, set: u32, byte: u8, left: &mut usize) -> Result<Option<u32>> {
+    pub fn next(
+        &mut self,
+        program: &Program,
+        set: u32,
+        byte: u8,
+        left: &mut usize,
+    ) -> Result<Option<u32>> {
         let known = &self.sets[set as usize];
         let (next, work) = match known.next {
             Some(next) if known.first == byte => next,
@@ -161,15 +175,24 @@ impl Cache {
                 }
                 _ => continue,
             };
-            self.finder.led.push(Place { at: at + u32::from(next == 0), within: next, back });
+            self.finder.led.push(Place {
+                at: at + u32::from(next == 0),
+                within: next,
+                back,
+            });
         }
-        let next = if self.finder.led.is_empty() { DEAD } else { self.find(program)? };
+        let next = if self.finder.led.is_empty() {
+            DEAD
+        } else {
+            self.find(program)?
+        };
         let next = (next, (left - self.finder.left) as u32);
         let known = &mut self.sets[set as usize];
         if known.next.is_none() {
             (known.first, known.next) = (byte, Some(next));
         } else {
-            self.table.insert(u64::from(set) << 8 | u64::from(byte), next);
+            self.table
+                .insert(u64::from(set) << 8 | u64::from(byte), next);
             self.used += 24;
         }
         Ok(next)
@@ -178,17 +201,20 @@ impl Cache {
     /// The set that the places in `finder.led` lead to.
     fn find(&mut self, program: &Program) -> Result<u32> {
         let mut finder = std::mem::take(&mut self.finder);
-        let found = finder.follow(self, program).and_then(|()| self.settle(&mut finder)).map(|()| {
-            finder.found.sort_unstable();
-            finder.found.dedup();
-            self.set_of(&finder.found, finder.may_end, program)
-        });
+        let found = finder
+            .follow(self, program)
+            .and_then(|()| self.settle(&mut finder))
+            .map(|()| {
+                finder.found.sort_unstable();
+                finder.found.dedup();
+                self.set_of(&finder.found, finder.may_end, program)
+            });
         self.finder = finder;
         found
     }
 
-    /// Gives numbers to the returns of the rules that were entered, and to what refers to them. A return of known ones is known by
-    /// its waiters. What is left then waits for itself.
+    /// Gives numbers to the returns of the rules that were entered, and to what refers to them. A
+    /// return of known ones is known by its waiters. What is left then waits for itself.
     fn settle(&mut self, finder: &mut Finder) -> Result<()> {
         let known = |entered: &[Entered], back: u32| match back & FRESH {
             0 => Some(back),
@@ -204,8 +230,9 @@ impl Cache {
                 finder.spend(finder.entered[number].waiters.len())?;
                 let entered = &finder.entered;
                 let waiters = entered[number].waiters.iter();
-                let waiters: Option<Vec<Waiter>> =
-                    waiters.map(|(at, back)| Some((*at, known(entered, *back)?))).collect();
+                let waiters: Option<Vec<Waiter>> = waiters
+                    .map(|(at, back)| Some((*at, known(entered, *back)?)))
+                    .collect();
                 if let Some(mut waiters) = waiters {
                     waiters.sort_unstable();
                     finder.entered[number].back = Some(self.return_of(&waiters));
@@ -216,7 +243,9 @@ impl Cache {
                 break;
             }
         }
-        let circle: Vec<usize> = (0..finder.entered.len()).filter(|at| finder.entered[*at].back.is_none()).collect();
+        let circle: Vec<usize> = (0..finder.entered.len())
+            .filter(|at| finder.entered[*at].back.is_none())
+            .collect();
         let mut fresh = Vec::new();
         for &number in &circle {
             let key = (finder.led.clone(), finder.entered[number].rule);
@@ -232,7 +261,9 @@ impl Cache {
         for number in fresh {
             let begin = self.waiters.len() as u32;
             let waiters = finder.entered[number].waiters.iter();
-            self.waiters.extend(waiters.filter_map(|(at, back)| Some((*at, known(&finder.entered, *back)?))));
+            self.waiters.extend(
+                waiters.filter_map(|(at, back)| Some((*at, known(&finder.entered, *back)?))),
+            );
             let len = self.waiters.len() as u32 - begin;
             let back = finder.entered[number].back.unwrap_or(ROOT);
             self.returns[back as usize] = (begin, len);
@@ -258,7 +289,14 @@ impl Cache {
         let begin = self.places.len() as u32;
         self.places.extend_from_slice(places);
         let only = only(places, may_end, program);
-        self.sets.push(Set { begin, len: places.len() as u32, may_end, only, first: 0, next: None });
+        self.sets.push(Set {
+            begin,
+            len: places.len() as u32,
+            may_end,
+            only,
+            first: 0,
+            next: None,
+        });
         self.used += size_of::<Set>() + size_of_val(places) + 24;
         number
     }
@@ -273,7 +311,8 @@ impl Cache {
         }
         let number = self.returns.len() as u32;
         self.return_numbers.insert(hash, number);
-        self.returns.push((self.waiters.len() as u32, waiters.len() as u32));
+        self.returns
+            .push((self.waiters.len() as u32, waiters.len() as u32));
         self.waiters.extend_from_slice(waiters);
         self.used += 8 + size_of_val(waiters) + 24;
         number
@@ -299,7 +338,10 @@ impl Cache {
 
     /// The bytes that may follow.
     pub fn allowed(&self, program: &Program, set: u32) -> Bytes {
-        self.places_of(set).iter().map(|place| bytes_of(place, program)).collect()
+        self.places_of(set)
+            .iter()
+            .map(|place| bytes_of(place, program))
+            .collect()
     }
 
     pub fn is_full(&self) -> bool {
@@ -325,14 +367,19 @@ impl Cache {
     /// A cache that knows only what `set` needs, and the set in it.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if that is more than half of what a cache may hold: it would soon be full again.
+    /// [`ErrorKind::Limit`] if that is more than half of what a cache may hold: it would soon be
+    /// full again.
     pub fn only_with(&self, program: &Program, set: u32) -> Result<(Cache, u32)> {
         // Numbers keep their order, so what is sorted stays so.
         let needed = self.returns_of(set);
         let numbers: HashMap<u32, u32> = needed.iter().copied().zip(0..).collect();
         let mut cache = Cache::default();
         for &back in &needed {
-            let waiters = self.waiters_of(back).iter().map(|(at, back)| (*at, numbers[back])).collect::<Vec<_>>();
+            let waiters = self
+                .waiters_of(back)
+                .iter()
+                .map(|(at, back)| (*at, numbers[back]))
+                .collect::<Vec<_>>();
             let number = cache.returns.len() as u32;
             let begin = cache.waiters.len() as u32;
             cache.returns.push((begin, waiters.len() as u32));
@@ -343,10 +390,18 @@ impl Cache {
             cache.return_numbers.entry(hash).or_insert(number);
         }
         let places = self.places_of(set).iter();
-        let places: Vec<Place> = places.map(|place| Place { back: numbers[&place.back], ..*place }).collect();
+        let places: Vec<Place> = places
+            .map(|place| Place {
+                back: numbers[&place.back],
+                ..*place
+            })
+            .collect();
         let set = cache.set_of(&places, self.may_end(set), program);
         if cache.used > limits::MATCHER_BYTES / 2 {
-            let message = format!("matcher: what is open takes more than {} bytes", limits::MATCHER_BYTES / 2);
+            let message = format!(
+                "matcher: what is open takes more than {} bytes",
+                limits::MATCHER_BYTES / 2
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok((cache, set))
@@ -420,7 +475,11 @@ impl Finder {
     fn one(&mut self, at: u32, back: u32, cache: &Cache, program: &Program) -> Result<()> {
         let step = program.step(at);
         if let Step::Byte(_) | Step::Class(_) = step {
-            self.found.push(Place { at, within: 0, back });
+            self.found.push(Place {
+                at,
+                within: 0,
+                back,
+            });
             return Ok(());
         }
         if !self.seen.insert((at, back)) {
@@ -439,7 +498,11 @@ impl Finder {
                 let next = self.entered.len() as u32;
                 let number = *self.numbers.entry(rule).or_insert(next);
                 if number == next {
-                    self.entered.push(Entered { rule, waiters: Vec::new(), back: None });
+                    self.entered.push(Entered {
+                        rule,
+                        waiters: Vec::new(),
+                        back: None,
+                    });
                     self.open.push((program.begin(rule), FRESH | number));
                 }
                 self.entered[number as usize].waiters.push((behind, back));

@@ -1,7 +1,8 @@
 //! What may come next: a grammar as a machine that is fed bytes.
 //!
-//! `program` writes the tree of rules, from which all dialects are printed, as steps; `cache` follows them, for all ways to read an
-//! output at once, and keeps what it found; `rest` says what is left from a place on; `recogniser` checks whole texts.
+//! `program` writes the tree of rules, from which all dialects are printed, as steps; `cache`
+//! follows them, for all ways to read an output at once, and keeps what it found; `rest` says what
+//! is left from a place on; `recogniser` checks whole texts.
 
 mod cache;
 mod program;
@@ -20,8 +21,9 @@ use program::Program;
 
 /// A grammar at a place of an output: what may come next, and what must.
 ///
-/// A byte costs the same wherever it stands, and little where the output has been in the same state before. Clones are cheap: keep
-/// one as a checkpoint to go back to. They share what they have found out, behind a lock that is held for one call.
+/// A byte costs the same wherever it stands, and little where the output has been in the same state
+/// before. Clones are cheap: keep one as a checkpoint to go back to. They share what they have
+/// found out, behind a lock that is held for one call.
 ///
 /// An output may be cut anywhere, also inside of a character.
 #[derive(Clone)]
@@ -52,7 +54,11 @@ pub struct Source {
 
 impl Source {
     pub fn new(grammar: &Grammar, free: Option<Grammar>) -> Source {
-        Source { grammar: grammar.without_text(), free, costs: OnceLock::new() }
+        Source {
+            grammar: grammar.without_text(),
+            free,
+            costs: OnceLock::new(),
+        }
     }
 }
 
@@ -86,7 +92,10 @@ impl Matcher {
             program: Arc::new(program),
             source: Arc::new(source),
             cache: Arc::new(cache),
-            at: Way { set: 0, left: limits::MATCHER_WORK },
+            at: Way {
+                set: 0,
+                left: limits::MATCHER_WORK,
+            },
         })
     }
 
@@ -105,10 +114,18 @@ impl Matcher {
 
     /// Goes on by one byte if the grammar allows it; with an own cache once the shared one is full.
     #[inline]
-    fn step(&self, at: &mut Way, byte: u8, shared: &mut Cache, own: &mut Option<Cache>) -> Result<bool> {
+    fn step(
+        &self,
+        at: &mut Way,
+        byte: u8,
+        shared: &mut Cache,
+        own: &mut Option<Cache>,
+    ) -> Result<bool> {
         let cache = own.as_mut().unwrap_or(shared);
         let mut left = (at.left + limits::MATCHER_BYTE_WORK).min(limits::MATCHER_WORK);
-        let Some(mut set) = cache.next(&self.program, at.set, byte, &mut left)? else { return Ok(false) };
+        let Some(mut set) = cache.next(&self.program, at.set, byte, &mut left)? else {
+            return Ok(false);
+        };
         if cache.is_full() {
             let (fresh, next) = cache.only_with(&self.program, set)?;
             (*own, set) = (Some(fresh), next);
@@ -117,7 +134,8 @@ impl Matcher {
         Ok(true)
     }
 
-    /// Where the bytes lead to, and how many of them the grammar allows; a cache of its own, if the shared one became full.
+    /// Where the bytes lead to, and how many of them the grammar allows; a cache of its own, if the
+    /// shared one became full.
     fn run(&self, bytes: &[u8]) -> Result<(Way, usize, Option<Cache>)> {
         let (mut at, mut own, mut shared) = (self.at, None, self.cache());
         for (taken, byte) in bytes.iter().enumerate() {
@@ -128,11 +146,12 @@ impl Matcher {
         Ok((at, bytes.len(), own))
     }
 
-    /// Goes on behind these bytes of the output. Returns how many of them the grammar allows; if those are not all, the matcher stands
-    /// in front of the first that it does not allow.
+    /// Goes on behind these bytes of the output. Returns how many of them the grammar allows; if
+    /// those are not all, the matcher stands in front of the first that it does not allow.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`] where the text can be read in too many ways, or where too much is open; the matcher is unchanged.
+    /// [`crate::ErrorKind::Limit`] where the text can be read in too many ways, or where too much
+    /// is open; the matcher is unchanged.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<usize> {
         let (at, taken, own) = self.run(bytes)?;
         self.at = at;
@@ -144,7 +163,8 @@ impl Matcher {
 
     /// Whether all these bytes may come next. Where [`Matcher::feed`] would fail they may not.
     pub fn can(&self, bytes: &[u8]) -> bool {
-        self.run(bytes).is_ok_and(|(_, taken, _)| taken == bytes.len())
+        self.run(bytes)
+            .is_ok_and(|(_, taken, _)| taken == bytes.len())
     }
 
     /// The bytes that may come next.
@@ -152,8 +172,8 @@ impl Matcher {
         ByteSet(self.cache().allowed(&self.program, self.at.set))
     }
 
-    /// The longest text that must come next, up to 64 KB; empty where there is a choice, or where the
-    /// output may end. It ends where [`Matcher::feed`] would fail.
+    /// The longest text that must come next, up to 64 KB; empty where there is a choice, or where
+    /// the output may end. It ends where [`Matcher::feed`] would fail.
     pub fn forced(&self) -> Vec<u8> {
         let (mut at, mut own, mut shared, mut text) = (self.at, None, self.cache(), Vec::new());
         while let Only::Byte(byte) = own.as_ref().unwrap_or(&*shared).only(at.set)
@@ -165,9 +185,10 @@ impl Matcher {
         text
     }
 
-    /// Texts behind which the output may end, for up to eight ways to read it: those with the fewest characters that are free, and of
-    /// those the shortest, come first. They close what is open; what only a model can know, such as the value of an argument that must be
-    /// there, is something that fits. Each has less than 64 KB.
+    /// Texts behind which the output may end, for up to eight ways to read it: those with the
+    /// fewest characters that are free, and of those the shortest, come first. They close what is
+    /// open; what only a model can know, such as the value of an argument that must be there, is
+    /// something that fits. Each has less than 64 KB.
     ///
     /// ```
     /// use chatparse::grammar::{self, Start};
@@ -201,6 +222,8 @@ impl Matcher {
 
 impl fmt::Debug for Matcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Matcher").field("forced", &self.forced().escape_ascii().to_string()).finish_non_exhaustive()
+        f.debug_struct("Matcher")
+            .field("forced", &self.forced().escape_ascii().to_string())
+            .finish_non_exhaustive()
     }
 }

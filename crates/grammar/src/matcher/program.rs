@@ -27,7 +27,8 @@ pub enum Step {
     Never,
 }
 
-/// A step in four bytes: a tenth of a grammar's text is not worth a tree, and 200 tools have 300 KB of it.
+/// A step in four bytes: a tenth of a grammar's text is not worth a tree, and 200 tools have 300 KB
+/// of it.
 #[derive(Clone, Copy)]
 struct Packed(u32);
 
@@ -103,14 +104,22 @@ impl Program {
         self.steps.len()
     }
 
-    /// By step: what is left of its rule from there on, where a byte, a class or a rule may begin. Of a living tree.
-    pub fn rests(tree: &Tree, steps: impl IntoIterator<Item = u32>) -> Result<HashMap<u32, Option<Node>>> {
+    /// By step: what is left of its rule from there on, where a byte, a class or a rule may begin.
+    /// Of a living tree.
+    pub fn rests(
+        tree: &Tree,
+        steps: impl IntoIterator<Item = u32>,
+    ) -> Result<HashMap<u32, Option<Node>>> {
         Ok(Writer::written(tree, steps.into_iter().map(|at| (at, None)).collect())?.rests)
     }
 
     /// Its memory in bytes.
     pub fn bytes(&self) -> usize {
-        let classes: usize = self.classes.iter().map(|class| size_of::<Class>() + 8 * class.chars.ranges().len()).sum();
+        let classes: usize = self
+            .classes
+            .iter()
+            .map(|class| size_of::<Class>() + 8 * class.chars.ranges().len())
+            .sum();
         4 * self.steps.len() + 8 * self.rules.len() + classes
     }
 }
@@ -121,7 +130,8 @@ struct Writer<'t> {
     known: HashMap<&'t Chars, u32>,
     /// Repeated parts that are rules here, so that their steps are written once.
     parts: Vec<(usize, &'t Node)>,
-    /// What follows in the rule that is being written, the last first: parts, and how often they come.
+    /// What follows in the rule that is being written, the last first: parts, and how often they
+    /// come.
     behind: Vec<(&'t [Node], u64, Option<u64>)>,
     /// See [`Program::rests`].
     rests: HashMap<u32, Option<Node>>,
@@ -131,9 +141,21 @@ impl<'t> Writer<'t> {
     fn written(tree: &'t Tree, rests: HashMap<u32, Option<Node>>) -> Result<Writer<'t>> {
         let nullable = tree.nullable();
         let rules = nullable.iter().map(|nullable| (0, *nullable)).collect();
-        let program = Program { steps: Vec::new(), rules, classes: Vec::new(), root: 0 };
+        let program = Program {
+            steps: Vec::new(),
+            rules,
+            classes: Vec::new(),
+            root: 0,
+        };
         let (known, parts, behind) = Default::default();
-        let mut writer = Writer { program, nullable, known, parts, behind, rests };
+        let mut writer = Writer {
+            program,
+            nullable,
+            known,
+            parts,
+            behind,
+            rests,
+        };
         for rule in tree.used() {
             writer.rule(rule, &tree.rules[rule])?;
         }
@@ -159,7 +181,10 @@ impl<'t> Writer<'t> {
     fn push(&mut self, step: Step) -> Result<u32> {
         let at = self.here();
         if at >= ROOM - 1 {
-            return Err(Error::new(ErrorKind::Limit, format!("matcher: a grammar of more than {ROOM} steps")));
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("matcher: a grammar of more than {ROOM} steps"),
+            ));
         }
         self.program.steps.push(Packed::of(step));
         Ok(at)
@@ -169,18 +194,25 @@ impl<'t> Writer<'t> {
         self.program.steps[at as usize] = Packed::of(step);
     }
 
-    /// Notes what is left of the rule from the next step on, if that is asked for: this, and what is behind it.
+    /// Notes what is left of the rule from the next step on, if that is asked for: this, and what
+    /// is behind it.
     fn note(&mut self, own: impl FnOnce() -> Node) {
         let at = self.here();
         if let Some(rest @ None) = self.rests.get_mut(&at) {
             let behind = self.behind.iter().rev();
-            let behind = behind.map(|(parts, min, max)| Node::sequence(parts.iter().cloned()).repeat(*min, *max));
+            let behind = behind
+                .map(|(parts, min, max)| Node::sequence(parts.iter().cloned()).repeat(*min, *max));
             *rest = Some(Node::sequence([own()].into_iter().chain(behind)));
         }
     }
 
     /// Writes a part that is followed by others, so many times.
-    fn write_before(&mut self, part: &'t Node, last: bool, behind: (&'t [Node], u64, Option<u64>)) -> Result<()> {
+    fn write_before(
+        &mut self,
+        part: &'t Node,
+        last: bool,
+        behind: (&'t [Node], u64, Option<u64>),
+    ) -> Result<()> {
         self.behind.push(behind);
         self.write(part, last)?;
         self.behind.pop();
@@ -204,7 +236,11 @@ impl<'t> Writer<'t> {
                 self.push(Step::Class(class))?;
             }
             Node::Rule(rule) => {
-                self.push(if last { Step::Tail(*rule as u32) } else { Step::Call(*rule as u32) })?;
+                self.push(if last {
+                    Step::Tail(*rule as u32)
+                } else {
+                    Step::Call(*rule as u32)
+                })?;
                 return Ok(());
             }
             Node::Sequence(parts) if parts.is_empty() => {}
@@ -225,7 +261,9 @@ impl<'t> Writer<'t> {
     }
 
     fn choice(&mut self, branches: &'t [Node], last: bool) -> Result<()> {
-        let Some((end, others)) = branches.split_last() else { return self.push(Step::Never).map(|_| ()) };
+        let Some((end, others)) = branches.split_last() else {
+            return self.push(Step::Never).map(|_| ());
+        };
         let mut exits = Vec::new();
         for branch in others {
             let split = self.push(Step::Never)?;
@@ -238,7 +276,9 @@ impl<'t> Writer<'t> {
         }
         self.write(end, last)?;
         let behind = self.here();
-        exits.into_iter().for_each(|exit| self.set(exit, Step::Jump(behind)));
+        exits
+            .into_iter()
+            .for_each(|exit| self.set(exit, Step::Jump(behind)));
         Ok(())
     }
 
@@ -246,7 +286,9 @@ impl<'t> Writer<'t> {
         let is_apart = !matches!(part, Node::Rule(_) | Node::Class(_)) && max.unwrap_or(min) > 1;
         let rule = is_apart.then(|| {
             let rule = self.program.rules.len();
-            self.program.rules.push((0, part.is_nullable(&self.nullable)));
+            self.program
+                .rules
+                .push((0, part.is_nullable(&self.nullable)));
             self.parts.push((rule, part));
             rule as u32
         });
@@ -260,7 +302,11 @@ impl<'t> Writer<'t> {
                 self.note(|| part.clone().repeat(left, None));
                 once(self, left - 1, None)?;
             }
-            let split = if min == 0 { Some(self.push(Step::Never)?) } else { None };
+            let split = if min == 0 {
+                Some(self.push(Step::Never)?)
+            } else {
+                None
+            };
             let again = self.here();
             if min > 0 {
                 self.note(|| part.clone().repeat(1, None));
@@ -269,26 +315,36 @@ impl<'t> Writer<'t> {
             self.note(|| part.clone().repeat(0, None));
             self.push(Step::Split(again))?;
             let behind = self.here();
-            split.into_iter().for_each(|split| self.set(split, Step::Split(behind)));
+            split
+                .into_iter()
+                .for_each(|split| self.set(split, Step::Split(behind)));
             return Ok(());
         };
         let mut exits = Vec::new();
         for done in 0..max {
-            self.note(|| part.clone().repeat(min.saturating_sub(done), Some(max - done)));
+            self.note(|| {
+                part.clone()
+                    .repeat(min.saturating_sub(done), Some(max - done))
+            });
             if done >= min {
                 exits.push(self.push(Step::Never)?);
             }
             once(self, min.saturating_sub(done + 1), Some(max - done - 1))?;
         }
         let behind = self.here();
-        exits.into_iter().for_each(|exit| self.set(exit, Step::Split(behind)));
+        exits
+            .into_iter()
+            .for_each(|exit| self.set(exit, Step::Split(behind)));
         Ok(())
     }
 
     fn class(&mut self, chars: &'t Chars) -> u32 {
         let classes = &mut self.program.classes;
         *self.known.entry(chars).or_insert_with(|| {
-            classes.push(Class { chars: chars.clone(), heads: Bytes::NONE });
+            classes.push(Class {
+                chars: chars.clone(),
+                heads: Bytes::NONE,
+            });
             let class = classes.len() - 1;
             let heads = (0..=u8::MAX).filter(|byte| classes[class].after(0, *byte).is_some());
             classes[class].heads = heads.map(Bytes::byte).collect();
@@ -297,8 +353,9 @@ impl<'t> Writer<'t> {
     }
 }
 
-/// A set of characters, by the bytes of UTF-8. Where in a character is a number: 0 outside of one; else how many bytes are left, and
-/// the bits that are known, or [`ANY`] if all characters that can follow from here are in the set.
+/// A set of characters, by the bytes of UTF-8. Where in a character is a number: 0 outside of one;
+/// else how many bytes are left, and the bits that are known, or [`ANY`] if all characters that can
+/// follow from here are in the set.
 pub struct Class {
     chars: Chars,
     pub heads: Bytes,
@@ -317,11 +374,19 @@ impl Class {
             (0, 0xF0..=0xF4) => (u32::from(byte & 0x07), 3, 0x10000),
             (left @ 1.., 0x80..=0xBF) => {
                 if within & ANY != 0 {
-                    return Some(if left == 1 { 0 } else { (left - 1) << LEFT | ANY });
+                    return Some(if left == 1 {
+                        0
+                    } else {
+                        (left - 1) << LEFT | ANY
+                    });
                 }
                 let known = within & (ANY - 1);
                 // Only characters of three bytes have their highest four bits in the first one.
-                let least = if left == 3 { 0x10000 } else { u32::from(left == 2 && known < 0x10) * 0x800 };
+                let least = if left == 3 {
+                    0x10000
+                } else {
+                    u32::from(left == 2 && known < 0x10) * 0x800
+                };
                 (known << 6 | u32::from(byte & 0x3F), left - 1, least)
             }
             _ => return None,
@@ -331,8 +396,17 @@ impl Class {
         let at = ranges.partition_point(|range| range.1 < low.max(least));
         // What is no character is in no set, though ranges go over it.
         let surrogates = 0xD800..=0xDFFF;
-        let (from, to) = (low.max(least), if high == 0xDFFF { 0xD7FF } else { high.min(char::MAX.into()) });
-        let range = ranges.get(at).filter(|range| range.0 <= to && from <= to && !surrogates.contains(&from))?;
+        let (from, to) = (
+            low.max(least),
+            if high == 0xDFFF {
+                0xD7FF
+            } else {
+                high.min(char::MAX.into())
+            },
+        );
+        let range = ranges
+            .get(at)
+            .filter(|range| range.0 <= to && from <= to && !surrogates.contains(&from))?;
         let whole = (from, to) == (low, high) && range.0 <= low && high <= range.1;
         Some(match left {
             0 => 0,
@@ -345,8 +419,13 @@ impl Class {
     pub fn finish(&self, mut within: u32, text: &mut Vec<u8>) {
         loop {
             let next = self.next(within);
-            let mut bytes = (b' '..=u8::MAX).chain(0..b' ').filter(|byte| next.contains(*byte));
-            let Some((byte, then)) = bytes.find_map(|byte| Some((byte, self.after(within, byte)?))) else { return };
+            let mut bytes = (b' '..=u8::MAX)
+                .chain(0..b' ')
+                .filter(|byte| next.contains(*byte));
+            let Some((byte, then)) = bytes.find_map(|byte| Some((byte, self.after(within, byte)?)))
+            else {
+                return;
+            };
             text.push(byte);
             within = then;
             if within == 0 {
@@ -360,7 +439,10 @@ impl Class {
         match within {
             0 => self.heads,
             _ if within & ANY != 0 => Bytes::range(0x80, 0xBF),
-            _ => (0x80..=0xBF).filter(|byte| self.after(within, *byte).is_some()).map(Bytes::byte).collect(),
+            _ => (0x80..=0xBF)
+                .filter(|byte| self.after(within, *byte).is_some())
+                .map(Bytes::byte)
+                .collect(),
         }
     }
 }
@@ -371,30 +453,69 @@ mod tests {
 
     #[test]
     fn classes_by_bytes_are_classes_by_characters() {
-        let odd = Chars::of_codes([(0x7F, 0x80), (0x7FF, 0x800), (0x300, 0x3E7), (0xD7FF, 0xE000), (0xFFFF, 0x10000)]);
-        let sets = [Chars::all(), odd.clone(), odd.negated(), Chars::of([('"', '"'), ('é', '世')]).negated()];
+        let odd = Chars::of_codes([
+            (0x7F, 0x80),
+            (0x7FF, 0x800),
+            (0x300, 0x3E7),
+            (0xD7FF, 0xE000),
+            (0xFFFF, 0x10000),
+        ]);
+        let sets = [
+            Chars::all(),
+            odd.clone(),
+            odd.negated(),
+            Chars::of([('"', '"'), ('é', '世')]).negated(),
+        ];
         for chars in sets {
-            let mut tree = Tree { names: Vec::new(), rules: Vec::new(), root: 0 };
+            let mut tree = Tree {
+                names: Vec::new(),
+                rules: Vec::new(),
+                root: 0,
+            };
             tree.add("root", Node::Class(chars.clone()));
             let program = Program::of(&tree).unwrap();
             let class = &program.classes[0];
             let run = |bytes: &[u8]| {
                 let mut within = 0;
-                bytes.iter().all(|byte| class.after(within, *byte).map(|next| within = next).is_some()) && within == 0
+                bytes.iter().all(|byte| {
+                    class
+                        .after(within, *byte)
+                        .map(|next| within = next)
+                        .is_some()
+                }) && within == 0
             };
-            for c in ('\0'..=char::MAX).filter(|c| u32::from(*c) < 0x11000 || u32::from(*c) % 61 == 0) {
-                assert_eq!(run(c.encode_utf8(&mut [0; 4]).as_bytes()), chars.has(c), "{c:?}");
+            for c in
+                ('\0'..=char::MAX).filter(|c| u32::from(*c) < 0x11000 || u32::from(*c) % 61 == 0)
+            {
+                assert_eq!(
+                    run(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                    chars.has(c),
+                    "{c:?}"
+                );
             }
             // Long ways to write a character, what is none, and bytes alone.
-            for wrong in
-                [&b"\xC0\x80"[..], b"\xC1\xBF", b"\xE0\x80\x80", b"\xE0\x9F\xBF", b"\xF0\x8F\xBF\xBF", b"\xED\xA0\x80"]
-            {
+            for wrong in [
+                &b"\xC0\x80"[..],
+                b"\xC1\xBF",
+                b"\xE0\x80\x80",
+                b"\xE0\x9F\xBF",
+                b"\xF0\x8F\xBF\xBF",
+                b"\xED\xA0\x80",
+            ] {
                 assert!(!run(wrong) && !run(&wrong[..1]), "{wrong:?}");
             }
-            assert!(!run(b"\xF4\x90\x80\x80") && !run(b"\xF5\x80\x80\x80") && !run(b"\x80") && !run(b"\xFF"));
+            assert!(
+                !run(b"\xF4\x90\x80\x80")
+                    && !run(b"\xF5\x80\x80\x80")
+                    && !run(b"\x80")
+                    && !run(b"\xFF")
+            );
             for head in 0xC2..=0xF4 {
                 for within in [class.after(0, head)].into_iter().flatten() {
-                    assert!(class.next(within).words() != [0; 4], "{head:x}: what goes on can go on");
+                    assert!(
+                        class.next(within).words() != [0; 4],
+                        "{head:x}: what goes on can go on"
+                    );
                 }
             }
         }

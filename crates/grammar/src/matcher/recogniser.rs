@@ -7,7 +7,8 @@ use crate::text::gbnf;
 use chatparse_base::{Result, stack};
 use smol_str::SmolStr;
 
-/// A grammar that texts can be checked against. Reads GBNF like llama.cpp and rejects what it rejects.
+/// A grammar that texts can be checked against. Reads GBNF like llama.cpp and rejects what it
+/// rejects.
 #[derive(Debug)]
 pub struct Recogniser {
     pub(crate) tree: Tree,
@@ -25,10 +26,14 @@ impl Recogniser {
         })
     }
 
-    /// Whether the grammar allows this text. A text that takes too many steps to check counts as not allowed.
+    /// Whether the grammar allows this text. A text that takes too many steps to check counts as
+    /// not allowed.
     pub fn accepts(&self, text: &str) -> bool {
         let mut matcher = self.matcher.clone();
-        matcher.feed(text.as_bytes()).is_ok_and(|taken| taken == text.len()) && matcher.may_end()
+        matcher
+            .feed(text.as_bytes())
+            .is_ok_and(|taken| taken == text.len())
+            && matcher.may_end()
     }
 
     /// Whether this text is the beginning of one that the grammar allows. One that takes too many
@@ -37,16 +42,21 @@ impl Recogniser {
         self.matcher.can(text.as_bytes())
     }
 
-    /// The length in bytes of the longest beginning of the text that also begins a text that the grammar allows.
+    /// The length in bytes of the longest beginning of the text that also begins a text that the
+    /// grammar allows.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Limit`] if the text takes too many steps to check.
     pub fn reach(&self, text: &str) -> Result<usize> {
         let taken = self.matcher.clone().feed(text.as_bytes())?;
-        Ok((0..=taken).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0))
+        Ok((0..=taken)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0))
     }
 
-    /// A rule that is nothing but the empty text, or can repeat it: an engine may go round such a rule for ever.
+    /// A rule that is nothing but the empty text, or can repeat it: an engine may go round such a
+    /// rule for ever.
     pub fn vain(&self) -> Option<&str> {
         self.tree.vain().map(SmolStr::as_str)
     }
@@ -74,11 +84,31 @@ mod tests {
 
     #[test]
     fn texts() {
-        verdicts("root ::= \"a\"* b{2,3}\nb ::= [x-z\\]] # a class", &["xx", "aaz]x"], &["", "a", "ax", "axxxx"]);
-        verdicts("root ::= ( \"a\" |\n  .\n  \"b\" )? \"\\x41\" |", &["", "A", "aA", "bbA", "\u{e9}bA"], &["a", "bA"]);
-        verdicts("root ::= \"(\" root \")\" root |", &["", "()", "(())()"], &["(", "())"]);
-        verdicts("root ::= e e \"x\" e\ne ::= \"y\"?", &["x", "yyx", "yxy"], &["yyy", "xyy"]);
-        verdicts("root ::= a | b\na ::= [a-z] a | [a-z]\nb ::= \"ab\" b | \"c\"", &["abc", "c", "abab"], &["", "A"]);
+        verdicts(
+            "root ::= \"a\"* b{2,3}\nb ::= [x-z\\]] # a class",
+            &["xx", "aaz]x"],
+            &["", "a", "ax", "axxxx"],
+        );
+        verdicts(
+            "root ::= ( \"a\" |\n  .\n  \"b\" )? \"\\x41\" |",
+            &["", "A", "aA", "bbA", "\u{e9}bA"],
+            &["a", "bA"],
+        );
+        verdicts(
+            "root ::= \"(\" root \")\" root |",
+            &["", "()", "(())()"],
+            &["(", "())"],
+        );
+        verdicts(
+            "root ::= e e \"x\" e\ne ::= \"y\"?",
+            &["x", "yyx", "yxy"],
+            &["yyy", "xyy"],
+        );
+        verdicts(
+            "root ::= a | b\na ::= [a-z] a | [a-z]\nb ::= \"ab\" b | \"c\"",
+            &["abc", "c", "abab"],
+            &["", "A"],
+        );
         let recogniser = Recogniser::new("root ::= \"abc\"").unwrap();
         assert!(recogniser.prefix("ab") && !recogniser.accepts("ab") && !recogniser.prefix("b"));
     }
@@ -108,10 +138,22 @@ mod tests {
 
     #[test]
     fn what_llama_cpp_takes_though_it_goes_in_circles() {
-        verdicts("root ::= (\"a\"? \"b\"?)+", &["", "a", "ba", "abba"], &["c", "ac"]);
+        verdicts(
+            "root ::= (\"a\"? \"b\"?)+",
+            &["", "a", "ba", "abba"],
+            &["c", "ac"],
+        );
         verdicts("root ::= e root\ne ::= \"x\"?", &[], &["", "x"]);
-        verdicts("root ::= e root | \"y\"\ne ::= \"x\"?", &["y", "xxy"], &["", "x", "yx"]);
-        verdicts("root ::= \"<\" (e e)* \">\"\ne ::= f\nf ::= \"x\"{0,2} \"y\"?", &["<>", "<xxyxy>"], &["<", "<yz>"]);
+        verdicts(
+            "root ::= e root | \"y\"\ne ::= \"x\"?",
+            &["y", "xxy"],
+            &["", "x", "yx"],
+        );
+        verdicts(
+            "root ::= \"<\" (e e)* \">\"\ne ::= f\nf ::= \"x\"{0,2} \"y\"?",
+            &["<>", "<xxyxy>"],
+            &["<", "<yz>"],
+        );
     }
 
     #[test]

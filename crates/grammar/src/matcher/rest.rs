@@ -1,6 +1,7 @@
 //! What may follow at a set of places: the shortest of it, and all of it, as a grammar.
 //!
-//! Both go along the places and what waits for them, so they cost what is open, not what was written.
+//! Both go along the places and what waits for them, so they cost what is open, not what was
+//! written.
 
 use std::collections::HashMap;
 
@@ -9,8 +10,8 @@ use super::program::{Program, Step};
 use crate::text::{Node, Tree};
 use chatparse_base::{Error, Result, limits};
 
-/// What a step costs on the way to an end: a character that is free costs more than any text that is not, and a step that takes no byte
-/// something, so that no way goes in circles.
+/// What a step costs on the way to an end: a character that is free costs more than any text that
+/// is not, and a step that takes no byte something, so that no way goes in circles.
 const FREE: u32 = 1 << 16;
 const BYTE: u32 = 1 << 4;
 /// No way, or one that is too long.
@@ -41,7 +42,9 @@ fn cost_of(program: &Program, costs: &[u32], at: u32) -> u32 {
         Step::Class(_) => cost(at + 1).saturating_add(FREE),
         Step::Split(other) => cost(at + 1).min(cost(other)).saturating_add(1),
         Step::Jump(to) => cost(to).saturating_add(1),
-        Step::Call(rule) => cost(program.begin(rule)).saturating_add(cost(at + 1)).saturating_add(1),
+        Step::Call(rule) => cost(program.begin(rule))
+            .saturating_add(cost(at + 1))
+            .saturating_add(1),
         Step::Tail(rule) => cost(program.begin(rule)).saturating_add(1),
         Step::End => 0,
         Step::Never => NONE,
@@ -50,7 +53,8 @@ fn cost_of(program: &Program, costs: &[u32], at: u32) -> u32 {
     found.min(cost(at))
 }
 
-/// Texts that end the output behind a set, one for each place of the set with the least costs; those that are too long are left out.
+/// Texts that end the output behind a set, one for each place of the set with the least costs;
+/// those that are too long are left out.
 pub fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32) -> Vec<Vec<u8>> {
     // For each return, what it costs behind its rule, and who waits at the beginning of that.
     let mut ends: HashMap<u32, (u32, Waiter)> = HashMap::from([(ROOT, (0, (0, ROOT)))]);
@@ -61,7 +65,9 @@ pub fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32) -> Ve
         for &back in returns.iter().filter(|back| **back != ROOT) {
             let whole = |waiter: &Waiter| Some((end(costs, &ends, waiter.0, waiter.1)?, *waiter));
             let best = cache.waiters_of(back).iter().filter_map(whole).min();
-            if let Some(best) = best.filter(|best| ends.get(&back).is_none_or(|known| best.0 < known.0)) {
+            if let Some(best) =
+                best.filter(|best| ends.get(&back).is_none_or(|known| best.0 < known.0))
+            {
                 changed |= ends.insert(back, best).is_none_or(|known| best.0 < known.0);
             }
         }
@@ -70,8 +76,9 @@ pub fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32) -> Ve
         }
     }
     let places = cache.places_of(set).iter();
-    let mut places: Vec<(u32, Place)> =
-        places.filter_map(|place| Some((end(costs, &ends, place.at, place.back)?, *place))).collect();
+    let mut places: Vec<(u32, Place)> = places
+        .filter_map(|place| Some((end(costs, &ends, place.at, place.back)?, *place)))
+        .collect();
     places.sort_unstable();
     let mut texts: Vec<Vec<u8>> = cache.may_end(set).then(Vec::new).into_iter().collect();
     for (_, place) in places {
@@ -89,7 +96,11 @@ fn closing(
     program: &Program,
     costs: &[u32],
     ends: &HashMap<u32, (u32, Waiter)>,
-    Place { mut at, within, mut back }: Place,
+    Place {
+        mut at,
+        within,
+        mut back,
+    }: Place,
 ) -> Option<Vec<u8>> {
     let (mut text, mut open) = (Vec::new(), Vec::new());
     if let (Step::Class(class), true) = (program.step(at), within > 0) {
@@ -132,7 +143,8 @@ fn closing(
 /// What it costs to end at this step, with this return.
 fn end(costs: &[u32], ends: &HashMap<u32, (u32, Waiter)>, at: u32, back: u32) -> Option<u32> {
     let (own, (behind, _)) = (costs[at as usize], ends.get(&back)?);
-    own.checked_add(behind.saturating_add(1)).filter(|cost| *cost < NONE)
+    own.checked_add(behind.saturating_add(1))
+        .filter(|cost| *cost < NONE)
 }
 
 /// The grammar of what may follow at a set. `tree` is the one that the program was made of.
@@ -142,19 +154,34 @@ fn end(costs: &[u32], ends: &HashMap<u32, (u32, Waiter)>, at: u32, back: u32) ->
 pub fn rest(tree: &Tree, cache: &Cache, set: u32) -> Result<Tree> {
     let tree = tree.living();
     let returns = cache.returns_of(set);
-    let waiting = returns.iter().flat_map(|back| cache.waiters_of(*back)).map(|waiter| waiter.0);
-    let rests = Program::rests(&tree, cache.places_of(set).iter().map(|place| place.at).chain(waiting))?;
+    let waiting = returns
+        .iter()
+        .flat_map(|back| cache.waiters_of(*back))
+        .map(|waiter| waiter.0);
+    let rests = Program::rests(
+        &tree,
+        cache
+            .places_of(set)
+            .iter()
+            .map(|place| place.at)
+            .chain(waiting),
+    )?;
     let inside = || Error::invalid("matcher: a grammar cannot begin inside a character");
     let mut left = Tree::clone(&tree);
     let outer = returns.into_iter().filter(|back| *back != ROOT);
-    let rules: HashMap<u32, usize> = outer.map(|back| (back, left.add("rest", Node::EMPTY))).collect();
+    let rules: HashMap<u32, usize> = outer
+        .map(|back| (back, left.add("rest", Node::EMPTY)))
+        .collect();
     let followed = |at: u32, back: u32| {
         let behind = rules.get(&back).map(|rule| Node::Rule(*rule));
         let rest = rests[&at].clone().ok_or_else(inside)?;
         Ok(Node::sequence([rest].into_iter().chain(behind)))
     };
     for (back, rule) in &rules {
-        let waiters = cache.waiters_of(*back).iter().map(|(at, back)| followed(*at, *back));
+        let waiters = cache
+            .waiters_of(*back)
+            .iter()
+            .map(|(at, back)| followed(*at, *back));
         left.rules[*rule] = Node::choice(waiters.collect::<Result<Vec<_>>>()?);
     }
     let places = cache.places_of(set).iter().map(|place| match place.within {

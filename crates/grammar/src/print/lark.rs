@@ -1,7 +1,8 @@
 //! Prints Lark, as llguidance, XGrammar and vLLM read it.
 //!
-//! llguidance splits the output into terminals, the longest first, and each terminal costs time. So terminals are as long as
-//! possible without changing the language (`tokens`, `lexer`). The two engines agree on `\u` with four digits only.
+//! llguidance splits the output into terminals, the longest first, and each terminal costs time. So
+//! terminals are as long as possible without changing the language (`tokens`, `lexer`). The two
+//! engines agree on `\u` with four digits only.
 
 use super::lexer;
 use super::portable::{Printer, bounds, class, free, in_short, quoted};
@@ -11,7 +12,8 @@ use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result, limits};
 
-/// The number of rounds in which terminals are split into parts, then into characters, and then all terminals are split.
+/// The number of rounds in which terminals are split into parts, then into characters, and then all
+/// terminals are split.
 const ROUNDS: [usize; 3] = [10, 6, 3];
 
 /// Prints the rules of `tree`, `start` first, then the terminals.
@@ -34,9 +36,15 @@ fn weighed(tree: &Tree) -> Result<usize> {
     if all <= limits::LARK_PARTS {
         return Ok(all);
     }
-    let largest = weights.iter().zip(&tree.names).max_by_key(|(weight, _)| **weight);
+    let largest = weights
+        .iter()
+        .zip(&tree.names)
+        .max_by_key(|(weight, _)| **weight);
     let name = largest.map_or("", |(_, name)| name);
-    Err(Error::new(ErrorKind::Limit, format!("grammar: too large for Lark; its largest rule is {name:?}")))
+    Err(Error::new(
+        ErrorKind::Limit,
+        format!("grammar: too large for Lark; its largest rule is {name:?}"),
+    ))
 }
 
 /// The grammar over terminals that the lexer can tell apart.
@@ -50,11 +58,15 @@ fn terminals(facts: &Facts) -> Cut {
         }
         for _ in 0..rounds {
             let cut = cut(facts, &splits);
-            let Some(confused) = lexer::confused(&cut, facts, &mut budget) else { break };
+            let Some(confused) = lexer::confused(&cut, facts, &mut budget) else {
+                break;
+            };
             if confused.is_empty() {
                 return cut;
             }
-            confused.iter().for_each(|&token| splits.add(&cut.tokens[token], stage > 0, facts.tree));
+            confused
+                .iter()
+                .for_each(|&token| splits.add(&cut.tokens[token], stage > 0, facts.tree));
         }
     }
     // All terminals, and then free text.
@@ -69,7 +81,13 @@ const SHORT: usize = 32;
 /// Prints the rules, and then the terminals that have names.
 fn print_cut(facts: &Facts, cut: &Cut) -> String {
     let used: Vec<usize> = cut.rules.iter().map(|(rule, _)| *rule).collect();
-    let wish = |name: &str, root| if root { "start".to_owned() } else { name.to_ascii_lowercase().replace('-', "_") };
+    let wish = |name: &str, root| {
+        if root {
+            "start".to_owned()
+        } else {
+            name.to_ascii_lowercase().replace('-', "_")
+        }
+    };
     let mut printer = Printer::new(facts.tree, &used, true, wish);
     let mut terminals = String::new();
     let of_rules = facts.terminals();
@@ -170,7 +188,9 @@ mod tests {
     fn what_could_be_taken_for_more_is_split() {
         // Either branch may match, however the terminals are split.
         assert_eq!(
-            lark("root ::= a b | c\na ::= \"x\"\nb ::= root \".\" | \"z.\"\nc ::= \"xz\" root \";\""),
+            lark(
+                "root ::= a b | c\na ::= \"x\"\nb ::= root \".\" | \"z.\"\nc ::= \"xz\" root \";\""
+            ),
             "start: \"x\" b | c\nb: start \".\" | \"z.\"\nc: \"x\" \"z\" start \";\"\n"
         );
         // The digits would be one terminal that leaves none for the rest.
@@ -184,13 +204,18 @@ mod tests {
     fn text_up_to_a_marker_is_a_loop_over_long_terminals() {
         let gbnf = "root ::= text \"<e>\" (\"(\" root \")\")?\ntext ::= | [^<] text | \"<\" t1\nt1 ::= | \"<\" t1 | \"e\" t2 | [^<e] text\nt2 ::= | \"<\" t1 | [^<>] text";
         let printed = lark(gbnf);
-        assert!(printed.contains("text: /[^<]+/? (\"<\" t1_on /[^<]+/?)*"), "{printed}");
+        assert!(
+            printed.contains("text: /[^<]+/? (\"<\" t1_on /[^<]+/?)*"),
+            "{printed}"
+        );
     }
 
     #[test]
     fn texts_and_names() {
         assert_eq!(
-            lark("root ::= \"a::=\\\"/\\\\\" | start\nstart ::= \"b\" start root \"\\x00\" | \"c\" root \"d\""),
+            lark(
+                "root ::= \"a::=\\\"/\\\\\" | start\nstart ::= \"b\" start root \"\\x00\" | \"c\" root \"d\""
+            ),
             "start: \"a::\\u003D\\\"/\\\\\" | start_2\nstart_2: \"b\" start_2 start \"\\u0000\" | \"c\" start \"d\"\n"
         );
         assert!(!lark("root ::= \":\" \":=\" [:=]{2,400}").contains("::="));
@@ -198,9 +223,18 @@ mod tests {
 
     #[test]
     fn deep_groups_are_rules() {
-        let gbnf = format!("root ::= {}root{} | \"x\"", "(\"a\" | \"b\" ".repeat(100), ")".repeat(100));
+        let gbnf = format!(
+            "root ::= {}root{} | \"x\"",
+            "(\"a\" | \"b\" ".repeat(100),
+            ")".repeat(100)
+        );
         let printed = lark(&gbnf);
-        assert!(printed.lines().all(|line| line.matches('(').count() <= NESTED + 1), "{printed}");
+        assert!(
+            printed
+                .lines()
+                .all(|line| line.matches('(').count() <= NESTED + 1),
+            "{printed}"
+        );
     }
 
     #[test]

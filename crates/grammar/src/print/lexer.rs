@@ -1,10 +1,11 @@
-//! Checks whether an engine that splits the output into terminals, taking the longest each time, accepts the same texts as
-//! one that follows all ways to read it.
+//! Checks whether an engine that splits the output into terminals, taking the longest each time,
+//! accepts the same texts as one that follows all ways to read it.
 //!
-//! It does if no terminal that can be followed by another one, and no other terminal that began with it, can continue with
-//! the first byte of what follows. The check follows all terminals that can begin at a place at once, for all places. A
-//! place is identified by the terminals that may be there. A rule that is used at several places counts as all of them,
-//! which is conservative, except for one that is a few terminals, such as white space.
+//! It does if no terminal that can be followed by another one, and no other terminal that began
+//! with it, can continue with the first byte of what follows. The check follows all terminals that
+//! can begin at a place at once, for all places. A place is identified by the terminals that may be
+//! there. A rule that is used at several places counts as all of them, which is conservative,
+//! except for one that is a few terminals, such as white space.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -23,13 +24,25 @@ const FEWEST_PER_PART: usize = 50;
 
 /// The budget of steps for a grammar; none if they would not be enough.
 pub fn budget(facts: &Facts) -> usize {
-    let parts = facts.tree.used().into_iter().map(|rule| facts.tree.rules[rule].size()).sum::<usize>();
-    let steps = parts.saturating_mul(STEPS_PER_PART).saturating_add(STEPS).min(limits::LARK_STEPS);
-    if steps / FEWEST_PER_PART < parts { 0 } else { steps }
+    let parts = facts
+        .tree
+        .used()
+        .into_iter()
+        .map(|rule| facts.tree.rules[rule].size())
+        .sum::<usize>();
+    let steps = parts
+        .saturating_mul(STEPS_PER_PART)
+        .saturating_add(STEPS)
+        .min(limits::LARK_STEPS);
+    if steps / FEWEST_PER_PART < parts {
+        0
+    } else {
+        steps
+    }
 }
 
-/// The terminals that must be split, because they could continue where others must end. `None` if the budget is too small to
-/// find out; the next try may use half of the rest.
+/// The terminals that must be split, because they could continue where others must end. `None` if
+/// the budget is too small to find out; the next try may use half of the rest.
 pub fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet<usize>> {
     *budget /= 2;
     let size = cut.size(facts);
@@ -59,8 +72,18 @@ impl<'c> Lexer<'c> {
     fn new(cut: &'c Cut, facts: &'c Facts, left: usize) -> Lexer<'c> {
         let net = Net::new(cut, facts);
         let machine = Machine::new(cut, facts);
-        let first = (0..cut.tokens.len()).map(|token| machine.first(token)).collect();
-        Lexer { net, machine, first, behind: HashMap::new(), scans: HashMap::new(), confused: BTreeSet::new(), left }
+        let first = (0..cut.tokens.len())
+            .map(|token| machine.first(token))
+            .collect();
+        Lexer {
+            net,
+            machine,
+            first,
+            behind: HashMap::new(),
+            scans: HashMap::new(),
+            confused: BTreeSet::new(),
+            left,
+        }
     }
 
     /// Visits all places. Returns whether the budget was sufficient.
@@ -68,7 +91,8 @@ impl<'c> Lexer<'c> {
         let start = self.steps_behind(self.net.start);
         let mut seen: HashSet<Rc<Vec<Step>>> = HashSet::from([Rc::clone(&start)]);
         let mut open = vec![start];
-        // Every place that `open` has held is in `seen`, and each is visited once: as there are finitely many sets of steps, this ends.
+        // Every place that `open` has held is in `seen`, and each is visited once: as there are
+        // finitely many sets of steps, this ends.
         while let Some(place) = open.pop() {
             let mut behind: HashMap<usize, Vec<usize>> = HashMap::new();
             for &(token, to) in &*place {
@@ -76,7 +100,9 @@ impl<'c> Lexer<'c> {
             }
             let mut tokens: Vec<usize> = behind.keys().copied().collect();
             tokens.sort_unstable();
-            let Some(scan) = self.scan(tokens) else { return false };
+            let Some(scan) = self.scan(tokens) else {
+                return false;
+            };
             for ends in &scan.ends {
                 let nodes = ends.iter().flat_map(|token| &behind[token]);
                 let next = self.place(nodes.copied());
@@ -90,7 +116,12 @@ impl<'c> Lexer<'c> {
             for (token, longer) in &scan.longer {
                 let next = self.place(behind[token].iter().copied());
                 let bytes: Bytes = next.iter().map(|(token, _)| self.first[*token]).collect();
-                self.confused.extend(longer.iter().filter(|(_, on)| on.meets(bytes)).map(|(other, _)| *other));
+                self.confused.extend(
+                    longer
+                        .iter()
+                        .filter(|(_, on)| on.meets(bytes))
+                        .map(|(other, _)| *other),
+                );
             }
         }
         true
@@ -156,7 +187,9 @@ trait Graph<'c> {
                 }
                 self.free(at, to);
             }
-            Node::Choice(branches) => branches.iter().for_each(|branch| self.part(branch, from, to)),
+            Node::Choice(branches) => branches
+                .iter()
+                .for_each(|branch| self.part(branch, from, to)),
             Node::Repeat(part, min, max) => {
                 let (begin, end) = (self.node(from), self.node(from));
                 self.free(from, begin);
@@ -231,9 +264,22 @@ impl<'c> Graph<'c> for Net<'c> {
 impl<'c> Net<'c> {
     fn new(cut: &'c Cut, facts: &Facts) -> Net<'c> {
         let nullable = facts.nullable.clone();
-        let short = cut.rules.iter().filter(|(_, part)| cut.is_short(part)).map(|(rule, part)| (*rule, part)).collect();
+        let short = cut
+            .rules
+            .iter()
+            .filter(|(_, part)| cut.is_short(part))
+            .map(|(rule, part)| (*rule, part))
+            .collect();
         let begins = vec![0; nullable.len()];
-        let mut net = Net { nodes: Vec::new(), start: 0, begins, nullable, walk: 0, short, first: cut.first };
+        let mut net = Net {
+            nodes: Vec::new(),
+            start: 0,
+            begins,
+            nullable,
+            walk: 0,
+            short,
+            first: cut.first,
+        };
         for (rule, _) in &cut.rules {
             net.begins[*rule] = net.node(0);
             net.node(0);
@@ -289,8 +335,8 @@ struct Scan {
     longer: HashMap<usize, HashMap<usize, Bytes>>,
 }
 
-/// The terminals as automata. Counts of repetitions are ignored, which makes a terminal look longer than it is and is
-/// conservative.
+/// The terminals as automata. Counts of repetitions are ignored, which makes a terminal look longer
+/// than it is and is conservative.
 struct Machine<'c> {
     rules: &'c [Node],
     states: Vec<State>,
@@ -334,7 +380,11 @@ impl<'c> Graph<'c> for Machine<'c> {
 
 impl<'c> Machine<'c> {
     fn new(cut: &'c Cut, facts: &'c Facts) -> Machine<'c> {
-        let mut machine = Machine { rules: &facts.tree.rules, states: Vec::new(), starts: Vec::new() };
+        let mut machine = Machine {
+            rules: &facts.tree.rules,
+            states: Vec::new(),
+            starts: Vec::new(),
+        };
         for (token, node) in cut.tokens.iter().enumerate() {
             let (start, end) = (machine.state(token), machine.state(token));
             machine.starts.push(start);
@@ -345,7 +395,10 @@ impl<'c> Machine<'c> {
     }
 
     fn state(&mut self, token: usize) -> usize {
-        self.states.push(State { token, ..State::default() });
+        self.states.push(State {
+            token,
+            ..State::default()
+        });
         self.states.len() - 1
     }
 
@@ -355,7 +408,12 @@ impl<'c> Machine<'c> {
         let mut done = 0;
         while let Some(&state) = states.get(done) {
             done += 1;
-            states.extend(self.states[state].free.iter().filter(|next| seen.insert(**next)));
+            states.extend(
+                self.states[state]
+                    .free
+                    .iter()
+                    .filter(|next| seen.insert(**next)),
+            );
         }
         // Other states have no effect.
         states.retain(|&state| self.states[state].whole || !self.states[state].moves.is_empty());
@@ -366,7 +424,11 @@ impl<'c> Machine<'c> {
 
     fn first(&self, token: usize) -> Bytes {
         let states = self.closed(vec![self.starts[token]]);
-        states.into_iter().flat_map(|state| &self.states[state].moves).map(|(set, _)| set.heads()).collect()
+        states
+            .into_iter()
+            .flat_map(|state| &self.states[state].moves)
+            .map(|(set, _)| set.heads())
+            .collect()
     }
 
     /// Follows all of `tokens` at once. `None` if that takes more steps than are left.
@@ -376,7 +438,11 @@ impl<'c> Machine<'c> {
         let mut seen = HashSet::from([start.clone()]);
         let mut open = vec![start];
         while let Some(states) = open.pop() {
-            let whole = states.iter().map(|&at| &self.states[at]).filter(|at| at.whole).map(|at| at.token);
+            let whole = states
+                .iter()
+                .map(|&at| &self.states[at])
+                .filter(|at| at.whole)
+                .map(|at| at.token);
             let whole = chatparse_base::sort::set(whole);
             if !whole.is_empty() {
                 let mut on: HashMap<usize, Bytes> = HashMap::new();
@@ -412,17 +478,27 @@ impl<'c> Machine<'c> {
     /// The sets of states after one more character.
     fn next(&self, states: &[usize], left: &mut usize) -> Vec<Vec<usize>> {
         let moves = || states.iter().flat_map(|&state| &self.states[state].moves);
-        let ranges = || moves().flat_map(|(set, to)| set.ranges().iter().map(move |range| (range, *to)));
-        let mut borders: Vec<u32> = ranges().flat_map(|((low, high), _)| [*low, high + 1]).collect();
+        let ranges =
+            || moves().flat_map(|(set, to)| set.ranges().iter().map(move |range| (range, *to)));
+        let mut borders: Vec<u32> = ranges()
+            .flat_map(|((low, high), _)| [*low, high + 1])
+            .collect();
         borders.sort_unstable();
         borders.dedup();
         let mut targets = vec![Vec::new(); borders.len()];
         for ((low, high), to) in ranges() {
-            let (begin, end) = (borders.partition_point(|at| at < low), borders.partition_point(|at| at <= high));
+            let (begin, end) = (
+                borders.partition_point(|at| at < low),
+                borders.partition_point(|at| at <= high),
+            );
             targets[begin..end].iter_mut().for_each(|at| at.push(to));
             *left = left.saturating_sub(end - begin);
         }
         let mut seen = HashSet::new();
-        targets.into_iter().filter(|at| !at.is_empty() && seen.insert(at.clone())).map(|at| self.closed(at)).collect()
+        targets
+            .into_iter()
+            .filter(|at| !at.is_empty() && seen.insert(at.clone()))
+            .map(|at| self.closed(at))
+            .collect()
     }
 }

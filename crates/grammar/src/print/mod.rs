@@ -1,8 +1,8 @@
 //! Prints grammars in the dialects that engines read.
 //!
-//! All dialects are printed from the tree of the grammar's rules, including those that a caller wrote as GBNF, and the result allows the
-//! same texts. llama.cpp keeps triggers and the end of the prompt beside the grammar; for
-//! other engines these are worked into the tree first (`engines`).
+//! All dialects are printed from the tree of the grammar's rules, including those that a caller
+//! wrote as GBNF, and the result allows the same texts. llama.cpp keeps triggers and the end of the
+//! prompt beside the grammar; for other engines these are worked into the tree first (`engines`).
 
 #[cfg(feature = "dialects")]
 mod engines;
@@ -45,11 +45,18 @@ chatparse_base::names! {
 
 impl Dialect {
     /// All dialects.
-    pub const ALL: [Dialect; 4] = [Dialect::Gbnf, Dialect::PortableGbnf, Dialect::Lark, Dialect::StructuralTag];
+    pub const ALL: [Dialect; 4] = [
+        Dialect::Gbnf,
+        Dialect::PortableGbnf,
+        Dialect::Lark,
+        Dialect::StructuralTag,
+    ];
 
     /// The dialect of this name.
     pub fn find(name: &str) -> Option<Dialect> {
-        Dialect::ALL.into_iter().find(|dialect| dialect.name() == name)
+        Dialect::ALL
+            .into_iter()
+            .find(|dialect| dialect.name() == name)
     }
 }
 
@@ -58,7 +65,8 @@ impl Dialect {
 pub struct Printed {
     /// The text; empty if nothing is constrained.
     pub text: String,
-    /// What the dialect cannot express. For departures of the grammar from its schemas see [`Grammar::report`].
+    /// What the dialect cannot express. For departures of the grammar from its schemas see
+    /// [`Grammar::report`].
     pub report: Vec<Fidelity>,
 }
 
@@ -82,24 +90,30 @@ impl Grammar {
     /// ```
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text; [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text;
+    /// [`crate::ErrorKind::Limit`].
     pub fn print(&self, dialect: Dialect) -> Result<Printed> {
         self.print_output(dialect, Start::AfterPrefix(""))
     }
 
-    /// Prints a grammar of what a model writes, for an engine that knows neither the prompt nor the triggers. For
-    /// [`Dialect::Gbnf`] the text is unchanged, because llama.cpp knows both.
+    /// Prints a grammar of what a model writes, for an engine that knows neither the prompt nor the
+    /// triggers. For [`Dialect::Gbnf`] the text is unchanged, because llama.cpp knows both.
     ///
     /// # Errors
-    /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows nothing behind the text.
+    /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows
+    /// nothing behind the text.
     pub fn print_output(&self, dialect: Dialect, begins: Start) -> Result<Printed> {
         if dialect == Dialect::Gbnf || self.text.is_empty() {
-            return Ok(Printed { text: self.text.clone(), ..Printed::default() });
+            return Ok(Printed {
+                text: self.text.clone(),
+                ..Printed::default()
+            });
         }
         engines::print(self, dialect, begins)
     }
 
-    /// The grammar of what a model writes as a machine that is fed bytes, at the output's beginning. Without a text, it allows any.
+    /// The grammar of what a model writes as a machine that is fed bytes, at the output's
+    /// beginning. Without a text, it allows any.
     ///
     /// ```
     /// use chatparse::grammar::{self, Start};
@@ -132,7 +146,9 @@ impl Grammar {
 
 fn go_behind(matcher: &mut Matcher, text: &str) -> Result<()> {
     match matcher.feed(text.as_bytes())? < text.len() {
-        true => Err(Error::invalid(format!("grammar: it does not allow the text {text:?}"))),
+        true => Err(Error::invalid(format!(
+            "grammar: it does not allow the text {text:?}"
+        ))),
         false => Ok(()),
     }
 }
@@ -158,7 +174,8 @@ fn tree_of(source: &Source) -> Result<Tree> {
     }
 }
 
-/// The text that a grammar says, and then the other grammar or nothing. Without a rule, that begins nowhere.
+/// The text that a grammar says, and then the other grammar or nothing. Without a rule, that begins
+/// nowhere.
 fn behind(mut tree: Tree, free: &Grammar) -> Result<Tree> {
     if free.sections.is_empty() {
         tree.root = tree.add("root", Node::Class(Chars::all()).repeat(0, None));
@@ -171,9 +188,11 @@ fn behind(mut tree: Tree, free: &Grammar) -> Result<Tree> {
 }
 
 impl Matcher {
-    /// The grammar of what may follow what was fed, for an engine that begins there: a grammar that comes late, behind a text that was cut,
-    /// or when a call is tried again. It ends where the matcher's ends. [`Dialect::Gbnf`] is that of [`Dialect::PortableGbnf`] here: it covers
-    /// the whole rest, and has no trigger. Costs as much as making the matcher, however long the output is.
+    /// The grammar of what may follow what was fed, for an engine that begins there: a grammar that
+    /// comes late, behind a text that was cut, or when a call is tried again. It ends where the
+    /// matcher's ends. [`Dialect::Gbnf`] is that of [`Dialect::PortableGbnf`] here: it covers the
+    /// whole rest, and has no trigger. Costs as much as making the matcher, however long the output
+    /// is.
     ///
     /// ```
     /// use chatparse::grammar::{self, Start, Dialect};
@@ -189,7 +208,10 @@ impl Matcher {
     pub fn grammar(&self, dialect: Dialect) -> Result<Printed> {
         stack::deep(|| {
             let rest = self.rest(&tree_of(self.source())?)?;
-            Ok(Printed { text: engines::print_rest(&rest, dialect)?, report: Vec::new() })
+            Ok(Printed {
+                text: engines::print_rest(&rest, dialect)?,
+                report: Vec::new(),
+            })
         })
     }
 }
@@ -203,7 +225,9 @@ mod engines {
     use chatparse_base::{Error, Result};
 
     pub(super) fn free(_: &[Trigger]) -> Result<Grammar> {
-        Err(Error::invalid("a lazy grammar has no matcher: the library was built without its part `dialects`"))
+        Err(Error::invalid(
+            "a lazy grammar has no matcher: the library was built without its part `dialects`",
+        ))
     }
 
     pub(super) fn print_rest(_: &Tree, dialect: Dialect) -> Result<String> {
@@ -211,6 +235,9 @@ mod engines {
     }
 
     pub(super) fn print(_: &Grammar, dialect: Dialect, _: Start) -> Result<Printed> {
-        Err(Error::invalid(format!("{}: the library was built without its part `dialects`", dialect.name())))
+        Err(Error::invalid(format!(
+            "{}: the library was built without its part `dialects`",
+            dialect.name()
+        )))
     }
 }

@@ -1,7 +1,8 @@
 //! Prints GBNF that all readers accept: every version of llama.cpp's, and XGrammar's.
 //!
-//! XGrammar accepts an empty alternative only as `""`, has no `.`, and reads more than two digits after `\x`; older readers
-//! lack `\-`; names differ in more than case, because converters to other notations require it.
+//! XGrammar accepts an empty alternative only as `""`, has no `.`, and reads more than two digits
+//! after `\x`; older readers lack `\-`; names differ in more than case, because converters to other
+//! notations require it.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -13,7 +14,13 @@ use chatparse_base::limits;
 /// Prints the rules of `tree`, `root` first, one per line.
 pub fn print(tree: &Tree) -> String {
     let used = tree.used();
-    let wish = |name: &str, root| if root { "root".to_owned() } else { name.to_owned() };
+    let wish = |name: &str, root| {
+        if root {
+            "root".to_owned()
+        } else {
+            name.to_owned()
+        }
+    };
     let mut printer = Printer::new(tree, &used, false, wish);
     for rule in used {
         printer.rule(rule, &tree.rules[rule]);
@@ -59,9 +66,20 @@ pub const NESTED: usize = 16;
 impl<'t> Printer<'t> {
     /// With a unique name for each rule, which begins with a letter and differs in more than case.
     /// `wish` returns the preferred name; it gets the rule's, and whether that is the root.
-    pub fn new(tree: &Tree, used: &[usize], lark: bool, wish: impl Fn(&str, bool) -> String) -> Printer<'t> {
+    pub fn new(
+        tree: &Tree,
+        used: &[usize],
+        lark: bool,
+        wish: impl Fn(&str, bool) -> String,
+    ) -> Printer<'t> {
         let (names, taken, pending, out) = Default::default();
-        let mut printer = Printer { lark, names, taken, pending, out };
+        let mut printer = Printer {
+            lark,
+            names,
+            taken,
+            pending,
+            out,
+        };
         let joint = if lark { '_' } else { '-' };
         // The root comes first, so it gets the name that it prefers.
         for &rule in used {
@@ -78,7 +96,8 @@ impl<'t> Printer<'t> {
     pub fn rule(&mut self, rule: usize, body: &'t Node) {
         self.pending.push((self.names[&rule].clone(), body));
         while let Some((name, body)) = self.pending.pop() {
-            self.out.extend([&*name, if self.lark { ": " } else { " ::= " }]);
+            self.out
+                .extend([&*name, if self.lark { ": " } else { " ::= " }]);
             self.branches(body, 0);
             self.out.push('\n');
         }
@@ -157,12 +176,19 @@ impl<'t> Printer<'t> {
         let once = self.out.split_off(start);
         let in_group = matches!(part, Node::Repeat(..));
         let times_of = |min: u64, max: Option<u64>, out: &mut String| {
-            let [open, close] = if in_group && (min, max) != (1, Some(1)) { ["(", ")"] } else { ["", ""] };
+            let [open, close] = if in_group && (min, max) != (1, Some(1)) {
+                ["(", ")"]
+            } else {
+                ["", ""]
+            };
             out.extend([open, &*once, close]);
             bounds(min, max, out);
         };
         let times = max.unwrap_or(min);
-        if rules(part).saturating_mul(times) < limits::GBNF_REPETITIONS || times < 2 || once.len() > SPLIT_BYTES {
+        if rules(part).saturating_mul(times) < limits::GBNF_REPETITIONS
+            || times < 2
+            || once.len() > SPLIT_BYTES
+        {
             return times_of(min, max, &mut self.out);
         }
         // Newer readers reject a repetition that unrolls to more rules than older ones accept.
@@ -180,7 +206,9 @@ const SPLIT_BYTES: usize = 1_000;
 fn rules(node: &Node) -> u64 {
     match node {
         Node::Text(_) | Node::Class(_) | Node::Rule(_) => 1,
-        Node::Choice(parts) | Node::Sequence(parts) => parts.iter().map(rules).fold(1, u64::saturating_add),
+        Node::Choice(parts) | Node::Sequence(parts) => {
+            parts.iter().map(rules).fold(1, u64::saturating_add)
+        }
         Node::Repeat(part, min, max) => rules(part).saturating_mul(max.unwrap_or(*min).max(1)),
     }
 }
@@ -264,18 +292,39 @@ mod tests {
     #[test]
     fn what_readers_disagree_about_is_not_there() {
         for (gbnf, portable) in [
-            ("root ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}", r#"root ::= "" | " " | "\n"{1,2} [\t ]{0,20}"#),
+            (
+                "root ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}",
+                r#"root ::= "" | " " | "\n"{1,2} [\t ]{0,20}"#,
+            ),
             ("root ::= (\"a\" |) \"b\"", r#"root ::= ("" | "a") "b""#),
             (
                 "root ::= .*? [a\\-z\\]] [^\\x00-\\x1F\"]",
                 r"root ::= [\u0000-\U0010FFFF]* [\u002D\u005Daz] [^\u0000-\u001F\u0022]",
             ),
-            ("root ::= [^\\x00-\\U0010FFFF]", r"root ::= [^\u0000-\U0010FFFF]"),
-            ("root ::= \"\\x00a\\\"\\\\é\" [é-ü]", r#"root ::= "\u0000a\"\\é" [\u00E9-\u00FC]"#),
-            ("root ::= \"a\"{0,1999} \"b\"{0,2000}", r#"root ::= "a"{0,1999} "b"{0,1999} "b"?"#),
-            ("root ::= \"a\"{2000,} [b]{2000}", r#"root ::= "a"{1999} "a"+ "b"{1999} "b""#),
-            ("root ::= (\"a\"{1,40}){50}", r#"root ::= ("a"{1,40}){49} "a"{1,40}"#),
-            ("root ::= (\"ab\"{2}){3} \"c\"{4,}", r#"root ::= ("ab"{2}){3} "c"{4,}"#),
+            (
+                "root ::= [^\\x00-\\U0010FFFF]",
+                r"root ::= [^\u0000-\U0010FFFF]",
+            ),
+            (
+                "root ::= \"\\x00a\\\"\\\\é\" [é-ü]",
+                r#"root ::= "\u0000a\"\\é" [\u00E9-\u00FC]"#,
+            ),
+            (
+                "root ::= \"a\"{0,1999} \"b\"{0,2000}",
+                r#"root ::= "a"{0,1999} "b"{0,1999} "b"?"#,
+            ),
+            (
+                "root ::= \"a\"{2000,} [b]{2000}",
+                r#"root ::= "a"{1999} "a"+ "b"{1999} "b""#,
+            ),
+            (
+                "root ::= (\"a\"{1,40}){50}",
+                r#"root ::= ("a"{1,40}){49} "a"{1,40}"#,
+            ),
+            (
+                "root ::= (\"ab\"{2}){3} \"c\"{4,}",
+                r#"root ::= ("ab"{2}){3} "c"{4,}"#,
+            ),
         ] {
             let printed = print(&read(gbnf).unwrap());
             assert_eq!(printed, format!("{portable}\n"));

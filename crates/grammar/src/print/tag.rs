@@ -16,8 +16,8 @@ pub fn grammar(tree: &Tree) -> Value {
     json!({"type": "grammar", "grammar": portable::print(tree)})
 }
 
-/// Free text without the words, and then the grammar or nothing. The grammar is written once: any call
-/// may follow another.
+/// Free text without the words, and then the grammar or nothing. The grammar is written once: any
+/// call may follow another.
 pub fn behind_words(mut tree: Tree, words: &[String]) -> Value {
     if words.is_empty() {
         return json!({"type": "any_text"});

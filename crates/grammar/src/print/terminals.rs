@@ -1,7 +1,9 @@
-//! Chooses the parts of a grammar that become terminals, for engines that split the output into terminals.
+//! Chooses the parts of a grammar that become terminals, for engines that split the output into
+//! terminals.
 //!
-//! Long terminals are fast, so each regular part that is not too large becomes one; a terminal ends where an optional named
-//! rule (`space`) begins. Terminals that do not work are split, one level at a time, down to single characters.
+//! Long terminals are fast, so each regular part that is not too large becomes one; a terminal ends
+//! where an optional named rule (`space`) begins. Terminals that do not work are split, one level
+//! at a time, down to single characters.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -27,7 +29,9 @@ impl Cut {
     /// The number of states of its terminals as automata, and of parts of its rules, about.
     pub fn size(&self, facts: &Facts) -> usize {
         let tokens = self.tokens.iter().map(|token| facts.states(token));
-        tokens.chain(self.rules.iter().map(|(_, part)| part.size())).sum()
+        tokens
+            .chain(self.rules.iter().map(|(_, part)| part.size()))
+            .sum()
     }
 
     /// Whether a part is a few terminals.
@@ -80,8 +84,8 @@ impl Splits {
         self.all.insert(token.clone());
     }
 
-    /// Splits all terminals into characters, except for consecutive characters of free text; a second call splits these as
-    /// well.
+    /// Splits all terminals into characters, except for consecutive characters of free text; a
+    /// second call splits these as well.
     pub fn add_everything(&mut self) {
         self.runs = self.everything;
         self.everything = true;
@@ -91,7 +95,11 @@ impl Splits {
 impl<'t> Facts<'t> {
     /// `free`: rules of free text, which are not terminals.
     pub fn new(tree: &'t Tree, free: &HashSet<usize>) -> Facts<'t> {
-        let mut facts = Facts { tree, nullable: tree.nullable(), sizes: vec![None; tree.rules.len()] };
+        let mut facts = Facts {
+            tree,
+            nullable: tree.nullable(),
+            sizes: vec![None; tree.rules.len()],
+        };
         let circular: HashSet<usize> = recursion::circles(tree).into_iter().flatten().collect();
         // The rules that a rule refers to come first.
         for rule in post_order(tree) {
@@ -111,8 +119,17 @@ impl<'t> Facts<'t> {
             // A chain of rules costs as well.
             Node::Rule(rule) => 1 + self.sizes[*rule]?,
             // Lists of texts are fast at any length.
-            Node::Choice(branches) if branches.iter().all(|branch| matches!(branch, Node::Text(_))) => 1,
-            other => other.parts().iter().try_fold(1, |sum, part| Some(sum + self.size(part)?))?,
+            Node::Choice(branches)
+                if branches
+                    .iter()
+                    .all(|branch| matches!(branch, Node::Text(_))) =>
+            {
+                1
+            }
+            other => other
+                .parts()
+                .iter()
+                .try_fold(1, |sum, part| Some(sum + self.size(part)?))?,
         };
         Some(size).filter(|size| *size <= TERMINAL_SIZE || matches!(node, Node::Text(_)))
     }
@@ -122,7 +139,13 @@ impl<'t> Facts<'t> {
         match node {
             Node::Text(text) => text.len(),
             Node::Rule(rule) => self.states(&self.tree.rules[*rule]),
-            other => 2 + other.parts().iter().map(|part| self.states(part)).sum::<usize>(),
+            other => {
+                2 + other
+                    .parts()
+                    .iter()
+                    .map(|part| self.states(part))
+                    .sum::<usize>()
+            }
         }
     }
 
@@ -133,7 +156,9 @@ impl<'t> Facts<'t> {
     /// Maps the body of each regular rule, without the empty text, to the rule.
     pub fn terminals(&self) -> HashMap<Node, usize> {
         let rules = (0..self.sizes.len()).filter(|&rule| self.sizes[rule].is_some());
-        rules.filter_map(|rule| Some((self.something(&self.tree.rules[rule])?.into_owned(), rule))).collect()
+        rules
+            .filter_map(|rule| Some((self.something(&self.tree.rules[rule])?.into_owned(), rule)))
+            .collect()
     }
 
     /// The node without the empty text, if that has a short form.
@@ -186,7 +211,11 @@ pub fn cut(facts: &Facts, splits: &Splits) -> Cut {
         let fully = splits.everything || splits.rules.contains(&rule);
         rules.push((rule, cutter.part(&facts.tree.rules[rule], fully)));
     }
-    Cut { tokens: cutter.tokens, rules, first: facts.tree.rules.len() }
+    Cut {
+        tokens: cutter.tokens,
+        rules,
+        first: facts.tree.rules.len(),
+    }
 }
 
 struct Cutter<'a> {
@@ -214,7 +243,10 @@ impl Cutter<'_> {
         let mut fully = fully;
         if !fully
             && self.facts.size(node).is_some()
-            && let Some(token) = self.facts.something(node).filter(|token| **token != Node::NEVER)
+            && let Some(token) = self
+                .facts
+                .something(node)
+                .filter(|token| **token != Node::NEVER)
         {
             fully = self.splits.all.contains(&*token);
             if !fully && !self.splits.once.contains(&*token) {
@@ -224,7 +256,10 @@ impl Cutter<'_> {
             }
         }
         match node {
-            Node::Text(text) => Node::sequence(text.chars().map(|c| self.token(Cow::Owned(Node::Text(c.into()))))),
+            Node::Text(text) => Node::sequence(
+                text.chars()
+                    .map(|c| self.token(Cow::Owned(Node::Text(c.into())))),
+            ),
             Node::Class(_) => self.token(Cow::Borrowed(node)),
             Node::Rule(rule) => self.reference(*rule, fully),
             Node::Sequence(parts) => {
@@ -232,20 +267,31 @@ impl Cutter<'_> {
                 if fully || whole {
                     return Node::sequence(parts.iter().map(|part| self.part(part, fully)));
                 }
-                let runs = parts.chunk_by(|one, two| self.facts.size(one).is_some() && self.facts.size(two).is_some());
+                let runs = parts.chunk_by(|one, two| {
+                    self.facts.size(one).is_some() && self.facts.size(two).is_some()
+                });
                 Node::sequence(runs.map(|run| match run {
                     [part] => self.part(part, false),
                     run => self.part(&Node::sequence(run.iter().cloned()), false),
                 }))
             }
             Node::Choice(branches) => self.branches(branches, fully),
-            Node::Repeat(part, 0, None) if matches!(**part, Node::Choice(_)) => self.rounds(part, fully),
-            Node::Repeat(part, min, max) => Node::Repeat(Box::new(self.part(part, fully)), *min, *max),
+            Node::Repeat(part, 0, None) if matches!(**part, Node::Choice(_)) => {
+                self.rounds(part, fully)
+            }
+            Node::Repeat(part, min, max) => {
+                Node::Repeat(Box::new(self.part(part, fully)), *min, *max)
+            }
         }
     }
 
     fn branches(&mut self, branches: &[Node], fully: bool) -> Node {
-        Node::Choice(branches.iter().map(|branch| self.part(branch, fully)).collect())
+        Node::Choice(
+            branches
+                .iter()
+                .map(|branch| self.part(branch, fully))
+                .collect(),
+        )
     }
 
     /// A rule that may be empty is written in place if it is only an optional terminal.
@@ -267,8 +313,8 @@ impl Cutter<'_> {
         Node::Rule(rule)
     }
 
-    /// A repetition of branches, some of which are single characters: consecutive characters form one terminal. Otherwise
-    /// each character of a text would be one.
+    /// A repetition of branches, some of which are single characters: consecutive characters form
+    /// one terminal. Otherwise each character of a text would be one.
     fn rounds(&mut self, choice: &Node, fully: bool) -> Node {
         let (mut classes, mut others) = (Vec::new(), Vec::new());
         for branch in choice.parts() {
@@ -278,7 +324,11 @@ impl Cutter<'_> {
             }
         }
         let run = Node::class(Chars::of_codes(classes)).repeat(1, None);
-        if run == Node::NEVER || self.splits.runs || self.splits.once.contains(&run) || self.splits.all.contains(&run) {
+        if run == Node::NEVER
+            || self.splits.runs
+            || self.splits.once.contains(&run)
+            || self.splits.all.contains(&run)
+        {
             return Node::Repeat(Box::new(self.branches(choice.parts(), fully)), 0, None);
         }
         let run = self.token(Cow::Owned(run)).optional();

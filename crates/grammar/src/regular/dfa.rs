@@ -24,7 +24,8 @@ pub struct State {
 /// A range of code points, and the state that they lead to.
 pub type Edge = (u32, u32, u32);
 
-/// An automaton in implicit form: it reads a text character by character, with finitely many states.
+/// An automaton in implicit form: it reads a text character by character, with finitely many
+/// states.
 pub trait LazyAutomaton {
     type State: Clone + Eq + Hash;
 
@@ -59,7 +60,10 @@ pub struct StateBudget {
 
 impl StateBudget {
     pub fn new(states: usize, steps: usize) -> StateBudget {
-        StateBudget { states, steps: Rc::new(Cell::new(steps)) }
+        StateBudget {
+            states,
+            steps: Rc::new(Cell::new(steps)),
+        }
     }
 
     #[cfg(test)]
@@ -69,7 +73,10 @@ impl StateBudget {
 
     /// The same steps, for automata with so many times the states.
     pub fn wider(&self, times: usize) -> StateBudget {
-        StateBudget { states: times * self.states, steps: Rc::clone(&self.steps) }
+        StateBudget {
+            states: times * self.states,
+            steps: Rc::clone(&self.steps),
+        }
     }
 
     pub fn states(&self) -> usize {
@@ -105,7 +112,10 @@ impl Dfa {
             if found.len() > room.states {
                 return None;
             }
-            states.push(State { accepts: machine.accepts(&state), edges: joined(edges) });
+            states.push(State {
+                accepts: machine.accepts(&state),
+                edges: joined(edges),
+            });
         }
         let mut dfa = Dfa { states };
         dfa.trim();
@@ -143,7 +153,13 @@ impl Dfa {
         for state in &mut states {
             state.accepts = !state.accepts;
             let known = Chars::of_codes(state.edges.iter().map(|&(low, high, _)| (low, high)));
-            state.edges.extend(known.negated().ranges().iter().map(|&(low, high)| (low, high, sink)));
+            state.edges.extend(
+                known
+                    .negated()
+                    .ranges()
+                    .iter()
+                    .map(|&(low, high)| (low, high, sink)),
+            );
             state.edges = joined(std::mem::take(&mut state.edges));
         }
         let mut dfa = Dfa { states };
@@ -158,7 +174,14 @@ impl Dfa {
 
     /// Accepts those of its texts whose length in characters is within the bounds.
     pub fn of_length(&self, min: u64, max: Option<u64>, room: &StateBudget) -> Option<Dfa> {
-        Dfa::of(&OfLength { inner: self, min, max }, room)
+        Dfa::of(
+            &OfLength {
+                inner: self,
+                min,
+                max,
+            },
+            room,
+        )
     }
 
     pub fn accepts_nothing(&self) -> bool {
@@ -179,7 +202,10 @@ impl Dfa {
     fn step(&self, at: u32, c: char) -> Option<u32> {
         let edges = &self.states[at as usize].edges;
         let place = edges.partition_point(|edge| edge.1 < u32::from(c));
-        edges.get(place).filter(|edge| edge.0 <= u32::from(c)).map(|edge| edge.2)
+        edges
+            .get(place)
+            .filter(|edge| edge.0 <= u32::from(c))
+            .map(|edge| edge.2)
     }
 
     /// Removes states from which no end is reachable, and unreachable states.
@@ -187,7 +213,10 @@ impl Dfa {
         let count = self.states.len();
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); count];
         for (from, state) in self.states.iter().enumerate() {
-            state.edges.iter().for_each(|edge| before[edge.2 as usize].push(from as u32));
+            state
+                .edges
+                .iter()
+                .for_each(|edge| before[edge.2 as usize].push(from as u32));
         }
         let mut live: Vec<bool> = self.states.iter().map(|state| state.accepts).collect();
         let mut open: Vec<usize> = (0..count).filter(|&at| live[at]).collect();
@@ -214,13 +243,21 @@ impl Dfa {
                 });
             }
         }
-        self.states = order.into_iter().map(|at| std::mem::take(&mut self.states[at])).collect();
+        self.states = order
+            .into_iter()
+            .map(|at| std::mem::take(&mut self.states[at]))
+            .collect();
     }
 
-    /// An equivalent automaton with as few states as possible, or with too little room the same one.
+    /// An equivalent automaton with as few states as possible, or with too little room the same
+    /// one.
     pub fn minimal(&self, room: &StateBudget) -> Dfa {
         let size = self.states.iter().map(|state| 1 + state.edges.len()).sum();
-        let mut class: Vec<u32> = self.states.iter().map(|state| state.accepts.into()).collect();
+        let mut class: Vec<u32> = self
+            .states
+            .iter()
+            .map(|state| state.accepts.into())
+            .collect();
         let mut count = chatparse_base::sort::set(&class).len();
         loop {
             if room.spend(size).is_none() {
@@ -232,8 +269,13 @@ impl Dfa {
                 .iter()
                 .enumerate()
                 .map(|(at, state)| {
-                    let edges =
-                        joined(state.edges.iter().map(|edge| (edge.0, edge.1, class[edge.2 as usize])).collect());
+                    let edges = joined(
+                        state
+                            .edges
+                            .iter()
+                            .map(|edge| (edge.0, edge.1, class[edge.2 as usize]))
+                            .collect(),
+                    );
                     let fresh = known.len() as u32;
                     *known.entry((class[at], edges)).or_insert(fresh)
                 })
@@ -247,8 +289,15 @@ impl Dfa {
         // State 0 comes first, so its class is 0.
         let mut states = vec![State::default(); count];
         for (at, state) in self.states.iter().enumerate() {
-            let edges = state.edges.iter().map(|edge| (edge.0, edge.1, class[edge.2 as usize])).collect();
-            states[class[at] as usize] = State { accepts: state.accepts, edges: joined(edges) };
+            let edges = state
+                .edges
+                .iter()
+                .map(|edge| (edge.0, edge.1, class[edge.2 as usize]))
+                .collect();
+            states[class[at] as usize] = State {
+                accepts: state.accepts,
+                edges: joined(edges),
+            };
         }
         Dfa { states }
     }
@@ -277,7 +326,10 @@ impl LazyAutomaton for Both<'_> {
     }
 
     fn moves(&self, state: &Self::State) -> Vec<(Chars, Self::State)> {
-        let (mine, other) = (&self.0.states[state.0 as usize].edges, &self.1.states[state.1 as usize].edges);
+        let (mine, other) = (
+            &self.0.states[state.0 as usize].edges,
+            &self.1.states[state.1 as usize].edges,
+        );
         let mut moves = Vec::new();
         let (mut a, mut b) = (0, 0);
         while let (Some(x), Some(y)) = (mine.get(a), other.get(b)) {
@@ -313,9 +365,15 @@ impl LazyAutomaton for OfLength<'_> {
         if self.max == Some(count) {
             return Vec::new();
         }
-        let next = if self.max.is_none() { (count + 1).min(self.min) } else { count + 1 };
+        let next = if self.max.is_none() {
+            (count + 1).min(self.min)
+        } else {
+            count + 1
+        };
         let edges = self.inner.states[at as usize].edges.iter();
-        edges.map(|&(low, high, to)| (Chars::of_codes([(low, high)]), (to, next))).collect()
+        edges
+            .map(|&(low, high, to)| (Chars::of_codes([(low, high)]), (to, next)))
+            .collect()
     }
 
     fn accepts(&self, &(at, count): &Self::State) -> bool {

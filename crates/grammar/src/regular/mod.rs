@@ -1,7 +1,8 @@
 //! Regular languages: patterns of JSON Schema, automata over characters, and rules made from both.
 //!
-//! `pattern` reads an ECMAScript expression, `dfa` builds and combines automata, `write` turns either into rules. Texts are
-//! sequences of characters here; [`Spelling`] chooses how they are written in the output.
+//! `pattern` reads an ECMAScript expression, `dfa` builds and combines automata, `write` turns
+//! either into rules. Texts are sequences of characters here; [`Spelling`] chooses how they are
+//! written in the output.
 
 mod dfa;
 mod names;

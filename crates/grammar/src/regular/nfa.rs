@@ -1,4 +1,5 @@
-//! Automata of patterns: nondeterministic ones, which find a pattern in a text, and deterministic ones, which become rules.
+//! Automata of patterns: nondeterministic ones, which find a pattern in a text, and deterministic
+//! ones, which become rules.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +32,10 @@ pub struct Finder {
 impl Finder {
     /// `most`: the states that each part of the pattern may have; `None` if one has more.
     pub fn new(pattern: &Pattern, most: usize) -> Option<Finder> {
-        let ahead = pattern.ahead.iter().map(|(expr, matches)| Some((Nfa::of(&at_start(expr), most)?, *matches)));
+        let ahead = pattern
+            .ahead
+            .iter()
+            .map(|(expr, matches)| Some((Nfa::of(&at_start(expr), most)?, *matches)));
         Some(Finder {
             whole: Nfa::of(&pattern.expr, most)?,
             ahead: ahead.collect::<Option<_>>()?,
@@ -41,11 +45,17 @@ impl Finder {
 
     /// The number of states.
     pub fn states(&self) -> usize {
-        self.whole.states.len() + self.ahead.iter().map(|(ahead, _)| ahead.states.len()).sum::<usize>()
+        self.whole.states.len()
+            + self
+                .ahead
+                .iter()
+                .map(|(ahead, _)| ahead.states.len())
+                .sum::<usize>()
     }
 
-    /// Whether the pattern is found in a text; `None` if that is not certain. `spend` subtracts steps, and returns whether
-    /// they were left; each character takes one step for each state that is visited.
+    /// Whether the pattern is found in a text; `None` if that is not certain. `spend` subtracts
+    /// steps, and returns whether they were left; each character takes one step for each state that
+    /// is visited.
     pub fn finds(&self, text: &str, spend: &mut dyn FnMut(usize) -> bool) -> Option<bool> {
         let mut found = self.whole.finds(text, spend)?;
         for (ahead, matches) in &self.ahead {
@@ -88,7 +98,9 @@ impl Condition {
             (Condition::Start, _) => before == Before::Start,
             (_, After::Unknown) => false,
             (Condition::End, after) => after == After::End,
-            (Condition::Edge(is), after) => ((before == Before::Word) != (after == After::Character(true))) == is,
+            (Condition::Edge(is), after) => {
+                ((before == Before::Word) != (after == After::Character(true))) == is
+            }
         }
     }
 }
@@ -111,9 +123,14 @@ struct State {
 }
 
 impl Nfa {
-    /// The automaton that finds `expr` anywhere in a text; `None` if it has more than `most` states.
+    /// The automaton that finds `expr` anywhere in a text; `None` if it has more than `most`
+    /// states.
     fn of(expr: &Expr, most: usize) -> Option<Nfa> {
-        let mut nfa = Nfa { states: Vec::new(), end: 0, edges: false };
+        let mut nfa = Nfa {
+            states: Vec::new(),
+            end: 0,
+            edges: false,
+        };
         let start = nfa.state();
         nfa.states[start].chars = Some((Chars::all(), start));
         let body = nfa.state();
@@ -133,7 +150,8 @@ impl Nfa {
         to
     }
 
-    /// Adds an expression behind a state without moves. Returns the state behind the expression, which has no moves.
+    /// Adds an expression behind a state without moves. Returns the state behind the expression,
+    /// which has no moves.
     fn add(&mut self, expr: &Expr, from: usize, most: usize) -> Option<usize> {
         if self.states.len() > most {
             return None;
@@ -150,7 +168,9 @@ impl Nfa {
                 self.edges = true;
                 self.when(from, Condition::Edge(*is))
             }
-            Expr::Sequence(parts) => parts.iter().try_fold(from, |from, part| self.add(part, from, most))?,
+            Expr::Sequence(parts) => parts
+                .iter()
+                .try_fold(from, |from, part| self.add(part, from, most))?,
             Expr::Choice(branches) => {
                 let to = self.state();
                 for branch in branches {
@@ -199,19 +219,37 @@ impl Nfa {
     }
 
     /// Visits the states that are reachable by empty moves. `add`: returns whether a state is new.
-    fn close(&self, mut open: Vec<usize>, before: Before, after: After, add: &mut dyn FnMut(usize) -> bool) {
+    fn close(
+        &self,
+        mut open: Vec<usize>,
+        before: Before,
+        after: After,
+        add: &mut dyn FnMut(usize) -> bool,
+    ) {
         while let Some(at) = open.pop() {
             if add(at) {
                 let state = &self.states[at];
                 open.extend(&state.empty);
-                open.extend(state.when.filter(|(condition, _)| condition.holds(before, after)).map(|(_, to)| to));
+                open.extend(
+                    state
+                        .when
+                        .filter(|(condition, _)| condition.holds(before, after))
+                        .map(|(_, to)| to),
+                );
             }
         }
     }
 
-    fn closure(&self, from: impl IntoIterator<Item = usize>, before: Before, after: After) -> BTreeSet<usize> {
+    fn closure(
+        &self,
+        from: impl IntoIterator<Item = usize>,
+        before: Before,
+        after: After,
+    ) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
-        self.close(from.into_iter().collect(), before, after, &mut |at| reached.insert(at));
+        self.close(from.into_iter().collect(), before, after, &mut |at| {
+            reached.insert(at)
+        });
         reached
     }
 
@@ -239,21 +277,29 @@ impl Nfa {
                 return Some(true);
             }
             let Some(c) = next else { break };
-            let steps = reached.iter().filter_map(|&state| self.states[state].chars.as_ref());
-            at = steps.filter(|(chars, _)| chars.has(c)).map(|(_, to)| *to).collect();
+            let steps = reached
+                .iter()
+                .filter_map(|&state| self.states[state].chars.as_ref());
+            at = steps
+                .filter(|(chars, _)| chars.has(c))
+                .map(|(_, to)| *to)
+                .collect();
             before = if is_word { Before::Word } else { Before::Other };
         }
         Some(false)
     }
 }
 
-/// The subset construction: a set of states, closed as far as what follows does not matter, and what is in front. Where no
-/// edge of a word is asked for, words are like other characters.
+/// The subset construction: a set of states, closed as far as what follows does not matter, and
+/// what is in front. Where no edge of a word is asked for, words are like other characters.
 impl LazyAutomaton for Nfa {
     type State = (BTreeSet<usize>, Before);
 
     fn start(&self) -> Self::State {
-        (self.closure([0], Before::Start, After::Unknown), Before::Start)
+        (
+            self.closure([0], Before::Start, After::Unknown),
+            Before::Start,
+        )
     }
 
     fn moves(&self, (set, before): &Self::State) -> Vec<(Chars, Self::State)> {
@@ -271,7 +317,8 @@ impl LazyAutomaton for Nfa {
     }
 
     fn accepts(&self, (set, before): &Self::State) -> bool {
-        self.closure(set.iter().copied(), *before, After::End).contains(&self.end)
+        self.closure(set.iter().copied(), *before, After::End)
+            .contains(&self.end)
     }
 
     fn weight(&self, state: &Self::State) -> usize {
@@ -280,11 +327,20 @@ impl LazyAutomaton for Nfa {
 }
 
 impl Nfa {
-    /// The moves of a closed set by one of `allowed`, which leaves `before` in front of the next place.
-    fn steps(&self, set: &BTreeSet<usize>, allowed: &Chars, before: Before) -> Vec<(Chars, (BTreeSet<usize>, Before))> {
+    /// The moves of a closed set by one of `allowed`, which leaves `before` in front of the next
+    /// place.
+    fn steps(
+        &self,
+        set: &BTreeSet<usize>,
+        allowed: &Chars,
+        before: Before,
+    ) -> Vec<(Chars, (BTreeSet<usize>, Before))> {
         // Once the expression was found, the rest of the text does not matter.
         if set.contains(&self.end) {
-            return vec![(allowed.clone(), (chatparse_base::sort::set([self.end]), Before::Other))];
+            return vec![(
+                allowed.clone(),
+                (chatparse_base::sort::set([self.end]), Before::Other),
+            )];
         }
         // Where sets begin and end, to find which are active between them.
         let mut edges: Vec<(u32, bool, usize)> = Vec::new();
@@ -301,7 +357,11 @@ impl Nfa {
         while let Some((at, begins, to)) = edges.next() {
             match begins {
                 true => open.push(to),
-                false => drop(open.iter().position(|one| *one == to).map(|place| open.swap_remove(place))),
+                false => drop(
+                    open.iter()
+                        .position(|one| *one == to)
+                        .map(|place| open.swap_remove(place)),
+                ),
             }
             let next = edges.peek().map_or(at, |edge| edge.0);
             if next > at && !open.is_empty() {
@@ -324,20 +384,35 @@ mod tests {
     fn found(pattern: &Pattern, text: &str) -> [bool; 2] {
         let finder = Finder::new(pattern, 10_000).unwrap();
         let dfa = automaton(pattern, &StateBudget::of_states(10_000)).unwrap();
-        [finder.finds(text, &mut |_| true).unwrap(), dfa.accepts(text)]
+        [
+            finder.finds(text, &mut |_| true).unwrap(),
+            dfa.accepts(text),
+        ]
     }
 
     #[test]
     fn patterns_mean_what_they_mean_in_ecmascript() {
         for (pattern, matching, others) in [
-            (r"^\s$", &["\u{FEFF}", "\u{A0}", "\u{2029}", "\t"][..], &["\u{1}", "\u{180E}", ""][..]),
+            (
+                r"^\s$",
+                &["\u{FEFF}", "\u{A0}", "\u{2029}", "\t"][..],
+                &["\u{1}", "\u{180E}", ""][..],
+            ),
             (r"^\S$", &["a", "\u{85}"], &["\u{3000}", " "]),
             (r"^[^\S\n]+$", &[" \t"], &["\n", "a"]),
             (r"^[\w.-]+$", &["a-.9_"], &["é", "["]),
             (r"^[+-]\d[\d-x]$", &["+1-", "-2x"], &["*1-", "+1a"]),
-            (r"^.$", &["a", "\u{85}"], &["\n", "\r", "\u{2028}", "\u{2029}"]),
+            (
+                r"^.$",
+                &["a", "\u{85}"],
+                &["\n", "\r", "\u{2028}", "\u{2029}"],
+            ),
             (r"^\W\D$", &["é-", "-x"], &["ax", "-1"]),
-            (r"^\cC\0\x41\u0042\u{1F432}\ud83d\udc32$", &["\u{3}\0AB🐲🐲"], &["\u{3}\0AB🐲"]),
+            (
+                r"^\cC\0\x41\u0042\u{1F432}\ud83d\udc32$",
+                &["\u{3}\0AB🐲🐲"],
+                &["\u{3}\0AB🐲"],
+            ),
             (r"^[🐲-🐶]{1,2}$", &["🐳", "🐳🐳"], &["", "a"]),
             (r"^a{,2}{}]$", &["a{,2}{}]"], &["aa"]),
             (r"^\/\-\&\x3c<\_$", &["/-&<<_"], &["-"]),
@@ -368,7 +443,11 @@ mod tests {
     #[test]
     fn a_look_ahead_without_a_start_is_certain_only_where_it_is_found() {
         let pattern = Pattern::parse("(?=.*b)a").unwrap();
-        let finds = |text: &str| Finder::new(&pattern, 100).unwrap().finds(text, &mut |_| true);
+        let finds = |text: &str| {
+            Finder::new(&pattern, 100)
+                .unwrap()
+                .finds(text, &mut |_| true)
+        };
         assert_eq!(["ab", "\nab", ""].map(finds), [Some(true), None, None]);
         assert!(!Pattern::parse("^(?=.*b)a").unwrap().pinned);
     }
@@ -396,10 +475,18 @@ mod tests {
             r"\01",
             r"[\1]",
         ] {
-            assert!(matches!(Pattern::parse(pattern), Err(Unusable::Unsupported(_))), "{pattern}");
+            assert!(
+                matches!(Pattern::parse(pattern), Err(Unusable::Unsupported(_))),
+                "{pattern}"
+            );
         }
-        for pattern in ["a**", "a*+", "a{2}{3}", "*", "(?:", "(", ")", "[a", "[b-a]", r"\", "a{3,2}"] {
-            let invalid = matches!(Pattern::parse(pattern), Err(Unusable::Invalid(_) | Unusable::Unsupported(_)));
+        for pattern in [
+            "a**", "a*+", "a{2}{3}", "*", "(?:", "(", ")", "[a", "[b-a]", r"\", "a{3,2}",
+        ] {
+            let invalid = matches!(
+                Pattern::parse(pattern),
+                Err(Unusable::Invalid(_) | Unusable::Unsupported(_))
+            );
             assert!(invalid, "{pattern}");
         }
     }
@@ -413,7 +500,13 @@ mod tests {
         assert_eq!(finder.finds(&"x".repeat(1_000), &mut spend), Some(false));
         assert_eq!(finder.finds(&"a".repeat(1_000), &mut spend), None);
         assert!(Finder::new(&Pattern::parse("((a{99}){99}){99}").unwrap(), 10_000).is_none());
-        assert!(Finder::new(&Pattern::parse("(){4000000000}(){4000000000,}").unwrap(), 100).is_some());
+        assert!(
+            Finder::new(
+                &Pattern::parse("(){4000000000}(){4000000000,}").unwrap(),
+                100
+            )
+            .is_some()
+        );
     }
 
     fn expr() -> impl Strategy<Value = Expr> {
@@ -429,33 +522,55 @@ mod tests {
             prop_oneof![
                 some().prop_map(Expr::Sequence),
                 prop::collection::vec(inner.clone(), 1..4).prop_map(Expr::Choice),
-                (inner.clone(), 0u32..3, prop::option::of(0u32..3)).prop_map(|(body, min, more)| Expr::Repeat(
-                    Box::new(body),
-                    min,
-                    more.map(|more| min + more)
-                )),
+                (inner.clone(), 0u32..3, prop::option::of(0u32..3)).prop_map(
+                    |(body, min, more)| Expr::Repeat(
+                        Box::new(body),
+                        min,
+                        more.map(|more| min + more)
+                    )
+                ),
             ]
         })
     }
 
     /// The ends of all matches of `expr` from `at` on, by trying everything.
     fn ends(expr: &Expr, text: &[char], at: usize) -> BTreeSet<usize> {
-        let is_word = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|c| word().has(*c));
+        let is_word = |at: Option<usize>| {
+            at.and_then(|at| text.get(at))
+                .is_some_and(|c| word().has(*c))
+        };
         let only = |holds: bool| holds.then_some(at).into_iter().collect();
         match expr {
-            Expr::One(chars) => text.get(at).filter(|c| chars.has(**c)).map(|_| at + 1).into_iter().collect(),
+            Expr::One(chars) => text
+                .get(at)
+                .filter(|c| chars.has(**c))
+                .map(|_| at + 1)
+                .into_iter()
+                .collect(),
             Expr::Start => only(at == 0),
             Expr::End => only(at == text.len()),
             Expr::Edge(is) => only((is_word(at.checked_sub(1)) != is_word(Some(at))) == *is),
             Expr::Sequence(parts) => parts.iter().fold(BTreeSet::from([at]), |from, part| {
-                from.into_iter().flat_map(|at| ends(part, text, at)).collect()
+                from.into_iter()
+                    .flat_map(|at| ends(part, text, at))
+                    .collect()
             }),
-            Expr::Choice(branches) => branches.iter().flat_map(|branch| ends(branch, text, at)).collect(),
+            Expr::Choice(branches) => branches
+                .iter()
+                .flat_map(|branch| ends(branch, text, at))
+                .collect(),
             Expr::Repeat(body, min, max) => {
                 let mut round = BTreeSet::from([at]);
-                let mut all = if *min == 0 { round.clone() } else { BTreeSet::new() };
+                let mut all = if *min == 0 {
+                    round.clone()
+                } else {
+                    BTreeSet::new()
+                };
                 for number in 1..=max.unwrap_or(min + 12) {
-                    round = round.into_iter().flat_map(|at| ends(body, text, at)).collect();
+                    round = round
+                        .into_iter()
+                        .flat_map(|at| ends(body, text, at))
+                        .collect();
                     if number >= *min {
                         all.extend(&round);
                     }

@@ -27,10 +27,11 @@ pub enum Expr {
 #[derive(Debug)]
 pub struct Pattern {
     pub expr: Expr,
-    /// Look aheads at the very beginning: expressions that must, or with `false` must not, be found there.
+    /// Look aheads at the very beginning: expressions that must, or with `false` must not, be found
+    /// there.
     pub ahead: Vec<(Expr, bool)>,
-    /// Nothing holds the look aheads to the start of the text, but the expression does. So what it finds is a match, and what
-    /// it does not find may be one.
+    /// Nothing holds the look aheads to the start of the text, but the expression does. So what it
+    /// finds is a match, and what it does not find may be one.
     pub pinned: bool,
 }
 
@@ -52,15 +53,28 @@ impl Pattern {
         if source.len() > limits::PATTERN_SOURCE_BYTES {
             return Err(Unsupported("it is too long"));
         }
-        let mut parser =
-            Parser { rest: source.chars().peekable(), depth: 0, ahead: Vec::new(), at_start: true, pinned: None };
+        let mut parser = Parser {
+            rest: source.chars().peekable(),
+            depth: 0,
+            ahead: Vec::new(),
+            at_start: true,
+            pinned: None,
+        };
         let expr = parser.choice()?;
         if parser.rest.peek().is_some() {
             return Err(Invalid("a ) closes nothing"));
         }
         let pinned = parser.pinned == Some(true);
-        let expr = if pinned { Expr::Sequence(vec![Expr::Start, expr]) } else { expr };
-        Ok(Pattern { expr, ahead: parser.ahead, pinned })
+        let expr = if pinned {
+            Expr::Sequence(vec![Expr::Start, expr])
+        } else {
+            expr
+        };
+        Ok(Pattern {
+            expr,
+            ahead: parser.ahead,
+            pinned,
+        })
     }
 }
 
@@ -84,7 +98,9 @@ impl Expr {
                 let (least, most) = body.width();
                 let most = match (most, max) {
                     (Some(0), _) => Some(0),
-                    (most, max) => most.zip(*max).map(|(most, max)| most.saturating_mul(u64::from(max))),
+                    (most, max) => most
+                        .zip(*max)
+                        .map(|(most, max)| most.saturating_mul(u64::from(max))),
                 };
                 (least.saturating_mul(u64::from(*min)), most)
             }
@@ -93,10 +109,16 @@ impl Expr {
 
     /// The same of parts in order.
     pub fn width_of(parts: &[Expr]) -> (u64, Option<u64>) {
-        parts.iter().map(Expr::width).fold((0, Some(0)), |sum, part| {
-            let most = sum.1.zip(part.1).map(|(sum, part)| sum.saturating_add(part));
-            (sum.0.saturating_add(part.0), most)
-        })
+        parts
+            .iter()
+            .map(Expr::width)
+            .fold((0, Some(0)), |sum, part| {
+                let most = sum
+                    .1
+                    .zip(part.1)
+                    .map(|(sum, part)| sum.saturating_add(part));
+                (sum.0.saturating_add(part.0), most)
+            })
     }
 
     /// Whether it contains an anchor.
@@ -144,7 +166,11 @@ impl Parser<'_> {
             self.at_start = false;
             branches.push(self.sequence()?);
         }
-        Ok(if branches.len() == 1 { branches.swap_remove(0) } else { Expr::Choice(branches) })
+        Ok(if branches.len() == 1 {
+            branches.swap_remove(0)
+        } else {
+            Expr::Choice(branches)
+        })
     }
 
     fn sequence(&mut self) -> Parsed<Expr> {
@@ -161,16 +187,24 @@ impl Parser<'_> {
             let part = self.quantified(part)?;
             parts.push(part);
         }
-        Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Expr::Sequence(parts) })
+        Ok(if parts.len() == 1 {
+            parts.swap_remove(0)
+        } else {
+            Expr::Sequence(parts)
+        })
     }
 
     /// Returns `None` for something that is recorded elsewhere.
     fn atom(&mut self) -> Parsed<Option<Expr>> {
-        let Some(c) = self.rest.next() else { return Ok(None) };
+        let Some(c) = self.rest.next() else {
+            return Ok(None);
+        };
         Ok(Some(match c {
             '^' => Expr::Start,
             '$' => Expr::End,
-            '.' => Expr::One(Chars::of([('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')]).negated()),
+            '.' => Expr::One(
+                Chars::of([('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')]).negated(),
+            ),
             '(' => return self.group(),
             '[' => Expr::One(self.class()?),
             '*' | '+' | '?' => return Err(Invalid("there is nothing to repeat")),
@@ -246,12 +280,16 @@ impl Parser<'_> {
         Ok(Expr::Repeat(Box::new(part), min, max))
     }
 
-    /// The bounds of `{2}`, `{2,}`, `{2,3}` after the brace; anything else is text. A missing maximum is a very large
-    /// number.
+    /// The bounds of `{2}`, `{2,}`, `{2,3}` after the brace; anything else is text. A missing
+    /// maximum is a very large number.
     fn braces(&mut self) -> Option<(u32, Option<u32>)> {
         let mut after = self.rest.clone();
         let min = number(&mut after)?;
-        let max = if after.next_if_eq(&',').is_some() { number(&mut after) } else { Some(min) };
+        let max = if after.next_if_eq(&',').is_some() {
+            number(&mut after)
+        } else {
+            Some(min)
+        };
         after.next_if_eq(&'}')?;
         self.rest = after;
         Some((min, max))
@@ -273,7 +311,9 @@ impl Parser<'_> {
             }
             let high = self.member()?;
             chars = match (low.single(), high.single()) {
-                (Some(low), Some(high)) if low > high => return Err(Invalid("a range is reversed")),
+                (Some(low), Some(high)) if low > high => {
+                    return Err(Invalid("a range is reversed"));
+                }
                 (Some(low), Some(high)) => chars.or(&Chars::of([(low, high)])),
                 // `[\w-.]`: a dash.
                 _ => chars.or(&low).or(&high).or(&Chars::one('-')),
@@ -286,13 +326,17 @@ impl Parser<'_> {
         match self.rest.next() {
             None => Err(Invalid("a [ is not closed")),
             Some('\\') => self.escape(true),
-            Some('[') if self.rest.peek() == Some(&':') => Err(Unsupported("it has a class of POSIX")),
+            Some('[') if self.rest.peek() == Some(&':') => {
+                Err(Unsupported("it has a class of POSIX"))
+            }
             Some(c) => Ok(Chars::one(c)),
         }
     }
 
     fn escape(&mut self, in_class: bool) -> Parsed<Chars> {
-        let Some(c) = self.rest.next() else { return Err(Invalid("it ends in a backslash")) };
+        let Some(c) = self.rest.next() else {
+            return Err(Invalid("it ends in a backslash"));
+        };
         let digits = || Chars::of([('0', '9')]);
         Ok(match c {
             'd' => digits(),
@@ -330,7 +374,8 @@ impl Parser<'_> {
                 }
             }
             'u' => self.hex(4)?,
-            // Other languages have more: `\A` and `\Z` for the ends of a text, `\<` for that of a word.
+            // Other languages have more: `\A` and `\Z` for the ends of a text, `\<` for that of a
+            // word.
             c if c.is_ascii_alphanumeric() || matches!(c, '<' | '>') => {
                 return Err(Unsupported("it has an escape that ECMAScript has not"));
             }
@@ -340,7 +385,12 @@ impl Parser<'_> {
 
     /// The character with this many hexadecimal digits.
     fn hex(&mut self, count: usize) -> Parsed<Chars> {
-        let digits: String = self.rest.clone().take(count).filter(char::is_ascii_hexdigit).collect();
+        let digits: String = self
+            .rest
+            .clone()
+            .take(count)
+            .filter(char::is_ascii_hexdigit)
+            .collect();
         if digits.len() < count {
             return Err(Unsupported("it has half an escape"));
         }
@@ -351,9 +401,17 @@ impl Parser<'_> {
         }
         // A surrogate pair.
         let mut after = self.rest.clone();
-        let low: String = after.by_ref().skip(2).take(4).filter(char::is_ascii_hexdigit).collect();
+        let low: String = after
+            .by_ref()
+            .skip(2)
+            .take(4)
+            .filter(char::is_ascii_hexdigit)
+            .collect();
         let low = u32::from_str_radix(&low, 16).unwrap_or_default();
-        if self.skip_all("\\u") && (0xD800..0xDC00).contains(&code) && (0xDC00..0xE000).contains(&low) {
+        if self.skip_all("\\u")
+            && (0xD800..0xDC00).contains(&code)
+            && (0xDC00..0xE000).contains(&low)
+        {
             self.rest = after;
             let joined = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
             return Ok(char::from_u32(joined).map_or_else(Chars::default, Chars::one));
@@ -379,7 +437,23 @@ pub fn word() -> Chars {
 
 /// ECMAScript's white space.
 fn blanks() -> Chars {
-    let spaces = [('\t', '\r'), (' ', ' '), ('\u{a0}', '\u{a0}'), ('\u{1680}', '\u{1680}'), ('\u{2000}', '\u{200a}')];
-    let more = [('\u{2028}', '\u{2029}'), ('\u{202f}', '\u{202f}'), ('\u{205f}', '\u{205f}'), ('\u{3000}', '\u{3000}')];
-    Chars::of(spaces.into_iter().chain(more).chain([('\u{feff}', '\u{feff}')]))
+    let spaces = [
+        ('\t', '\r'),
+        (' ', ' '),
+        ('\u{a0}', '\u{a0}'),
+        ('\u{1680}', '\u{1680}'),
+        ('\u{2000}', '\u{200a}'),
+    ];
+    let more = [
+        ('\u{2028}', '\u{2029}'),
+        ('\u{202f}', '\u{202f}'),
+        ('\u{205f}', '\u{205f}'),
+        ('\u{3000}', '\u{3000}'),
+    ];
+    Chars::of(
+        spaces
+            .into_iter()
+            .chain(more)
+            .chain([('\u{feff}', '\u{feff}')]),
+    )
 }

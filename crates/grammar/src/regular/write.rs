@@ -26,7 +26,11 @@ pub enum Spelling {
 impl Spelling {
     /// The quote around the text, and the shared rule for any of its characters.
     fn quote(self) -> (char, &'static str) {
-        if self == Spelling::SingleQuoted { ('\'', "single-char") } else { ('"', "char") }
+        if self == Spelling::SingleQuoted {
+            ('\'', "single-char")
+        } else {
+            ('"', "char")
+        }
     }
 
     /// Characters that must be escaped in quotes.
@@ -57,23 +61,48 @@ pub fn characters(builder: &mut Builder, chars: &Chars, spelling: Spelling) -> R
         branches.push(class(&raw));
     }
     let controls = chars.has_all(&Chars::of([('\0', '\x1f')]));
-    let others = chars.has_all(&Chars::of([('\u{80}', '\u{2027}'), ('\u{2030}', char::MAX)]));
+    let others = chars.has_all(&Chars::of([
+        ('\u{80}', '\u{2027}'),
+        ('\u{2030}', char::MAX),
+    ]));
     // Characters with a short escape. The solidus is escaped in large sets only.
-    let short = [(quote, quote), ('\\', '\\'), ('\u{8}', 'b'), ('\u{c}', 'f'), ('\n', 'n'), ('\r', 'r'), ('\t', 't')];
+    let short = [
+        (quote, quote),
+        ('\\', '\\'),
+        ('\u{8}', 'b'),
+        ('\u{c}', 'f'),
+        ('\n', 'n'),
+        ('\r', 'r'),
+        ('\t', 't'),
+    ];
     let short = short.into_iter().chain(others.then_some(('/', '/')));
-    let letters: Vec<char> = short.filter(|(c, _)| chars.has(*c)).map(|(_, letter)| letter).collect();
+    let letters: Vec<char> = short
+        .filter(|(c, _)| chars.has(*c))
+        .map(|(_, letter)| letter)
+        .collect();
     let mut escapes = Vec::new();
     if !letters.is_empty() {
         escapes.push(class(&Chars::each(letters)));
     }
     if controls {
-        escapes.push(Rule::sequence([Rule::literal("u00"), Rule::class("[01]"), Rule::class("[0-9a-fA-F]")]));
+        escapes.push(Rule::sequence([
+            Rule::literal("u00"),
+            Rule::class("[01]"),
+            Rule::class("[0-9a-fA-F]"),
+        ]));
     }
     if others {
-        escapes.push(Rule::sequence([Rule::literal("u"), Rule::Reference(other_code(builder))]));
+        escapes.push(Rule::sequence([
+            Rule::literal("u"),
+            Rule::Reference(other_code(builder)),
+        ]));
     }
     if !escapes.is_empty() {
-        let escape = if escapes.len() == 1 { escapes.remove(0) } else { Rule::Choice(escapes).group() };
+        let escape = if escapes.len() == 1 {
+            escapes.remove(0)
+        } else {
+            Rule::Choice(escapes).group()
+        };
         branches.push(Rule::sequence([Rule::literal("\\"), escape]));
     }
     match branches.len() {
@@ -100,7 +129,12 @@ fn other_code(builder: &mut Builder) -> SmolStr {
 
 fn spelled_out(chars: &Chars) -> Rule {
     let codes = chars.ranges().iter().flat_map(|&(low, high)| low..=high);
-    Rule::Choice(codes.map(|code| Rule::literal(format_smolstr!("\\u{code:04x}"))).collect()).group()
+    Rule::Choice(
+        codes
+            .map(|code| Rule::literal(format_smolstr!("\\u{code:04x}")))
+            .collect(),
+    )
+    .group()
 }
 
 fn class(chars: &Chars) -> Rule {
@@ -108,7 +142,11 @@ fn class(chars: &Chars) -> Rule {
         return Rule::class("[^\\x00]");
     }
     let (negated, ranges) = chars.spelled();
-    Rule::Class(char_class::spelled(ranges.into_iter(), negated, ClassSpelling::Ascii))
+    Rule::Class(char_class::spelled(
+        ranges.into_iter(),
+        negated,
+        ClassSpelling::Ascii,
+    ))
 }
 
 pub fn literal(c: char, spelling: Spelling) -> SmolStr {
@@ -138,7 +176,8 @@ pub fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spelling) 
     let mut branches = Vec::new();
     for (begins, body, ends) in anchored(&pattern.expr)? {
         let mut parts = Vec::new();
-        let any = |builder: &mut Builder| characters(builder, &Chars::all(), spelling).repeat(0, None);
+        let any =
+            |builder: &mut Builder| characters(builder, &Chars::all(), spelling).repeat(0, None);
         if !begins {
             parts.push(any(builder));
         }
@@ -165,7 +204,8 @@ fn choice(mut branches: Vec<Rule>) -> Rule {
     }
 }
 
-/// The branches of an expression without its anchors, and whether each had `^` and `$`; `None` if there are anchors inside.
+/// The branches of an expression without its anchors, and whether each had `^` and `$`; `None` if
+/// there are anchors inside.
 fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
     if let Expr::Choice(branches) = expr {
         return branches
@@ -205,15 +245,18 @@ fn expression(builder: &mut Builder, expr: &Expr, spelling: Spelling) -> Option<
             Rule::joined(rules)
         }
         Expr::Choice(branches) => {
-            let branches: Option<Vec<Rule>> =
-                branches.iter().map(|branch| expression(builder, branch, spelling)).collect();
+            let branches: Option<Vec<Rule>> = branches
+                .iter()
+                .map(|branch| expression(builder, branch, spelling))
+                .collect();
             choice(branches?)
         }
         Expr::Repeat(_, _, Some(0)) => Rule::Empty,
         Expr::Repeat(body, min, max) => {
             let (min, max) = (u64::from(*min), max.map(u64::from));
             // llama.cpp rejects unbounded repetitions of parts that may be empty, and large counts.
-            let too_many = min > limits::GBNF_REPETITIONS || max.is_some_and(|max| max > limits::GBNF_REPETITIONS);
+            let too_many = min > limits::GBNF_REPETITIONS
+                || max.is_some_and(|max| max > limits::GBNF_REPETITIONS);
             if too_many || max.is_none() && body.width().0 == 0 {
                 return None;
             }
@@ -243,13 +286,29 @@ pub fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spel
     first
 }
 
-/// Adds the rules of texts: `name` for the first state, and [`onward`] for how it goes on to others. Most states go on so, too.
+/// Adds the rules of texts: `name` for the first state, and [`onward`] for how it goes on to
+/// others. Most states go on so, too.
 pub fn add_texts(builder: &mut Builder, name: &SmolStr, dfa: &Dfa) {
-    let common: Vec<Edge> = dfa.states[0].edges.iter().filter(|edge| edge.2 != 0).copied().collect();
+    let common: Vec<Edge> = dfa.states[0]
+        .edges
+        .iter()
+        .filter(|edge| edge.2 != 0)
+        .copied()
+        .collect();
     let (first, ways) = (builder.reserve(name), ways(dfa, &common));
     let names = HashMap::from([(Some(0), first.clone())]);
     let pending = vec![(Some(0), first)];
-    Writer { builder, name, dfa, spelling: Spelling::Plain, common: &common, ways, names, pending }.fill_pending();
+    Writer {
+        builder,
+        name,
+        dfa,
+        spelling: Spelling::Plain,
+        common: &common,
+        ways,
+        names,
+        pending,
+    }
+    .fill_pending();
 }
 
 /// The name of the rule for how the first state of a text goes on to others.
@@ -261,7 +320,11 @@ pub fn onward(name: &str) -> SmolStr {
 fn ways(dfa: &Dfa, common: &[Edge]) -> Vec<u32> {
     let mut ways = vec![0_u32; dfa.states.len()];
     ways[0] = 1;
-    let states = dfa.states.iter().enumerate().map(|(from, state)| (from, own(&state.edges, common)));
+    let states = dfa
+        .states
+        .iter()
+        .enumerate()
+        .map(|(from, state)| (from, own(&state.edges, common)));
     for (from, edges) in states.chain([(usize::MAX, common.to_vec())]) {
         let mut last = None;
         for edge in edges {
@@ -277,7 +340,11 @@ fn ways(dfa: &Dfa, common: &[Edge]) -> Vec<u32> {
 /// What edges have besides the common ones; all of them where they have not all of these.
 fn own(edges: &[Edge], common: &[Edge]) -> Vec<Edge> {
     let has_all = common.iter().all(|edge| edges.binary_search(edge).is_ok());
-    edges.iter().filter(|edge| !has_all || common.binary_search(edge).is_err()).copied().collect()
+    edges
+        .iter()
+        .filter(|edge| !has_all || common.binary_search(edge).is_err())
+        .copied()
+        .collect()
 }
 
 struct Writer<'b> {
@@ -312,7 +379,10 @@ impl Writer<'_> {
         let mut at = start;
         loop {
             let state = at.map(|at| &self.dfa.states[at as usize]);
-            let edges = state.map_or_else(|| self.common.to_vec(), |state| own(&state.edges, self.common));
+            let edges = state.map_or_else(
+                || self.common.to_vec(),
+                |state| own(&state.edges, self.common),
+            );
             let goes_on = state.is_some_and(|state| edges.len() < state.edges.len());
             let mut moves: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
             let mut places: HashMap<u32, usize> = HashMap::new();
@@ -331,7 +401,11 @@ impl Writer<'_> {
             let accepts = state.is_some_and(|state| state.accepts);
             // A chain is not nested.
             if let ([(to, ranges)], false, false) = (&moves[..], accepts, goes_on) {
-                let chars = characters(self.builder, &Chars::of_codes(ranges.iter().copied()), self.spelling);
+                let chars = characters(
+                    self.builder,
+                    &Chars::of_codes(ranges.iter().copied()),
+                    self.spelling,
+                );
                 parts.push(chars);
                 if !self.is_inline(*to) {
                     let next = self.reference(Some(*to));
@@ -347,9 +421,17 @@ impl Writer<'_> {
             }
             for (to, ranges) in moves {
                 let mut branch = Vec::new();
-                branch.push(characters(self.builder, &Chars::of_codes(ranges), self.spelling));
+                branch.push(characters(
+                    self.builder,
+                    &Chars::of_codes(ranges),
+                    self.spelling,
+                ));
                 let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
-                let rest = if inside { self.state(Some(to), depth + 1) } else { self.reference(Some(to)) };
+                let rest = if inside {
+                    self.state(Some(to), depth + 1)
+                } else {
+                    self.reference(Some(to))
+                };
                 branch.push(rest);
                 branches.push(Rule::joined(branch));
             }
@@ -378,7 +460,10 @@ impl Writer<'_> {
         let name = match self.names.get(&at) {
             Some(name) => name.clone(),
             None => {
-                let name = at.map_or_else(|| onward(self.name), |at| format_smolstr!("{}-{at:02}", self.name));
+                let name = at.map_or_else(
+                    || onward(self.name),
+                    |at| format_smolstr!("{}-{at:02}", self.name),
+                );
                 let name = self.builder.reserve(&name);
                 self.names.insert(at, name.clone());
                 self.pending.push((at, name.clone()));

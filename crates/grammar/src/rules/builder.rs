@@ -71,7 +71,17 @@ impl Builder {
         let texts = String::with_capacity(2048);
         let (rules, numbered, journal, report, references) = Default::default();
         let spacing = Spacing::Free;
-        let mut builder = Builder { style, spacing, rules, texts, numbered, journal, report, references, strange: 0 };
+        let mut builder = Builder {
+            style,
+            spacing,
+            rules,
+            texts,
+            numbered,
+            journal,
+            report,
+            references,
+            strange: 0,
+        };
         builder.add(&SmolStr::new_static(SPACE), primitive::space());
         builder
     }
@@ -81,11 +91,16 @@ impl Builder {
         self.journal.len() == 1 && self.report.is_empty()
     }
 
-    /// Adds a rule and returns its actual name: characters that names cannot have become dashes, a dash is appended to the
-    /// reserved names of shared rules, and a number if another rule has the name. `""` is `root`, the top.
+    /// Adds a rule and returns its actual name: characters that names cannot have become dashes, a
+    /// dash is appended to the reserved names of shared rules, and a number if another rule has the
+    /// name. `""` is `root`, the top.
     pub fn add_rule(&mut self, name: impl Into<SmolStr>, body: Rule) -> SmolStr {
         let name = name.into();
-        let name = if name.is_empty() { "root".into() } else { clean(&name) };
+        let name = if name.is_empty() {
+            "root".into()
+        } else {
+            clean(&name)
+        };
         if primitive::is_reserved(&name, self.style) && name != "root" {
             self.add(&format_smolstr!("{name}-"), body)
         } else {
@@ -106,48 +121,78 @@ impl Builder {
     /// Returns the grammar. llama.cpp's reader accepts it, whatever the bounds of repetitions.
     pub fn finish(self) -> Grammar {
         let section = self.section(0);
-        let text = section.rules.iter().flat_map(|rule| [&*rule.name, SIGN, section.text(rule), "\n"]).collect();
-        Grammar { text, report: section.report.clone(), sections: vec![Arc::new(section)] }
+        let text = section
+            .rules
+            .iter()
+            .flat_map(|rule| [&*rule.name, SIGN, section.text(rule), "\n"])
+            .collect();
+        Grammar {
+            text,
+            report: section.report.clone(),
+            sections: vec![Arc::new(section)],
+        }
     }
 
     /// Returns the rules, which have this many parts.
     pub(crate) fn section(mut self, size: usize) -> Section {
         while self.fit() {}
-        let spaced = |(name, entry)| name != SPACE && self.text(entry).is_some_and(|text| text.contains(SPACE));
+        let spaced = |(name, entry)| {
+            name != SPACE && self.text(entry).is_some_and(|text| text.contains(SPACE))
+        };
         if self.style == GrammarStyle::Faithful && !self.rules.iter().any(spaced) {
             self.rules.remove(SPACE);
         }
-        let Builder { rules, texts, report, .. } = self;
-        let rules = rules.into_iter().map(|(name, Entry { rule, text })| SectionRule {
-            name,
-            rule,
-            text: text.unwrap_or_default(),
-        });
-        Section { rules: rules.collect(), texts, report, size, ..Section::default() }
+        let Builder {
+            rules,
+            texts,
+            report,
+            ..
+        } = self;
+        let rules = rules
+            .into_iter()
+            .map(|(name, Entry { rule, text })| SectionRule {
+                name,
+                rule,
+                text: text.unwrap_or_default(),
+            });
+        Section {
+            rules: rules.collect(),
+            texts,
+            report,
+            size,
+            ..Section::default()
+        }
     }
 
     /// Returns the grammar so far, for rules written by hand.
     ///
     /// # Errors
-    /// If llama.cpp's reader would reject it: [`crate::ErrorKind::InvalidArgument`] if `root` is missing, or a rule refers
-    /// to a missing rule or is left-recursive; [`crate::ErrorKind::Limit`].
+    /// If llama.cpp's reader would reject it: [`crate::ErrorKind::InvalidArgument`] if `root` is
+    /// missing, or a rule refers to a missing rule or is left-recursive;
+    /// [`crate::ErrorKind::Limit`].
     pub fn build(&self) -> Result<Grammar> {
         let grammar = self.clone().finish();
         grammar.tree()?;
         Ok(grammar)
     }
 
-    /// Moves groups that repeat too often for their size into rules. Returns whether there were any. A move changes the
-    /// order in which names are read, and so the sizes of other groups.
+    /// Moves groups that repeat too often for their size into rules. Returns whether there were
+    /// any. A move changes the order in which names are read, and so the sizes of other groups.
     fn fit(&mut self) -> bool {
-        if self.rules.values().all(|entry| repetition::is_small(&entry.rule)) {
+        if self
+            .rules
+            .values()
+            .all(|entry| repetition::is_small(&entry.rule))
+        {
             return false;
         }
         let mut reader = Reader::default();
         let names: Vec<SmolStr> = self.rules.keys().cloned().collect();
         let mut any = false;
         for name in names {
-            let Some(entry) = self.rules.get_mut(&name) else { continue };
+            let Some(entry) = self.rules.get_mut(&name) else {
+                continue;
+            };
             let mut rule = std::mem::replace(&mut entry.rule, Rule::Empty);
             let mut hoisted = false;
             reader.read(&name, &mut rule, &mut |body| {
@@ -174,7 +219,13 @@ impl Builder {
             self.texts.truncate(text.start);
         } else {
             self.journal.push(name.clone());
-            self.rules.insert(name.clone(), Entry { rule, text: Some(text) });
+            self.rules.insert(
+                name.clone(),
+                Entry {
+                    rule,
+                    text: Some(text),
+                },
+            );
         }
         name
     }
@@ -214,14 +265,24 @@ impl Builder {
     /// Reserves a free name like `name`, for a rule that [`Builder::fill`] adds.
     pub(crate) fn reserve(&mut self, name: &SmolStr) -> SmolStr {
         // A host may pass a name without a usable character.
-        let name = if name.is_empty() { "rule".into() } else { clean(name) };
+        let name = if name.is_empty() {
+            "rule".into()
+        } else {
+            clean(name)
+        };
         let mut free = name.clone();
         let mut number = 0_u64;
         while self.rules.contains_key(&free) {
             free = format_smolstr!("{name}{number}");
             number += 1;
         }
-        self.rules.insert(free.clone(), Entry { rule: Rule::Empty, text: None });
+        self.rules.insert(
+            free.clone(),
+            Entry {
+                rule: Rule::Empty,
+                text: None,
+            },
+        );
         self.journal.push(free.clone());
         free
     }
@@ -234,7 +295,11 @@ impl Builder {
     }
 
     fn settled(&self, rule: Rule) -> Rule {
-        settled(if self.style == GrammarStyle::Faithful { rule.spaced(self.spacing) } else { rule })
+        settled(if self.style == GrammarStyle::Faithful {
+            rule.spaced(self.spacing)
+        } else {
+            rule
+        })
     }
 
     /// Appends the text of a rule to the texts.
@@ -255,18 +320,27 @@ impl Builder {
 
     /// The current state, for [`Builder::undo`].
     pub(crate) fn mark(&self) -> Mark {
-        Mark { rules: self.journal.len(), report: self.report.len() }
+        Mark {
+            rules: self.journal.len(),
+            report: self.report.len(),
+        }
     }
 
     /// Removes the rules since a mark that match no text, and what needs them. Returns their names.
     pub(crate) fn remove_dead(&mut self, mark: Mark) -> HashSet<SmolStr> {
         let names = self.journal[mark.rules..].to_vec();
-        let dead = dead::find(names.iter().filter_map(|name| Some((name, &self.rules.get(name)?.rule))));
+        let dead = dead::find(
+            names
+                .iter()
+                .filter_map(|name| Some((name, &self.rules.get(name)?.rule))),
+        );
         if dead.is_empty() {
             return dead;
         }
         for name in &names {
-            let Some(entry) = self.rules.remove(name).filter(|_| !dead.contains(name)) else { continue };
+            let Some(entry) = self.rules.remove(name).filter(|_| !dead.contains(name)) else {
+                continue;
+            };
             if let Some(rule) = dead::without(entry.rule, &dead) {
                 self.fill(name, rule);
             }
@@ -282,7 +356,11 @@ impl Builder {
     /// Whether all rules of a section are new, or equal to those of their names.
     pub(crate) fn takes(&self, section: &Section) -> bool {
         let fits = |entry: &Entry, rule| self.text(entry) == Some(section.text(rule));
-        section.rules.iter().all(|rule| self.rules.get(&rule.name).is_none_or(|entry| fits(entry, rule)))
+        section.rules.iter().all(|rule| {
+            self.rules
+                .get(&rule.name)
+                .is_none_or(|entry| fits(entry, rule))
+        })
     }
 
     /// Adds the rules of a section that it takes.
@@ -292,7 +370,8 @@ impl Builder {
         }
     }
 
-    /// Removes the rules since a mark that are only another name for a rule, except these; those since it refer to that rule.
+    /// Removes the rules since a mark that are only another name for a rule, except these; those
+    /// since it refer to that rule.
     pub(crate) fn without_aliases(&mut self, mark: Mark, kept: &[SmolStr]) {
         /// Where a name leads; those on the way then lead there at once.
         fn end(aliases: &mut HashMap<SmolStr, SmolStr>, name: &SmolStr) -> SmolStr {
@@ -308,7 +387,9 @@ impl Builder {
         let names = self.journal[mark.rules..].to_vec();
         let mut aliases: HashMap<SmolStr, SmolStr> = HashMap::new();
         for name in names.iter().filter(|name| !kept.contains(name)) {
-            let Some(Rule::Reference(to)) = self.body(name) else { continue };
+            let Some(Rule::Reference(to)) = self.body(name) else {
+                continue;
+            };
             let to = end(&mut aliases, to);
             // A circle of names is left alone.
             if to != *name {
@@ -320,7 +401,9 @@ impl Builder {
             return;
         }
         for name in &names {
-            let Some(entry) = self.rules.get_mut(name) else { continue };
+            let Some(entry) = self.rules.get_mut(name) else {
+                continue;
+            };
             if aliases.contains_key(name) {
                 self.rules.remove(name);
             } else if entry.rule.rename(&aliases) {
@@ -328,7 +411,8 @@ impl Builder {
                 self.fill(name, rule);
             }
         }
-        self.references.retain(|_, name| self.rules.contains_key(name));
+        self.references
+            .retain(|_, name| self.rules.contains_key(name));
     }
 
     /// Removes all that was added since a mark.
@@ -336,16 +420,20 @@ impl Builder {
         for name in self.journal.drain(mark.rules..) {
             self.rules.remove(&name);
         }
-        self.references.retain(|_, name| self.rules.contains_key(name));
+        self.references
+            .retain(|_, name| self.rules.contains_key(name));
         self.report.truncate(mark.report);
     }
 }
 
-/// A body whose line does not end in `::=` or `|`: a reader would continue such a line with the next one.
+/// A body whose line does not end in `::=` or `|`: a reader would continue such a line with the
+/// next one.
 fn settled(rule: Rule) -> Rule {
     match rule {
         Rule::Empty => Rule::literal(""),
-        Rule::Choice(branches) if branches.iter().all(|branch| *branch == Rule::Empty) => Rule::literal(""),
+        Rule::Choice(branches) if branches.iter().all(|branch| *branch == Rule::Empty) => {
+            Rule::literal("")
+        }
         Rule::Choice(mut branches) if branches[1..].contains(&Rule::Empty) => {
             branches.retain(|branch| *branch != Rule::Empty);
             branches.insert(0, Rule::Empty);
@@ -396,7 +484,10 @@ mod tests {
             ("ü", "1", "-"),
             ("", "1", "root"),
         ];
-        assert_eq!(settled(Rule::choice([body("1"), Rule::Empty])).to_string(), "| \"1\"");
+        assert_eq!(
+            settled(Rule::choice([body("1"), Rule::Empty])).to_string(),
+            "| \"1\""
+        );
         for (name, text, expected) in names {
             assert_eq!(builder.add_rule(name, body(text)), expected);
         }
@@ -407,7 +498,10 @@ mod tests {
         builder.undo(mark);
         assert_eq!(builder.add_rule("a", body("1")), "a");
         let text = builder.finish().text;
-        assert!(text.starts_with("- ::= \"1\"\na ::= \"1\"\nget-weather-x ::= \"1\"\n"), "{text}");
+        assert!(
+            text.starts_with("- ::= \"1\"\na ::= \"1\"\nget-weather-x ::= \"1\"\n"),
+            "{text}"
+        );
         assert!(text.contains("space0 ::= \"1\"\n"), "{text}");
     }
 
@@ -420,9 +514,20 @@ mod tests {
         assert!(refusal(&builder).contains("no rule \"root\""));
         builder.add_rule("", Rule::reference("list").padded(Pad::None).optional());
         let grammar = builder.build().unwrap();
-        assert!(grammar.text.contains("list ::= item (\",\" list)?\nroot ::= list?\n"), "{}", grammar.text);
-        builder.add_schema("s", &json!({"pattern": "^\\p{L}"})).unwrap();
-        assert_eq!((builder.build().unwrap().report.len(), grammar.report.len()), (1, 0));
+        assert!(
+            grammar
+                .text
+                .contains("list ::= item (\",\" list)?\nroot ::= list?\n"),
+            "{}",
+            grammar.text
+        );
+        builder
+            .add_schema("s", &json!({"pattern": "^\\p{L}"}))
+            .unwrap();
+        assert_eq!(
+            (builder.build().unwrap().report.len(), grammar.report.len()),
+            (1, 0)
+        );
         assert_eq!(builder.build().unwrap(), builder.clone().finish());
         builder.add_rule("late", Rule::gbnf("list | missing").unwrap());
         assert!(refusal(&builder).contains("\"missing\""));

@@ -19,7 +19,10 @@ pub fn one_of(negated: bool, chars: impl Iterator<Item = char>) -> Rule {
 pub fn string_character(delimiter: char, others: &str) -> Rule {
     let escape = Rule::choice([
         Rule::class(format_smolstr!("[{delimiter}\\\\/bfnrt]")),
-        Rule::sequence([Rule::literal("u"), Rule::class("[0-9a-fA-F]").times(4, Some(4))]),
+        Rule::sequence([
+            Rule::literal("u"),
+            Rule::class("[0-9a-fA-F]").times(4, Some(4)),
+        ]),
     ]);
     let plain = Rule::class(format_smolstr!("[^{delimiter}{others}\\\\]"));
     Rule::choice([plain, Rule::sequence([Rule::literal("\\"), escape.group()])]).group()

@@ -1,4 +1,5 @@
-//! JSON values as llama.cpp writes them: on one line, without blanks, numbers as its JSON library prints them.
+//! JSON values as llama.cpp writes them: on one line, without blanks, numbers as its JSON library
+//! prints them.
 
 use serde_json::Value;
 
@@ -52,11 +53,14 @@ fn push(value: &Value, out: &mut String, depth: usize) -> Option<()> {
     Some(())
 }
 
-/// The shortest digits that round-trip, with an exponent of at least two digits outside of 1e-4..1e15.
+/// The shortest digits that round-trip, with an exponent of at least two digits outside of
+/// 1e-4..1e15.
 fn float(number: f64) -> String {
     let scientific = format!("{:e}", number.abs());
     let sign = if number.is_sign_negative() { "-" } else { "" };
-    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let Some((mantissa, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
     let digits = mantissa.replace('.', "");
     let exponent: i32 = exponent.parse().unwrap_or_default();
     // The position of the point, counted from the first digit.
@@ -74,7 +78,11 @@ fn float(number: f64) -> String {
     } else {
         let (first, rest) = digits.split_at(1);
         let dot = if rest.is_empty() { "" } else { "." };
-        format!("{first}{dot}{rest}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+        format!(
+            "{first}{dot}{rest}e{}{:02}",
+            if exponent < 0 { '-' } else { '+' },
+            exponent.abs()
+        )
     };
     format!("{sign}{text}")
 }

@@ -29,8 +29,14 @@ impl Primitive {
 
 /// The shared rule of this name.
 pub fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
-    let own: &[Primitive] = if style == GrammarStyle::Faithful { FAITHFUL } else { &[] };
-    own.iter().chain(PRIMITIVES).find(|primitive| primitive.name == name)
+    let own: &[Primitive] = if style == GrammarStyle::Faithful {
+        FAITHFUL
+    } else {
+        &[]
+    };
+    own.iter()
+        .chain(PRIMITIVES)
+        .find(|primitive| primitive.name == name)
 }
 
 /// Whether the name is reserved for a shared rule or the top.
@@ -53,17 +59,29 @@ const PRIMITIVES: &[Primitive] = &[
         "object | array | string | number | boolean | null",
         &["object", "array", "string", "number", "boolean", "null"],
     ),
-    made("object", || object_of("string", "value"), &["string", "value"]),
+    made(
+        "object",
+        || object_of("string", "value"),
+        &["string", "value"],
+    ),
     made("array", || array_of("value"), &["value"]),
     written(
         "uuid",
         r#""\"" [0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12} "\"""#,
         &[],
     ),
-    written("char", r#"[^"\\\x7F\x00-\x1F] | [\\] (["\\bfnrt] | "u" [0-9a-fA-F]{4})"#, &[]),
+    written(
+        "char",
+        r#"[^"\\\x7F\x00-\x1F] | [\\] (["\\bfnrt] | "u" [0-9a-fA-F]{4})"#,
+        &[],
+    ),
     written("string", r#""\"" char* "\"""#, &["char"]),
     written("null", r#""null""#, &[]),
-    written("date", r#"[0-9]{4} "-" ( "0" [1-9] | "1" [0-2] ) "-" ( "0" [1-9] | [1-2] [0-9] | "3" [0-1] )"#, &[]),
+    written(
+        "date",
+        r#"[0-9]{4} "-" ( "0" [1-9] | "1" [0-2] ) "-" ( "0" [1-9] | [1-2] [0-9] | "3" [0-1] )"#,
+        &[],
+    ),
     written(
         "time",
         concat!(
@@ -82,8 +100,16 @@ const PRIMITIVES: &[Primitive] = &[
 const FAITHFUL: &[Primitive] = &[
     written("integer", r#""-"? ("0" | [1-9] [0-9]*)"#, &[]),
     // Most readers reject larger exponents.
-    written("number", r#""-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-2]? [0-9] [0-9]?)?"#, &[]),
-    written("char", r#"[^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" code-unit)"#, &["code-unit"]),
+    written(
+        "number",
+        r#""-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-2]? [0-9] [0-9]?)?"#,
+        &[],
+    ),
+    written(
+        "char",
+        r#"[^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" code-unit)"#,
+        &["code-unit"],
+    ),
     // Four digits after `\u`; surrogates come in pairs.
     written(
         "code-unit",
@@ -96,23 +122,62 @@ const FAITHFUL: &[Primitive] = &[
     written(
         "python-value",
         "python-object | python-array | python-string | number | python-boolean | python-null",
-        &["python-object", "python-array", "python-string", "number", "python-boolean", "python-null"],
+        &[
+            "python-object",
+            "python-array",
+            "python-string",
+            "number",
+            "python-boolean",
+            "python-null",
+        ],
     ),
-    made("python-object", || object_of("python-string", "python-value"), &["python-string", "python-value"]),
-    made("python-array", || array_of("python-value"), &["python-value"]),
-    written("python-string", r#""\"" char* "\"" | "'" single-char* "'""#, &["char", "single-char"]),
-    written("single-char", r#"[^'\\\x00-\x1F] | "\\" (['\\/bfnrt] | "u" code-unit)"#, &["code-unit"]),
-    written("python-boolean", r#"("true" | "false" | "True" | "False")"#, &[]),
+    made(
+        "python-object",
+        || object_of("python-string", "python-value"),
+        &["python-string", "python-value"],
+    ),
+    made(
+        "python-array",
+        || array_of("python-value"),
+        &["python-value"],
+    ),
+    written(
+        "python-string",
+        r#""\"" char* "\"" | "'" single-char* "'""#,
+        &["char", "single-char"],
+    ),
+    written(
+        "single-char",
+        r#"[^'\\\x00-\x1F] | "\\" (['\\/bfnrt] | "u" code-unit)"#,
+        &["code-unit"],
+    ),
+    written(
+        "python-boolean",
+        r#"("true" | "false" | "True" | "False")"#,
+        &[],
+    ),
     written("lowercase-null", r#"("null" | "none")"#, &[]),
     written("python-null", r#"("null" | "None")"#, &[]),
 ];
 
-const fn written(name: &'static str, text: &'static str, needs: &'static [&'static str]) -> Primitive {
-    Primitive { name, body: Body::Written(text), needs }
+const fn written(
+    name: &'static str,
+    text: &'static str,
+    needs: &'static [&'static str],
+) -> Primitive {
+    Primitive {
+        name,
+        body: Body::Written(text),
+        needs,
+    }
 }
 
 const fn made(name: &'static str, body: fn() -> Rule, needs: &'static [&'static str]) -> Primitive {
-    Primitive { name, body: Body::Made(body), needs }
+    Primitive {
+        name,
+        body: Body::Made(body),
+        needs,
+    }
 }
 
 /// A body in the quotes of a JSON string.
@@ -145,7 +210,8 @@ pub fn colon() -> [Rule; 3] {
     [blank(), text(":"), Rule::Blank(Blank::Colon)]
 }
 
-/// One blank at most, or one or two line breaks and an indentation: enough for any style, too little to fill a context.
+/// One blank at most, or one or two line breaks and an indentation: enough for any style, too
+/// little to fill a context.
 pub fn space() -> Rule {
     Rule::Gbnf(SmolStr::new_static(r#"| " " | "\n"{1,2} [ \t]{0,20}"#))
 }
@@ -167,7 +233,15 @@ fn list_of([open, close]: [&str; 2], item: &[Rule]) -> Rule {
 }
 
 fn object_of(name: &str, value: &str) -> Rule {
-    list_of(["{", "}"], &[rule(name), text(":"), Rule::Blank(Blank::Colon), rule(value)])
+    list_of(
+        ["{", "}"],
+        &[
+            rule(name),
+            text(":"),
+            Rule::Blank(Blank::Colon),
+            rule(value),
+        ],
+    )
 }
 
 fn array_of(value: &str) -> Rule {

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-/// A place of a schema at which the grammar departs from it. At all other places the grammar is exact.
+/// A place of a schema at which the grammar departs from it. At all other places the grammar is
+/// exact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fidelity {
@@ -25,7 +26,12 @@ impl Fidelity {
         kind: FidelityKind,
         message: impl Into<String>,
     ) -> Self {
-        Fidelity { schema: schema.to_owned(), pointer: pointer.into(), kind, message: message.into() }
+        Fidelity {
+            schema: schema.to_owned(),
+            pointer: pointer.into(),
+            kind,
+            message: message.into(),
+        }
     }
 }
 
@@ -39,12 +45,17 @@ pub struct Notes<'s> {
 
 impl<'s> Notes<'s> {
     pub fn of(schema: &'s str) -> Self {
-        Notes { schema, all: Vec::new(), known: HashSet::new() }
+        Notes {
+            schema,
+            all: Vec::new(),
+            known: HashSet::new(),
+        }
     }
 
     pub fn add(&mut self, pointer: String, kind: FidelityKind, message: &str) {
         if self.known.insert((pointer.clone(), message.to_owned())) {
-            self.all.push(Fidelity::new(self.schema, pointer, kind, message));
+            self.all
+                .push(Fidelity::new(self.schema, pointer, kind, message));
         }
     }
 }
@@ -56,7 +67,8 @@ chatparse_base::names! {
     pub enum FidelityKind {
         /// It allows more than the schema.
         Widened(1) = "widened",
-        /// The library could not use this part and replaced it; or no value fits it, and what needs it is left out.
+        /// The library could not use this part and replaced it; or no value fits it, and what needs
+        /// it is left out.
         Refused(2) = "refused",
         /// It allows less than the schema.
         Narrowed(3) = "narrowed",

@@ -1,7 +1,8 @@
 //! The rules of a grammar as a tree, which prints as GBNF.
 //!
-//! The tree keeps details that do not change the language (parentheses, the blanks inside them, which form of a bound is
-//! used), so that the text is equal to llama.cpp's. Only [`Rule::Class`], [`Rule::Spelled`] and [`Rule::Gbnf`] contain GBNF.
+//! The tree keeps details that do not change the language (parentheses, the blanks inside them,
+//! which form of a bound is used), so that the text is equal to llama.cpp's. Only [`Rule::Class`],
+//! [`Rule::Spelled`] and [`Rule::Gbnf`] contain GBNF.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -74,8 +75,8 @@ pub struct Bounds {
     pub min: u64,
     /// Maximum; `None`: unbounded.
     pub max: Option<u64>,
-    /// True: `?`, `*` or `+` if possible, otherwise both bounds in braces. False: always braces, and equal bounds are
-    /// written once.
+    /// True: `?`, `*` or `+` if possible, otherwise both bounds in braces. False: always braces,
+    /// and equal bounds are written once.
     pub sign: bool,
 }
 
@@ -97,14 +98,20 @@ impl Rule {
 
     /// One of these characters, or with `negated` any other.
     pub fn one_of(negated: bool, chars: impl IntoIterator<Item = char>) -> Rule {
-        Rule::Class(char_class::spelled(chars.into_iter().map(|c| (c, c)), negated, Spelling::Plain))
+        Rule::Class(char_class::spelled(
+            chars.into_iter().map(|c| (c, c)),
+            negated,
+            Spelling::Plain,
+        ))
     }
 
-    /// A body written as GBNF, on one line; blanks around it are ignored. It may refer to rules that are not defined yet.
+    /// A body written as GBNF, on one line; blanks around it are ignored. It may refer to rules
+    /// that are not defined yet.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp's reader would reject it or not read it as one rule: the text is
-    /// blank, has a comment or a line break outside of literals, or ends with an empty alternative.
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp's reader would reject it or not read it
+    /// as one rule: the text is blank, has a comment or a line break outside of literals, or ends
+    /// with an empty alternative.
     pub fn gbnf(text: &str) -> Result<Rule> {
         gbnf::body(text).map(|body| Rule::Gbnf(body.into()))
     }
@@ -116,7 +123,10 @@ impl Rule {
 
     /// A sequence without the empty parts; a single part is not wrapped.
     pub(crate) fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
-        let mut parts: Vec<Rule> = parts.into_iter().filter(|part| *part != Rule::Empty).collect();
+        let mut parts: Vec<Rule> = parts
+            .into_iter()
+            .filter(|part| *part != Rule::Empty)
+            .collect();
         match parts.len() {
             0 => Rule::Empty,
             1 => parts.swap_remove(0),
@@ -131,7 +141,11 @@ impl Rule {
 
     /// Any one of these, if there is one; only one is not wrapped.
     pub(crate) fn one_of_several(mut branches: Vec<Rule>) -> Option<Rule> {
-        if branches.len() > 1 { Some(Rule::Choice(branches)) } else { branches.pop() }
+        if branches.len() > 1 {
+            Some(Rule::Choice(branches))
+        } else {
+            branches.pop()
+        }
     }
 
     /// The same, with several in parentheses.
@@ -152,17 +166,35 @@ impl Rule {
 
     /// Repeats the rule. Written with `?`, `*` or `+` if possible.
     pub fn repeat(self, min: u64, max: Option<u64>) -> Rule {
-        Rule::Repeat(Box::new(self), Bounds { min, max, sign: true })
+        Rule::Repeat(
+            Box::new(self),
+            Bounds {
+                min,
+                max,
+                sign: true,
+            },
+        )
     }
 
     /// Repeats the rule, with the bounds always in braces.
     pub fn times(self, min: u64, max: Option<u64>) -> Rule {
-        Rule::Repeat(Box::new(self), Bounds { min, max, sign: false })
+        Rule::Repeat(
+            Box::new(self),
+            Bounds {
+                min,
+                max,
+                sign: false,
+            },
+        )
     }
 
     /// Repeats the rule; zero times is written as the empty text.
     pub(crate) fn repeat_or_nothing(self, min: u64, max: Option<u64>) -> Rule {
-        if max == Some(0) { Rule::Empty } else { self.repeat(min, max) }
+        if max == Some(0) {
+            Rule::Empty
+        } else {
+            self.repeat(min, max)
+        }
     }
 
     /// Makes the rule optional.
@@ -200,9 +232,16 @@ impl Rule {
                 Rule::joined(all)
             }
             (Rule::Choice(branches), _) => {
-                let mut branches: Vec<Rule> = branches.into_iter().map(|rule| rule.spaced(spacing)).collect();
+                let mut branches: Vec<Rule> = branches
+                    .into_iter()
+                    .map(|rule| rule.spaced(spacing))
+                    .collect();
                 distinct(&mut branches);
-                if branches.len() == 1 { branches.swap_remove(0) } else { Rule::Choice(branches) }
+                if branches.len() == 1 {
+                    branches.swap_remove(0)
+                } else {
+                    Rule::Choice(branches)
+                }
             }
             (Rule::Group(body, pad), _) => match body.spaced(spacing) {
                 body @ (Rule::Literal(_) | Rule::Reference(_)) => body,
@@ -217,9 +256,9 @@ impl Rule {
     pub(crate) fn rename(&mut self, names: &HashMap<SmolStr, SmolStr>) -> bool {
         match self {
             Rule::Reference(name) => names.get(name).map(|to| *name = to.clone()).is_some(),
-            Rule::Sequence(parts) | Rule::Choice(parts) => {
-                parts.iter_mut().fold(false, |any, part| part.rename(names) | any)
-            }
+            Rule::Sequence(parts) | Rule::Choice(parts) => parts
+                .iter_mut()
+                .fold(false, |any, part| part.rename(names) | any),
             Rule::Group(body, _) | Rule::Repeat(body, _) => body.rename(names),
             _ => false,
         }
@@ -228,10 +267,19 @@ impl Rule {
     /// The rule as a node, with the numbers of the rules that it refers to.
     pub(crate) fn node(&self, number: &dyn Fn(&str) -> Option<usize>) -> Result<Node> {
         let numbered = |name: &str| {
-            let undefined = || Error::invalid(format!("grammar: the rule {name:?} is used but not defined"));
+            let undefined = || {
+                Error::invalid(format!(
+                    "grammar: the rule {name:?} is used but not defined"
+                ))
+            };
             number(name).ok_or_else(undefined)
         };
-        let all = |parts: &[Rule]| parts.iter().map(|part| part.node(number)).collect::<Result<Vec<Node>>>();
+        let all = |parts: &[Rule]| {
+            parts
+                .iter()
+                .map(|part| part.node(number))
+                .collect::<Result<Vec<Node>>>()
+        };
         Ok(match self {
             Rule::Empty => Node::EMPTY,
             Rule::Literal(text) => Node::text(text.to_string()),
@@ -404,7 +452,10 @@ mod tests {
             "\"line\nbreak\"",
             "\"# ü ::= |\"",
         ] {
-            assert_eq!(Rule::gbnf(body).map(|rule| rule.to_string()).as_deref(), Ok(body));
+            assert_eq!(
+                Rule::gbnf(body).map(|rule| rule.to_string()).as_deref(),
+                Ok(body)
+            );
         }
         assert_eq!(Rule::gbnf(" \n a\n").unwrap().to_string(), "a");
     }

@@ -11,8 +11,9 @@ use chatparse_base::Result;
 use chatparse_message::GrammarStyle;
 
 impl Builder {
-    /// Adds the rules of a JSON schema and returns the name of its rule. `name` `""` or `"root"` makes it the top. Schemas
-    /// may have the same name and equal `$ref`s; each gets separate rules.
+    /// Adds the rules of a JSON schema and returns the name of its rule. `name` `""` or `"root"`
+    /// makes it the top. Schemas may have the same name and equal `$ref`s; each gets separate
+    /// rules.
     pub fn add_schema(&mut self, name: &str, schema: &Value) -> Result<SmolStr> {
         self.add_schema_within(name, schema, schema, Undeclared::Allowed)
     }
@@ -31,7 +32,8 @@ impl Builder {
         self.add_values(name, schema, root, undeclared, &Writing::JSON)
     }
 
-    /// [`Builder::add_schema_within`] for values that are not written as JSON, in the faithful style.
+    /// [`Builder::add_schema_within`] for values that are not written as JSON, in the faithful
+    /// style.
     pub(crate) fn add_values(
         &mut self,
         name: &str,

@@ -1,4 +1,5 @@
-//! Rules that are made together: those of a grammar, or those of one tool that grammars are linked with.
+//! Rules that are made together: those of a grammar, or those of one tool that grammars are linked
+//! with.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -47,18 +48,26 @@ impl Section {
 
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let report = self.report.iter().map(|note| size_of::<Fidelity>() + note.pointer.len() + note.message.len());
+        let report = self
+            .report
+            .iter()
+            .map(|note| size_of::<Fidelity>() + note.pointer.len() + note.message.len());
         let rules = self.rules.len() * size_of::<SectionRule>() + self.size * size_of::<Rule>();
         let needs = self.needs.iter().map(|section| section.bytes());
-        size_of::<Section>() + rules + self.texts.len() + report.sum::<usize>() + needs.sum::<usize>()
+        size_of::<Section>()
+            + rules
+            + self.texts.len()
+            + report.sum::<usize>()
+            + needs.sum::<usize>()
     }
 }
 
 /// A finished grammar.
 #[derive(Clone, Debug, Default)]
 pub struct Grammar {
-    /// The rules as GBNF, one per line, sorted by name. Those of many tools come after all others, tool by tool. What is printed are the
-    /// rules themselves: another text is a grammar of its own, see [`Grammar::written`].
+    /// The rules as GBNF, one per line, sorted by name. Those of many tools come after all others,
+    /// tool by tool. What is printed are the rules themselves: another text is a grammar of its
+    /// own, see [`Grammar::written`].
     pub text: String,
     /// Where the grammar departs from the schemas.
     pub report: Vec<Fidelity>,
@@ -75,19 +84,29 @@ impl PartialEq for Grammar {
 impl Grammar {
     /// A grammar that a host has written.
     pub fn written(text: impl Into<String>) -> Grammar {
-        Grammar { text: text.into(), ..Grammar::default() }
+        Grammar {
+            text: text.into(),
+            ..Grammar::default()
+        }
     }
 
     /// No grammar; `why`: what a request that may expect one is told.
     pub fn none(why: Option<&str>) -> Grammar {
-        let report = why.map(|why| Fidelity::new("", "#", FidelityKind::Widened, why)).into_iter().collect();
-        Grammar { report, ..Grammar::default() }
+        let report = why
+            .map(|why| Fidelity::new("", "#", FidelityKind::Widened, why))
+            .into_iter()
+            .collect();
+        Grammar {
+            report,
+            ..Grammar::default()
+        }
     }
 
     /// Its rules as a tree. Only a host's text is read.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject its text; [`crate::ErrorKind::Limit`].
+    /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject its text;
+    /// [`crate::ErrorKind::Limit`].
     pub(crate) fn tree(&self) -> Result<Tree> {
         if self.sections.is_empty() {
             return gbnf::tree(&self.text);
@@ -114,33 +133,54 @@ impl Grammar {
 
     /// The same grammar, without its text where the rules are known.
     pub(crate) fn without_text(&self) -> Grammar {
-        let text = if self.sections.is_empty() { self.text.clone() } else { String::new() };
-        Grammar { text, report: Vec::new(), sections: self.sections.clone() }
+        let text = if self.sections.is_empty() {
+            self.text.clone()
+        } else {
+            String::new()
+        };
+        Grammar {
+            text,
+            report: Vec::new(),
+            sections: self.sections.clone(),
+        }
     }
 
-    /// The grammar of these rules, of which several sections may have the same. `None` if two rules of one name differ, or there are too
-    /// many.
+    /// The grammar of these rules, of which several sections may have the same. `None` if two rules
+    /// of one name differ, or there are too many.
     pub(crate) fn of_sections(sections: Vec<Arc<Section>>) -> Option<Grammar> {
-        if sections.iter().map(|section| section.size).sum::<usize>() > limits::FORMAT_GRAMMAR_PARTS {
+        if sections.iter().map(|section| section.size).sum::<usize>() > limits::FORMAT_GRAMMAR_PARTS
+        {
             return None;
         }
         let mut all: Vec<Arc<Section>> = Vec::with_capacity(sections.len() + 8);
         let mut texts: HashSet<*const Section> = HashSet::new();
         for section in sections {
-            all.extend(section.needs.iter().filter(|text| texts.insert(Arc::as_ptr(text))).cloned());
+            all.extend(
+                section
+                    .needs
+                    .iter()
+                    .filter(|text| texts.insert(Arc::as_ptr(text)))
+                    .cloned(),
+            );
             all.push(section);
         }
         let sections = all;
-        let most = sections.iter().map(|section| section.texts.len() + 64 * section.rules.len()).sum();
+        let most = sections
+            .iter()
+            .map(|section| section.texts.len() + 64 * section.rules.len())
+            .sum();
         let (mut text, mut report) = (String::with_capacity(most), Vec::new());
-        let mut known: HashMap<&str, &str> = HashMap::with_capacity(sections.iter().map(|one| one.rules.len()).sum());
+        let mut known: HashMap<&str, &str> =
+            HashMap::with_capacity(sections.iter().map(|one| one.rules.len()).sum());
         for section in &sections {
             for rule in &section.rules {
                 let body = section.text(rule);
                 match known.entry(&rule.name) {
                     Entry::Vacant(place) => {
                         place.insert(body);
-                        [&*rule.name, SIGN, body, "\n"].into_iter().for_each(|part| text.push_str(part));
+                        [&*rule.name, SIGN, body, "\n"]
+                            .into_iter()
+                            .for_each(|part| text.push_str(part));
                     }
                     Entry::Occupied(place) if *place.get() == body => {}
                     Entry::Occupied(_) => return None,
@@ -149,6 +189,10 @@ impl Grammar {
             report.extend_from_slice(&section.report);
         }
         drop(known);
-        Some(Grammar { text, report, sections })
+        Some(Grammar {
+            text,
+            report,
+            sections,
+        })
     }
 }

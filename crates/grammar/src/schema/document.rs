@@ -1,8 +1,9 @@
 //! A schema document: the drafts and identifiers of its schemas, and what their references lead to.
 //!
-//! A document is a tree of resources: itself, and each schema in it with an `$id`. The references of a resource are resolved
-//! against its URI. Other documents are never loaded. Most documents have no identifiers, so these are collected when the
-//! first reference, or the first subschema, needs them.
+//! A document is a tree of resources: itself, and each schema in it with an `$id`. The references
+//! of a resource are resolved against its URI. Other documents are never loaded. Most documents
+//! have no identifiers, so these are collected when the first reference, or the first subschema,
+//! needs them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -38,7 +39,8 @@ impl Steps {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Base {
     resource: usize,
-    /// The resources that were entered on the way, as an index of `ways`. It matters only where references are dynamic.
+    /// The resources that were entered on the way, as an index of `ways`. It matters only where
+    /// references are dynamic.
     pub way: usize,
 }
 
@@ -100,14 +102,28 @@ impl<'a> Document<'a> {
     pub fn new(root: &'a Value) -> Self {
         let named = root.as_object().and_then(Draft::named);
         let draft = named.unwrap_or(Some(Draft::NEWEST));
-        let id = root.as_object().zip(draft).and_then(|(fields, draft)| Keywords { fields, draft }.id());
+        let id = root
+            .as_object()
+            .zip(draft)
+            .and_then(|(fields, draft)| Keywords { fields, draft }.id());
         let uri = joined("", id.map_or("", |(uri, _)| uri));
-        let first = Way { outer: 0, resource: 0, length: 1 };
+        let first = Way {
+            outer: 0,
+            resource: 0,
+            length: 1,
+        };
         Document {
-            root: Resource { uri, schema: root, draft },
+            root: Resource {
+                uri,
+                schema: root,
+                draft,
+            },
             says_draft: named.is_some(),
             names: OnceCell::new(),
-            ways: RefCell::new(Ways { all: vec![first], further: HashMap::new() }),
+            ways: RefCell::new(Ways {
+                all: vec![first],
+                further: HashMap::new(),
+            }),
         }
     }
 
@@ -121,14 +137,17 @@ impl<'a> Document<'a> {
         self.draft(base).unwrap_or(Draft::NEWEST)
     }
 
-    /// Whether `format` is an annotation for a schema at this place: in the newer drafts, where a document names one of them.
+    /// Whether `format` is an annotation for a schema at this place: in the newer drafts, where a
+    /// document names one of them.
     pub fn format_annotates(&self, base: Base) -> bool {
         self.says_draft && self.draft(base).is_some_and(|draft| draft >= Draft::Y2019)
     }
 
     /// The place of `schema`, coming from `base`; `None` if it is unknown.
     pub fn entered(&self, schema: &'a Value, base: Base, steps: &mut Steps) -> Option<Base> {
-        if !self.has_name(schema, base.resource) || ptr::eq(schema, self.resource(base.resource).schema) {
+        if !self.has_name(schema, base.resource)
+            || ptr::eq(schema, self.resource(base.resource).schema)
+        {
             return Some(base);
         }
         // The target of a reference with an identifier beside it depends on the draft.
@@ -139,15 +158,29 @@ impl<'a> Document<'a> {
         self.on_the_way(base, resource, steps)
     }
 
-    /// The targets of all references of a schema; `None` for each that does not exist or is outside of the document.
-    pub fn targets(&self, keywords: Keywords<'a>, base: Base, steps: &mut Steps) -> Vec<Option<(&'a Value, Base)>> {
+    /// The targets of all references of a schema; `None` for each that does not exist or is outside
+    /// of the document.
+    pub fn targets(
+        &self,
+        keywords: Keywords<'a>,
+        base: Base,
+        steps: &mut Steps,
+    ) -> Vec<Option<(&'a Value, Base)>> {
         let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
         let references = references.filter_map(|key| Some((key, keywords.get(key)?)));
-        references.map(|(key, reference)| self.target(key, reference, base, steps)).collect()
+        references
+            .map(|(key, reference)| self.target(key, reference, base, steps))
+            .collect()
     }
 
     /// The target of the reference that is the value of `key`.
-    pub fn target(&self, key: &str, reference: &Value, base: Base, steps: &mut Steps) -> Option<(&'a Value, Base)> {
+    pub fn target(
+        &self,
+        key: &str,
+        reference: &Value,
+        base: Base,
+        steps: &mut Steps,
+    ) -> Option<(&'a Value, Base)> {
         let reference = reference.as_str()?;
         match key {
             "$dynamicRef" => self.dynamic_target(reference, base, steps),
@@ -161,11 +194,19 @@ impl<'a> Document<'a> {
     }
 
     /// The outermost resource on the way that also has the name.
-    fn dynamic_target(&self, reference: &str, base: Base, steps: &mut Steps) -> Option<(&'a Value, Base)> {
+    fn dynamic_target(
+        &self,
+        reference: &str,
+        base: Base,
+        steps: &mut Steps,
+    ) -> Option<(&'a Value, Base)> {
         let names = self.names(steps)?;
         let (mut schema, mut resource, anchor) = self.found(reference, base, steps)?;
         let named = |resource, name| match names.anchors.get(&(resource, name)) {
-            Some(Some(Anchor { schema, is_dynamic: true })) => Some(*schema),
+            Some(Some(Anchor {
+                schema,
+                is_dynamic: true,
+            })) => Some(*schema),
             _ => None,
         };
         if let Some(name) = anchor.filter(|name| named(resource, name).is_some()) {
@@ -184,9 +225,15 @@ impl<'a> Document<'a> {
         let mut resource = base.resource;
         if self.is_recursive(resource) {
             let outer = self.entered_before(base, steps)?;
-            resource = outer.into_iter().rfind(|outer| self.is_recursive(*outer)).unwrap_or(resource);
+            resource = outer
+                .into_iter()
+                .rfind(|outer| self.is_recursive(*outer))
+                .unwrap_or(resource);
         }
-        Some((self.resource(resource).schema, self.on_the_way(base, resource, steps)?))
+        Some((
+            self.resource(resource).schema,
+            self.on_the_way(base, resource, steps)?,
+        ))
     }
 
     fn is_recursive(&self, resource: usize) -> bool {
@@ -218,7 +265,9 @@ impl<'a> Document<'a> {
             return Some((anchor.schema, resource, Some(fragment)));
         }
         let mut through = Vec::new();
-        let mut schema = pointer::find_through(self.resource(resource).schema, fragment, |value| through.push(value));
+        let mut schema = pointer::find_through(self.resource(resource).schema, fragment, |value| {
+            through.push(value)
+        });
         if schema.is_err() {
             // Many authors write pointers from the document's root even below an identifier.
             (resource, through) = (0, Vec::new());
@@ -226,7 +275,12 @@ impl<'a> Document<'a> {
         }
         for value in through {
             if self.has_name(value, resource) {
-                resource = self.names(steps)?.by_place.get(&ptr::from_ref(value)).copied().unwrap_or(resource);
+                resource = self
+                    .names(steps)?
+                    .by_place
+                    .get(&ptr::from_ref(value))
+                    .copied()
+                    .unwrap_or(resource);
             }
         }
         Some((schema.ok()?, resource, None))
@@ -238,7 +292,9 @@ impl<'a> Document<'a> {
 
     fn resource(&self, number: usize) -> &Resource<'a> {
         let names = self.names.get().and_then(Option::as_ref);
-        names.and_then(|names| names.resources.get(number)).unwrap_or(&self.root)
+        names
+            .and_then(|names| names.resources.get(number))
+            .unwrap_or(&self.root)
     }
 
     /// The resources that were entered on the way, the outermost last.
@@ -257,16 +313,30 @@ impl<'a> Document<'a> {
     }
 
     fn on_the_way(&self, base: Base, resource: usize, steps: &mut Steps) -> Option<Base> {
-        let is_dynamic = self.names.get().and_then(Option::as_ref).is_some_and(|names| names.is_dynamic);
+        let is_dynamic = self
+            .names
+            .get()
+            .and_then(Option::as_ref)
+            .is_some_and(|names| names.is_dynamic);
         if !is_dynamic || resource == base.resource {
-            return Some(Base { resource, way: base.way });
+            return Some(Base {
+                resource,
+                way: base.way,
+            });
         }
         if self.entered_before(base, steps)?.contains(&resource) {
-            return Some(Base { resource, way: base.way });
+            return Some(Base {
+                resource,
+                way: base.way,
+            });
         }
         let Ways { all, further } = &mut *self.ways.borrow_mut();
         let way = *further.entry((base.way, resource)).or_insert_with(|| {
-            all.push(Way { outer: base.way, resource, length: all[base.way].length + 1 });
+            all.push(Way {
+                outer: base.way,
+                resource,
+                length: all[base.way].length + 1,
+            });
             all.len() - 1
         });
         Some(Base { resource, way })
@@ -274,21 +344,29 @@ impl<'a> Document<'a> {
 
     /// All identifiers and anchors; `None` if there are too many.
     fn names(&self, steps: &mut Steps) -> Option<&Names<'a>> {
-        self.names.get_or_init(|| Names::of(&self.root, steps)).as_ref()
+        self.names
+            .get_or_init(|| Names::of(&self.root, steps))
+            .as_ref()
     }
 }
 
 impl<'a> Names<'a> {
     /// Visits all schemas of the document.
     fn of(root: &Resource<'a>, steps: &mut Steps) -> Option<Names<'a>> {
-        let mut names = Names { resources: vec![root.clone()], ..Names::default() };
+        let mut names = Names {
+            resources: vec![root.clone()],
+            ..Names::default()
+        };
         names.by_uri.insert(root.uri.clone(), Some(0));
         let mut open = vec![(root.schema, 0)];
         while let Some((schema, mut resource)) = open.pop() {
             if !steps.spend(1) {
                 return None;
             }
-            let Some((draft, fields, uri)) = own_name(schema, names.resources[resource].draft) else { continue };
+            let Some((draft, fields, uri)) = own_name(schema, names.resources[resource].draft)
+            else {
+                continue;
+            };
             let keywords = Keywords { fields, draft };
             if !uri.is_empty() && !ptr::eq(schema, root.schema) {
                 let uri = joined(&names.resources[resource].uri, uri);
@@ -298,9 +376,17 @@ impl<'a> Names<'a> {
                 resource = names.resources.len();
                 // Only a resource may have another draft than its parent.
                 let draft = Draft::named(fields).unwrap_or(Some(draft));
-                names.resources.push(Resource { uri: uri.clone(), schema, draft });
+                names.resources.push(Resource {
+                    uri: uri.clone(),
+                    schema,
+                    draft,
+                });
                 names.by_place.insert(ptr::from_ref(schema), resource);
-                names.by_uri.entry(uri).and_modify(|same| *same = None).or_insert(Some(resource));
+                names
+                    .by_uri
+                    .entry(uri)
+                    .and_modify(|same| *same = None)
+                    .or_insert(Some(resource));
             }
             names.take_anchors(keywords, schema, resource);
             keywords.each_inside(|inside| open.push((inside, resource)));
@@ -312,7 +398,10 @@ impl<'a> Names<'a> {
         let dynamic = keywords.text("$dynamicAnchor");
         self.is_dynamic |= dynamic.is_some() || keywords.get("$recursiveAnchor").is_some();
         let old = keywords.id().and_then(|(_, name)| name);
-        for name in [old, keywords.text("$anchor"), dynamic].into_iter().flatten() {
+        for name in [old, keywords.text("$anchor"), dynamic]
+            .into_iter()
+            .flatten()
+        {
             let is_dynamic = dynamic == Some(name);
             match self.anchors.entry((resource, name)) {
                 Entry::Vacant(entry) => drop(entry.insert(Some(Anchor { schema, is_dynamic }))),
@@ -325,17 +414,21 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The draft of a schema in a resource of the draft `parent`. Only a schema with an identifier may have another one.
+/// The draft of a schema in a resource of the draft `parent`. Only a schema with an identifier may
+/// have another one.
 pub fn draft_within(schema: &Value, parent: Draft) -> Draft {
     own_name(schema, Some(parent)).map_or(parent, |(draft, ..)| draft)
 }
 
-/// The draft, the fields and the URI (empty if it has none) of a schema, in a resource of the draft `parent`.
+/// The draft, the fields and the URI (empty if it has none) of a schema, in a resource of the draft
+/// `parent`.
 fn own_name(schema: &Value, parent: Option<Draft>) -> Option<(Draft, &Fields, &str)> {
     let fields = schema.as_object()?;
     let uri = |draft: Draft| Keywords { fields, draft }.id().map_or("", |(uri, _)| uri);
     // The schema's own draft decides how its identifier is written.
-    let own = Draft::named(fields).flatten().filter(|draft| !uri(*draft).is_empty());
+    let own = Draft::named(fields)
+        .flatten()
+        .filter(|draft| !uri(*draft).is_empty());
     let draft = own.or(parent)?;
     Some((draft, fields, uri(draft)))
 }

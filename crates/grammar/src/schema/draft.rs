@@ -22,11 +22,14 @@ impl Draft {
     /// The draft of documents without `$schema`.
     pub const NEWEST: Draft = Y2020;
 
-    /// The draft that the `$schema` of a document names: `None` without `$schema`, `Some(None)` for an unknown draft, whose
-    /// keywords have no known meaning.
+    /// The draft that the `$schema` of a document names: `None` without `$schema`, `Some(None)` for
+    /// an unknown draft, whose keywords have no known meaning.
     pub fn named(fields: &Fields) -> Option<Option<Draft>> {
         let uri = fields.get("$schema")?.as_str()?;
-        let name = uri.trim_start_matches("http://").trim_start_matches("https://").trim_end_matches(['#', '/']);
+        let name = uri
+            .trim_start_matches("http://")
+            .trim_start_matches("https://")
+            .trim_end_matches(['#', '/']);
         Some(match name.strip_prefix("json-schema.org/") {
             Some("draft-03/schema") => Some(Three),
             Some("draft-04/schema") => Some(Four),
@@ -50,16 +53,19 @@ impl Draft {
     pub fn knows(self, keyword: &str) -> bool {
         let (first, last) = match keyword {
             "extends" | "disallow" | "divisibleBy" => (Three, Three),
-            "allOf" | "anyOf" | "oneOf" | "not" | "multipleOf" | "minProperties" | "maxProperties" => (Four, Y2020),
+            "allOf" | "anyOf" | "oneOf" | "not" | "multipleOf" | "minProperties"
+            | "maxProperties" => (Four, Y2020),
             "const" | "contains" | "propertyNames" => (Six, Y2020),
             "if" | "then" | "else" => (Seven, Y2020),
             "contentEncoding" | "contentMediaType" => (Seven, Seven),
             "$recursiveRef" | "$recursiveAnchor" => (Y2019, Y2019),
-            "dependentRequired" | "dependentSchemas" | "minContains" | "maxContains" => (Y2019, Y2020),
+            "dependentRequired" | "dependentSchemas" | "minContains" | "maxContains" => {
+                (Y2019, Y2020)
+            }
             "unevaluatedItems" | "unevaluatedProperties" | "$anchor" => (Y2019, Y2020),
             "prefixItems" | "$dynamicRef" | "$dynamicAnchor" => (Y2020, Y2020),
-            // Also `dependencies`, `definitions` and arrays as `items`: newer drafts use other keywords, but these still
-            // mean the same.
+            // Also `dependencies`, `definitions` and arrays as `items`: newer drafts use other
+            // keywords, but these still mean the same.
             _ => (Three, Y2020),
         };
         (first..=last).contains(&self)
@@ -74,9 +80,18 @@ mod tests {
     #[test]
     fn drafts_have_many_spellings() {
         for (uri, draft) in [
-            (json!("http://json-schema.org/draft-07/schema#"), Some(Some(Seven))),
-            (json!("https://json-schema.org/draft-04/schema"), Some(Some(Four))),
-            (json!("https://json-schema.org/draft/2019-09/schema#"), Some(Some(Y2019))),
+            (
+                json!("http://json-schema.org/draft-07/schema#"),
+                Some(Some(Seven)),
+            ),
+            (
+                json!("https://json-schema.org/draft-04/schema"),
+                Some(Some(Four)),
+            ),
+            (
+                json!("https://json-schema.org/draft/2019-09/schema#"),
+                Some(Some(Y2019)),
+            ),
             (json!("http://json-schema.org/schema#"), Some(Some(Y2020))),
             (json!("https://example.com/schema"), Some(None)),
             (json!("http://json-schema.org/draft-05/schema#"), Some(None)),

@@ -17,7 +17,11 @@ impl<'a> Keywords<'a> {
     pub fn get(&self, keyword: &str) -> Option<&'a Value> {
         // In a few names, one is found sooner than its hash.
         let found = match self.fields.len() {
-            ..=8 => self.fields.iter().find(|(name, _)| *name == keyword).map(|(_, value)| value),
+            ..=8 => self
+                .fields
+                .iter()
+                .find(|(name, _)| *name == keyword)
+                .map(|(_, value)| value),
             _ => self.fields.get(keyword),
         };
         found.filter(|_| self.draft.knows(keyword))
@@ -33,11 +37,16 @@ impl<'a> Keywords<'a> {
     }
 
     pub fn map(&self, keyword: &str) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
-        self.get(keyword).and_then(Value::as_object).into_iter().flatten()
+        self.get(keyword)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
     }
 
     pub fn list(&self, keyword: &str) -> &'a [Value] {
-        self.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.get(keyword)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The values that a schema lists, of `const` or `enum`.
@@ -55,7 +64,8 @@ impl<'a> Keywords<'a> {
     /// The keywords of both.
     pub fn item_keys(&self) -> (&'static str, &'static str) {
         match (self.get("prefixItems"), self.get("items")) {
-            // Earlier, `items` was the array of schemas, and `additionalItems` the schema of the remaining items.
+            // Earlier, `items` was the array of schemas, and `additionalItems` the schema of the
+            // remaining items.
             (None, Some(Value::Array(_))) => ("items", "additionalItems"),
             _ => ("prefixItems", "items"),
         }
@@ -68,7 +78,10 @@ impl<'a> Keywords<'a> {
             return None;
         }
         let (uri, name) = id.split_once('#').unwrap_or((id, ""));
-        Some((uri, Some(name).filter(|name| !name.is_empty() && !name.starts_with('/'))))
+        Some((
+            uri,
+            Some(name).filter(|name| !name.is_empty() && !name.starts_with('/')),
+        ))
     }
 
     /// The names of the members that an object must have.
@@ -77,37 +90,60 @@ impl<'a> Keywords<'a> {
         let is_old = self.draft == Draft::Three;
         let own = self.map("properties").filter(move |_| is_old);
         let own = own.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true)));
-        let names = self.list("required").iter().filter_map(Value::as_str).filter(move |_| !is_old);
+        let names = self
+            .list("required")
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(move |_| !is_old);
         names.chain(own.map(|(name, _)| name.as_str()))
     }
 
     /// What is wrong with the first keyword whose value cannot be used.
     pub fn misused(&self) -> Option<String> {
         let whole = |number: f64| number >= 0.0 && number.fract() == 0.0;
-        self.fields.iter().filter(|(key, _)| self.draft.knows(key)).find_map(|(key, value)| {
-            let (fits, what) = match key.as_str() {
-                "$ref" | "pattern" | "format" => (value.is_string(), "a string"),
-                "properties" | "patternProperties" => (value.is_object(), "an object of schemas"),
-                "anyOf" | "oneOf" | "allOf" => {
-                    (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one schema")
-                }
-                "enum" => (value.as_array().is_some_and(|list| !list.is_empty()), "an array with at least one value"),
-                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
-                    (number::float(value).is_some_and(whole), "a whole number that is not negative")
-                }
-                "minimum" | "maximum" | "multipleOf" => (number::is(value), "a number"),
-                "exclusiveMinimum" | "exclusiveMaximum" => (number::is(value) || value.is_boolean(), "a number"),
-                "additionalProperties" => (value.is_object() || value.is_boolean(), "a boolean or a schema"),
-                _ => return None,
-            };
-            (!fits).then(|| format!("{key} must be {what}"))
-        })
+        self.fields
+            .iter()
+            .filter(|(key, _)| self.draft.knows(key))
+            .find_map(|(key, value)| {
+                let (fits, what) = match key.as_str() {
+                    "$ref" | "pattern" | "format" => (value.is_string(), "a string"),
+                    "properties" | "patternProperties" => {
+                        (value.is_object(), "an object of schemas")
+                    }
+                    "anyOf" | "oneOf" | "allOf" => (
+                        value.as_array().is_some_and(|list| !list.is_empty()),
+                        "an array with at least one schema",
+                    ),
+                    "enum" => (
+                        value.as_array().is_some_and(|list| !list.is_empty()),
+                        "an array with at least one value",
+                    ),
+                    "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
+                    | "maxProperties" => (
+                        number::float(value).is_some_and(whole),
+                        "a whole number that is not negative",
+                    ),
+                    "minimum" | "maximum" | "multipleOf" => (number::is(value), "a number"),
+                    "exclusiveMinimum" | "exclusiveMaximum" => {
+                        (number::is(value) || value.is_boolean(), "a number")
+                    }
+                    "additionalProperties" => (
+                        value.is_object() || value.is_boolean(),
+                        "a boolean or a schema",
+                    ),
+                    _ => return None,
+                };
+                (!fits).then(|| format!("{key} must be {what}"))
+            })
     }
 
     /// Calls `each` with every direct subschema.
     pub fn each_inside(&self, mut each: impl FnMut(&'a Value)) {
         for keyword in ONE {
-            self.get(keyword).filter(|inside| inside.is_object()).into_iter().for_each(&mut each);
+            self.get(keyword)
+                .filter(|inside| inside.is_object())
+                .into_iter()
+                .for_each(&mut each);
         }
         for keyword in LISTS {
             self.list(keyword).iter().for_each(&mut each);
@@ -134,6 +170,22 @@ const ONE: &[&str] = &[
     "unevaluatedProperties",
 ];
 /// Keywords with a list that contains schemas.
-const LISTS: &[&str] = &["allOf", "anyOf", "disallow", "extends", "items", "oneOf", "prefixItems", "type"];
+const LISTS: &[&str] = &[
+    "allOf",
+    "anyOf",
+    "disallow",
+    "extends",
+    "items",
+    "oneOf",
+    "prefixItems",
+    "type",
+];
 /// Keywords with a map from names to schemas.
-const MAPS: &[&str] = &["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
+const MAPS: &[&str] = &[
+    "$defs",
+    "definitions",
+    "dependencies",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];

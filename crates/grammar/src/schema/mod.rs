@@ -1,4 +1,5 @@
-//! JSON schemas as grammars and checks of values read them: drafts, keywords, identifiers, references, types.
+//! JSON schemas as grammars and checks of values read them: drafts, keywords, identifiers,
+//! references, types.
 //!
 //! A `Document` is read only. Who follows a schema's references carries its `Base` along.
 
@@ -19,7 +20,9 @@ pub(super) use self::draft::{Draft, Fields};
 pub(super) use self::keywords::Keywords;
 use self::pointer::place;
 pub(super) use self::pointer::{Places, Step, find};
-pub(super) use self::types::{Format, SAY_NOTHING, all_of, has_object_keywords, has_string_keywords};
+pub(super) use self::types::{
+    Format, SAY_NOTHING, all_of, has_object_keywords, has_string_keywords,
+};
 pub use self::types::{Types, allows_any_string, may_be_string, types};
 use chatparse_base::{Error, ErrorKind, number};
 use chatparse_peg::SchemaRef;
@@ -29,22 +32,31 @@ use chatparse_peg::SchemaRef;
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
 pub fn from_text(text: &str) -> Result<Value, Error> {
-    number::read(text).map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
+    number::read(text)
+        .map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
 }
 
 /// An error about the schema at `pointer`.
 pub(super) fn refused(pointer: &str, message: &str) -> Error {
-    Error::new(ErrorKind::Schema, format!("JSON schema error at {pointer}: {message}"))
+    Error::new(
+        ErrorKind::Schema,
+        format!("JSON schema error at {pointer}: {message}"),
+    )
 }
 
-/// The parameters of a tool as a schema: a tool without parameters, or with `{}`, takes no arguments.
+/// The parameters of a tool as a schema: a tool without parameters, or with `{}`, takes no
+/// arguments.
 pub fn parameters(given: &Arc<Value>) -> Arc<Value> {
     let has_parameters = given.as_object().is_some_and(|fields| !fields.is_empty());
-    if has_parameters { Arc::clone(given) } else { Arc::new(json!({"type": "object", "properties": {}})) }
+    if has_parameters {
+        Arc::clone(given)
+    } else {
+        Arc::new(json!({"type": "object", "properties": {}}))
+    }
 }
 
-/// The places in its document of a schema and of those that it combines, and whether each must hold. `refers`: also those that it
-/// refers to.
+/// The places in its document of a schema and of those that it combines, and whether each must
+/// hold. `refers`: also those that it refers to.
 pub fn places(schema: &SchemaRef, refers: bool) -> Vec<(SchemaRef, bool)> {
     let mut pending = vec![(schema.clone(), true)];
     let (mut seen, mut places) = (BTreeSet::new(), Vec::new());
@@ -52,21 +64,41 @@ pub fn places(schema: &SchemaRef, refers: bool) -> Vec<(SchemaRef, bool)> {
         if !seen.insert(schema.pointer.clone()) {
             continue;
         }
-        let list = |key: &str| schema.get().get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let list = |key: &str| {
+            schema
+                .get()
+                .get(key)
+                .and_then(Value::as_array)
+                .map_or(&[][..], Vec::as_slice)
+        };
         let branches = |key: &'static str, must: bool| {
             let all = (0..list(key).len()).rev();
-            all.map(|index| (schema.within(&[key, &index.to_string()]), must)).collect::<Vec<_>>()
+            all.map(|index| (schema.within(&[key, &index.to_string()]), must))
+                .collect::<Vec<_>>()
         };
         for key in ["oneOf", "anyOf"] {
-            let alone =
-                list(key).iter().filter(|branch| branch.get("type").is_none_or(|kind| kind != "null")).count() < 2;
+            let alone = list(key)
+                .iter()
+                .filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"))
+                .count()
+                < 2;
             pending.extend(branches(key, must && alone));
         }
         pending.extend(branches("allOf", must));
-        let target = schema.get().get("$ref").filter(|_| refers).and_then(|target| place(target, &schema.document));
+        let target = schema
+            .get()
+            .get("$ref")
+            .filter(|_| refers)
+            .and_then(|target| place(target, &schema.document));
         pending.extend(target.map(|place| {
             let pointer = place.into();
-            (SchemaRef { pointer, ..schema.clone() }, must)
+            (
+                SchemaRef {
+                    pointer,
+                    ..schema.clone()
+                },
+                must,
+            )
         }));
         places.push((schema, must));
     }
@@ -76,7 +108,11 @@ pub fn places(schema: &SchemaRef, refers: bool) -> Vec<(SchemaRef, bool)> {
 /// The properties of an object schema, in order, and whether each is required.
 pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
     let required = schema.get("required").and_then(Value::as_array);
-    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let members = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
     members.map(move |(name, member)| {
         let must = required.is_some_and(|names| names.iter().any(|one| one == name));
         (name.as_str(), member, must)

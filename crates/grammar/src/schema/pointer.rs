@@ -75,8 +75,9 @@ impl<'a> Places<'a> {
         self.0[place].0
     }
 
-    /// The JSON pointer of a keyword at a place (`""`: of the place), after `#` or the reference that led there. What is below a schema
-    /// that is not in the document has the pointer of what that stands for.
+    /// The JSON pointer of a keyword at a place (`""`: of the place), after `#` or the reference
+    /// that led there. What is below a schema that is not in the document has the pointer of what
+    /// that stands for.
     pub fn pointer(&self, place: usize, key: &str) -> String {
         let mut steps = Vec::new();
         steps.extend(Some(key).filter(|key| !key.is_empty()).map(escaped));
@@ -86,7 +87,11 @@ impl<'a> Places<'a> {
             match step {
                 Step::Start(start) => {
                     let is_whole = start.is_empty() || start.contains('#');
-                    steps.push(if is_whole { start.to_owned() } else { format!("{start}#") });
+                    steps.push(if is_whole {
+                        start.to_owned()
+                    } else {
+                        format!("{start}#")
+                    });
                     break;
                 }
                 Step::Key(key) => steps.push(escaped(key)),
@@ -102,19 +107,25 @@ impl<'a> Places<'a> {
 
 /// A reference within the same document.
 fn local(reference: &Value) -> Option<&str> {
-    reference.as_str().filter(|reference| *reference == "#" || reference.starts_with("#/"))
+    reference
+        .as_str()
+        .filter(|reference| *reference == "#" || reference.starts_with("#/"))
 }
 
 fn steps(reference: &str) -> impl Iterator<Item = &str> {
     reference.split('/').skip(1)
 }
 
-/// The value at a step of a reference, and its name or index. A member whose name is the step as written comes first, because
-/// many authors escape nothing.
+/// The value at a step of a reference, and its name or index. A member whose name is the step as
+/// written comes first, because many authors escape nothing.
 fn inside<'a, 'r>(value: &'a Value, step: &'r str) -> Option<(Cow<'r, str>, &'a Value)> {
     match value {
         Value::Object(fields) => {
-            let name: Cow<str> = if fields.contains_key(step) { step.into() } else { unescaped(step)?.into() };
+            let name: Cow<str> = if fields.contains_key(step) {
+                step.into()
+            } else {
+                unescaped(step)?.into()
+            };
             let found = fields.get(&*name)?;
             Some((name, found))
         }
@@ -126,7 +137,8 @@ fn inside<'a, 'r>(value: &'a Value, step: &'r str) -> Option<(Cow<'r, str>, &'a 
     }
 }
 
-/// A step with its escapes (`~1`, `~0`, and `%XX` of URLs) decoded; `None` if it has none, or invalid ones.
+/// A step with its escapes (`~1`, `~0`, and `%XX` of URLs) decoded; `None` if it has none, or
+/// invalid ones.
 fn unescaped(step: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(step.len());
     let mut rest = step.as_bytes();
@@ -164,8 +176,16 @@ mod tests {
             ("other#/$defs", None),
         ] {
             let found = target(&reference.into(), &root);
-            assert_eq!(found, pointer.and_then(|pointer| root.pointer(pointer)), "{reference}");
-            assert_eq!(place(&reference.into(), &root).as_deref(), pointer, "{reference}");
+            assert_eq!(
+                found,
+                pointer.and_then(|pointer| root.pointer(pointer)),
+                "{reference}"
+            );
+            assert_eq!(
+                place(&reference.into(), &root).as_deref(),
+                pointer,
+                "{reference}"
+            );
         }
     }
 }

@@ -68,19 +68,31 @@ impl Types {
     }
 }
 
-/// The types of the values that `schema` allows. References are resolved in `root`; one that cannot be resolved, or is
-/// circular, adds none.
+/// The types of the values that `schema` allows. References are resolved in `root`; one that cannot
+/// be resolved, or is circular, adds none.
 pub fn types(schema: &Value, root: &Value) -> Types {
-    Walk { root, untyped: Types::ALL, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0)
+    Walk {
+        root,
+        untyped: Types::ALL,
+        left: Cell::new(limits::TYPE_STEPS),
+    }
+    .types(schema, 0)
 }
 
-/// Whether a schema mentions strings in any of its branches; one without types does not. `root` and references as in
-/// [`types`].
+/// Whether a schema mentions strings in any of its branches; one without types does not. `root` and
+/// references as in [`types`].
 pub fn may_be_string(schema: &Value, root: &Value) -> bool {
-    Walk { root, untyped: Types::NONE, left: Cell::new(limits::TYPE_STEPS) }.types(schema, 0).has(Types::STRING)
+    Walk {
+        root,
+        untyped: Types::NONE,
+        left: Cell::new(limits::TYPE_STEPS),
+    }
+    .types(schema, 0)
+    .has(Types::STRING)
 }
 
-/// A walk through a schema and its references. If several keywords compete, the one that the rules are made from counts.
+/// A walk through a schema and its references. If several keywords compete, the one that the rules
+/// are made from counts.
 struct Walk<'a> {
     root: &'a Value,
     /// The types of a schema that mentions none.
@@ -95,7 +107,9 @@ impl Walk<'_> {
         if depth > limits::JSON_DEPTH || self.left.get() == 0 {
             return Types::NONE;
         }
-        let Value::Object(fields) = schema else { return self.untyped };
+        let Value::Object(fields) = schema else {
+            return self.untyped;
+        };
         let inner = |schema: &Value| self.types(schema, depth + 1);
         if let Some(reference) = fields.get("$ref") {
             return target(reference, self.root).map_or(Types::NONE, inner);
@@ -112,7 +126,9 @@ impl Walk<'_> {
         match fields.get("type") {
             Some(Value::Array(names)) => {
                 let names = names.iter().filter_map(Value::as_str);
-                names.map(|name| self.of_type(fields, name, depth)).fold(Types::NONE, Types::or)
+                names
+                    .map(|name| self.of_type(fields, name, depth))
+                    .fold(Types::NONE, Types::or)
             }
             kind => self.of_type(fields, kind.and_then(Value::as_str).unwrap_or(""), depth),
         }
@@ -121,16 +137,25 @@ impl Walk<'_> {
     /// The types as if `type` were `name`; empty: without `type`.
     fn of_type(&self, fields: &Fields, name: &str, depth: usize) -> Types {
         if let Some(Value::Array(branches)) = all_of(fields, name) {
-            let mut said = branches.iter().filter(|branch| !is_unconstrained(branch)).peekable();
+            let mut said = branches
+                .iter()
+                .filter(|branch| !is_unconstrained(branch))
+                .peekable();
             return match (name, said.peek()) {
                 ("", None) => self.untyped,
-                ("", _) => said.map(|branch| self.types(branch, depth + 1)).fold(Types::ALL, Types::and),
-                _ => said.map(|branch| self.types(branch, depth + 1)).fold(Types::named(name), Types::and),
+                ("", _) => said
+                    .map(|branch| self.types(branch, depth + 1))
+                    .fold(Types::ALL, Types::and),
+                _ => said
+                    .map(|branch| self.types(branch, depth + 1))
+                    .fold(Types::named(name), Types::and),
             };
         }
         match name {
             "" if has_object_keywords(fields) => Types::OBJECT,
-            "" if fields.contains_key("items") || fields.contains_key("prefixItems") => Types::ARRAY,
+            "" if fields.contains_key("items") || fields.contains_key("prefixItems") => {
+                Types::ARRAY
+            }
             "" if has_string_keywords(fields) => Types::STRING,
             "" => self.untyped,
             name => Types::named(name),
@@ -138,21 +163,32 @@ impl Walk<'_> {
     }
 }
 
-/// The branches of `allOf`, if no other keyword determines the rules of a schema of the type `name` or without one.
+/// The branches of `allOf`, if no other keyword determines the rules of a schema of the type `name`
+/// or without one.
 pub fn all_of<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
-    fields.get("allOf").filter(|_| name == "string" || matches!(name, "" | "object") && !has_object_keywords(fields))
+    fields.get("allOf").filter(|_| {
+        name == "string" || matches!(name, "" | "object") && !has_object_keywords(fields)
+    })
 }
 
 /// Whether a schema has a keyword for objects.
 pub fn has_object_keywords(fields: &Fields) -> bool {
     fields.contains_key("properties")
-        || fields.get("additionalProperties").is_some_and(|allowed| *allowed != Value::Bool(true))
+        || fields
+            .get("additionalProperties")
+            .is_some_and(|allowed| *allowed != Value::Bool(true))
 }
 
 /// Whether a schema has a keyword for strings.
 pub fn has_string_keywords(fields: &Fields) -> bool {
-    ["pattern", "minLength", "maxLength"].iter().any(|key| fields.contains_key(*key))
-        || fields.get("format").and_then(Value::as_str).and_then(Format::named).is_some()
+    ["pattern", "minLength", "maxLength"]
+        .iter()
+        .any(|key| fields.contains_key(*key))
+        || fields
+            .get("format")
+            .and_then(Value::as_str)
+            .and_then(Format::named)
+            .is_some()
 }
 
 /// The formats with rules in llama.cpp.
@@ -192,14 +228,22 @@ fn is_unconstrained(schema: &Value) -> bool {
         "items",
         "prefixItems",
     ];
-    schema
-        .as_object()
-        .is_none_or(|fields| keys.iter().all(|key| !fields.contains_key(*key)) && !has_string_keywords(fields))
+    schema.as_object().is_none_or(|fields| {
+        keys.iter().all(|key| !fields.contains_key(*key)) && !has_string_keywords(fields)
+    })
 }
 
 /// Keywords that say nothing of the values of one type.
-pub const SAY_NOTHING: [&str; 8] =
-    ["type", "nullable", "title", "description", "default", "examples", "deprecated", "readOnly"];
+pub const SAY_NOTHING: [&str; 8] = [
+    "type",
+    "nullable",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+];
 
 /// Whether a schema says nothing of its strings.
 pub fn allows_any_string(schema: &Value) -> bool {
@@ -208,12 +252,15 @@ pub fn allows_any_string(schema: &Value) -> bool {
         given => given.is_none_or(|given| given == "string"),
     };
     let any_of = |value: &Value| {
-        value.as_array().is_some_and(|all| all.iter().any(|one| has_strings(one) && allows_any_string(one)))
+        value.as_array().is_some_and(|all| {
+            all.iter()
+                .any(|one| has_strings(one) && allows_any_string(one))
+        })
     };
     match schema {
-        Value::Object(keywords) => {
-            keywords.iter().all(|(key, value)| SAY_NOTHING.contains(&&**key) || key == "anyOf" && any_of(value))
-        }
+        Value::Object(keywords) => keywords
+            .iter()
+            .all(|(key, value)| SAY_NOTHING.contains(&&**key) || key == "anyOf" && any_of(value)),
         other => *other == Value::Bool(true),
     }
 }
@@ -224,12 +271,16 @@ mod tests {
 
     #[test]
     fn types_of_unions_and_references() {
-        let root = json!({"$defs": {"s": {"type": ["string", "null"]}, "loop": {"$ref": "#/$defs/loop"}}});
+        let root =
+            json!({"$defs": {"s": {"type": ["string", "null"]}, "loop": {"$ref": "#/$defs/loop"}}});
         for (schema, expected) in [
             (json!({}), Types::ALL),
             (json!({"type": "integer"}), Types::NUMBER),
             (json!({"$ref": "#/$defs/s"}), Types::STRING.or(Types::NULL)),
-            (json!({"$ref": "#/%24defs/s"}), Types::STRING.or(Types::NULL)),
+            (
+                json!({"$ref": "#/%24defs/s"}),
+                Types::STRING.or(Types::NULL),
+            ),
             (json!({"$ref": "#/$defs/loop"}), Types::NONE),
             (
                 json!({"anyOf": [{"type": "object"}, {"enum": [1, true]}]}),
@@ -237,8 +288,14 @@ mod tests {
             ),
             (json!({"allOf": [{}, {"type": "array"}]}), Types::ARRAY),
             (json!({"type": "object", "allOf": [{}]}), Types::OBJECT),
-            (json!({"type": ["string", "null"], "enum": [null]}), Types::NULL),
-            (json!({"type": ["string", "array"], "allOf": [{"minLength": 1}]}), Types::STRING.or(Types::ARRAY)),
+            (
+                json!({"type": ["string", "null"], "enum": [null]}),
+                Types::NULL,
+            ),
+            (
+                json!({"type": ["string", "array"], "allOf": [{"minLength": 1}]}),
+                Types::STRING.or(Types::ARRAY),
+            ),
             (json!({"properties": {}}), Types::OBJECT),
             (json!({"minLength": 1}), Types::STRING),
         ] {

@@ -11,24 +11,45 @@ struct Parts<'a> {
 fn parts(uri: &str) -> Parts<'_> {
     let is_scheme = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic())
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
     };
     let colon = uri.find(':').filter(|colon| is_scheme(&uri[..*colon]));
     let (scheme, rest) = uri.split_at(colon.map_or(0, |colon| colon + 1));
     let (rest, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
-    let authority = rest.strip_prefix("//").map_or(0, |rest| 2 + rest.find('/').unwrap_or(rest.len()));
+    let authority = rest
+        .strip_prefix("//")
+        .map_or(0, |rest| 2 + rest.find('/').unwrap_or(rest.len()));
     let (authority, path) = rest.split_at(authority);
-    Parts { scheme, authority, path, query }
+    Parts {
+        scheme,
+        authority,
+        path,
+        query,
+    }
 }
 
 /// Resolves a reference against the URI `base`.
 pub fn joined(base: &str, reference: &str) -> String {
     let (base, own) = (parts(base), parts(reference));
     if !own.scheme.is_empty() {
-        return [own.scheme, own.authority, &without_dots(own.path), own.query].concat();
+        return [
+            own.scheme,
+            own.authority,
+            &without_dots(own.path),
+            own.query,
+        ]
+        .concat();
     }
     if !own.authority.is_empty() {
-        return [base.scheme, own.authority, &without_dots(own.path), own.query].concat();
+        return [
+            base.scheme,
+            own.authority,
+            &without_dots(own.path),
+            own.query,
+        ]
+        .concat();
     }
     let folder = match base.path.rfind('/') {
         _ if own.path.starts_with('/') => "",
@@ -37,7 +58,14 @@ pub fn joined(base: &str, reference: &str) -> String {
         None => "/",
     };
     let (path, query) = match own.path {
-        "" => (base.path.to_owned(), if own.query.is_empty() { base.query } else { own.query }),
+        "" => (
+            base.path.to_owned(),
+            if own.query.is_empty() {
+                base.query
+            } else {
+                own.query
+            },
+        ),
         path => (without_dots(&[folder, path].concat()), own.query),
     };
     [base.scheme, base.authority, &path, query].concat()
@@ -52,7 +80,9 @@ fn without_dots(path: &str) -> String {
         match step {
             "." | ".." => {
                 // The step before the first slash stays.
-                if step == ".." && (steps.len() > 1 || steps.first().is_some_and(|first| !first.is_empty())) {
+                if step == ".."
+                    && (steps.len() > 1 || steps.first().is_some_and(|first| !first.is_empty()))
+                {
                     steps.pop();
                 }
                 if is_last {

@@ -1,5 +1,6 @@
-//! What follows from what, as far as it follows: which rules of a grammar may be empty, which ones match a text at all. Each
-//! condition is looked at once for each of its parts, so the cost is linear, whatever order the rules have.
+//! What follows from what, as far as it follows: which rules of a grammar may be empty, which ones
+//! match a text at all. Each condition is looked at once for each of its parts, so the cost is
+//! linear, whatever order the rules have.
 
 /// A statement, by number.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,11 @@ pub struct Fixpoint {
 impl Fixpoint {
     /// So many statements, one for each rule; [`Fixpoint::follows`] says what they follow from.
     pub fn of_rules(count: usize) -> Fixpoint {
-        Fixpoint { rules: count, missing: vec![1; count], users: vec![Vec::new(); count] }
+        Fixpoint {
+            rules: count,
+            missing: vec![1; count],
+            users: vec![Vec::new(); count],
+        }
     }
 
     /// A statement that holds where all of these do.
@@ -34,7 +39,11 @@ impl Fixpoint {
                 missing += 1;
             }
         }
-        if missing > 0 { self.add(missing) } else { Fact::Always }
+        if missing > 0 {
+            self.add(missing)
+        } else {
+            Fact::Always
+        }
     }
 
     /// A statement that holds where any of these does.
@@ -72,7 +81,9 @@ impl Fixpoint {
 
     /// By rule: whether its statement holds.
     pub fn solve(mut self) -> Vec<bool> {
-        let mut open: Vec<usize> = (0..self.rules).filter(|&rule| self.missing[rule] == 0).collect();
+        let mut open: Vec<usize> = (0..self.rules)
+            .filter(|&rule| self.missing[rule] == 0)
+            .collect();
         while let Some(holding) = open.pop() {
             for user in std::mem::take(&mut self.users[holding]) {
                 // One of several ways is enough.
@@ -82,6 +93,9 @@ impl Fixpoint {
                 }
             }
         }
-        self.missing[..self.rules].iter().map(|missing| *missing == 0).collect()
+        self.missing[..self.rules]
+            .iter()
+            .map(|missing| *missing == 0)
+            .collect()
     }
 }

@@ -42,7 +42,10 @@ pub fn body(text: &str) -> Result<&str> {
 
 /// The tree of such a body, whose rules `number` numbers.
 pub fn node(body: &str, number: &dyn Fn(&str) -> Result<usize>) -> Result<Node> {
-    let mut reader = Reader { alone: true, ..Reader::new(body, limits::GBNF_DEPTH) };
+    let mut reader = Reader {
+        alone: true,
+        ..Reader::new(body, limits::GBNF_DEPTH)
+    };
     let (node, names) = (reader.alternatives(0)?, reader.numbered());
     let numbers: Vec<usize> = names.into_iter().map(number).collect::<Result<_>>()?;
     Ok(node.with_rules(&|rule| Node::Rule(numbers[rule])))
@@ -50,19 +53,29 @@ pub fn node(body: &str, number: &dyn Fn(&str) -> Result<usize>) -> Result<Node> 
 
 fn body_to(text: &str, depth: usize) -> Result<&str> {
     let end = text.trim_ascii_end().len();
-    let mut reader =
-        Reader { at: end - text[..end].trim_ascii_start().len(), alone: true, ..Reader::new(&text[..end], depth) };
+    let mut reader = Reader {
+        at: end - text[..end].trim_ascii_start().len(),
+        alone: true,
+        ..Reader::new(&text[..end], depth)
+    };
     let body = &reader.text[reader.at..];
     if body.is_empty() {
-        return Err(Error::invalid("body: blank; no text at all is written \"\""));
+        return Err(Error::invalid(
+            "body: blank; no text at all is written \"\"",
+        ));
     }
     if let Some(at) = body.find('\0') {
-        return Err(Error::invalid(format!("body, byte {}: a NUL, which would end the text in C", reader.at + at)));
+        return Err(Error::invalid(format!(
+            "body, byte {}: a NUL, which would end the text in C",
+            reader.at + at
+        )));
     }
     reader.alternatives(0)?;
     match reader.peek() {
         Some(c) => Err(reader.error(format!("unexpected {c:?}"))),
-        None if body.ends_with('|') => Err(reader.error("an empty alternative would go on in the next line")),
+        None if body.ends_with('|') => {
+            Err(reader.error("an empty alternative would go on in the next line"))
+        }
         None => Ok(body),
     }
 }
@@ -72,7 +85,8 @@ struct Reader<'a> {
     at: usize,
     /// How deep groups may nest.
     depth: usize,
-    /// The text is the body of one rule: without line breaks, and without comments, which end in one.
+    /// The text is the body of one rule: without line breaks, and without comments, which end in
+    /// one.
     alone: bool,
     /// The numbers of the rules.
     names: HashMap<&'a str, usize>,
@@ -83,21 +97,36 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str, depth: usize) -> Self {
-        Reader { text, at: 0, depth, alone: false, names: HashMap::new(), bodies: Vec::new(), unrolled: 0 }
+        Reader {
+            text,
+            at: 0,
+            depth,
+            alone: false,
+            names: HashMap::new(),
+            bodies: Vec::new(),
+            unrolled: 0,
+        }
     }
 
     fn tree(self) -> Result<Tree> {
         let names: Vec<SmolStr> = self.numbered().into_iter().map(SmolStr::new).collect();
         let undefined = self.bodies.iter().position(Option::is_none);
         if let Some(number) = undefined {
-            return Err(Error::invalid(format!("grammar: the rule {:?} is used but not defined", names[number])));
+            return Err(Error::invalid(format!(
+                "grammar: the rule {:?} is used but not defined",
+                names[number]
+            )));
         }
         Tree::of(names, self.bodies.into_iter().flatten().collect())
     }
 
     /// The names of the rules, by number.
     fn numbered(&self) -> Vec<&'a str> {
-        let mut names: Vec<(&str, usize)> = self.names.iter().map(|(name, number)| (*name, *number)).collect();
+        let mut names: Vec<(&str, usize)> = self
+            .names
+            .iter()
+            .map(|(name, number)| (*name, *number))
+            .collect();
         chatparse_base::sort::by_key(&mut names, |(_, number)| *number);
         names.into_iter().map(|(name, _)| name).collect()
     }
@@ -106,7 +135,10 @@ impl<'a> Reader<'a> {
         if self.alone {
             return Error::invalid(format!("body, byte {}: {}", self.at, message.as_ref()));
         }
-        let line = 1 + self.text.as_bytes()[..self.at].iter().filter(|byte| **byte == b'\n').count();
+        let line = 1 + self.text.as_bytes()[..self.at]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
         Error::invalid(format!("grammar, line {line}: {}", message.as_ref()))
     }
 
@@ -133,7 +165,11 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&mut self, text: &str) -> Result<()> {
-        if self.skip(text) { Ok(()) } else { Err(self.error(format!("expected {text:?}"))) }
+        if self.skip(text) {
+            Ok(())
+        } else {
+            Err(self.error(format!("expected {text:?}")))
+        }
     }
 
     /// Skips blanks and comments; line breaks only if a rule cannot end here.
@@ -234,7 +270,10 @@ impl<'a> Reader<'a> {
                 '*' | '+' | '?' | '{' => {
                     let bounds = self.bounds(depth)?;
                     size = Some(self.repeat(size, bounds)?);
-                    let repeated = parts.pop().unwrap_or(Node::EMPTY).repeat(bounds.0, bounds.1);
+                    let repeated = parts
+                        .pop()
+                        .unwrap_or(Node::EMPTY)
+                        .repeat(bounds.0, bounds.1);
                     parts.push(repeated);
                     continue;
                 }
@@ -274,7 +313,8 @@ impl<'a> Reader<'a> {
         let mut ranges = Vec::new();
         while !self.skip("]") {
             let is_end = |rest: &str| rest.starts_with(']');
-            let (range, rest) = char_class::range(self.rest(), is_end, |text| self.character(text))?;
+            let (range, rest) =
+                char_class::range(self.rest(), is_end, |text| self.character(text))?;
             self.at = self.text.len() - rest.len();
             ranges.push(range);
         }
@@ -288,10 +328,13 @@ impl<'a> Reader<'a> {
         char_class::character(text).map_err(|problem| {
             let (read, message) = match problem {
                 Unreadable::End => (0, "the grammar ends inside quotes or brackets".to_owned()),
-                Unreadable::Escape(kind) => {
-                    (1 + kind.map_or(0, char::len_utf8), format!("there is no escape \\{}", kind.unwrap_or(' ')))
+                Unreadable::Escape(kind) => (
+                    1 + kind.map_or(0, char::len_utf8),
+                    format!("there is no escape \\{}", kind.unwrap_or(' ')),
+                ),
+                Unreadable::Digits(_, digits) => {
+                    (2, format!("expected {digits} hexadecimal digits"))
                 }
-                Unreadable::Digits(_, digits) => (2, format!("expected {digits} hexadecimal digits")),
             };
             self.at = self.text.len() - text.len() + read;
             self.error(message)
@@ -306,7 +349,9 @@ impl<'a> Reader<'a> {
             Some('?') => (0, Some(1)),
             _ => {
                 self.blanks(breaks);
-                let min = self.number()?.ok_or_else(|| self.error("expected a number"))?;
+                let min = self
+                    .number()?
+                    .ok_or_else(|| self.error("expected a number"))?;
                 self.blanks(breaks);
                 let max = if self.skip(",") {
                     self.blanks(breaks);
@@ -318,7 +363,10 @@ impl<'a> Reader<'a> {
                 };
                 self.expect("}")?;
                 if min > limits::GBNF_REPETITIONS {
-                    return Err(self.error(format!("more than {} repetitions", limits::GBNF_REPETITIONS)));
+                    return Err(self.error(format!(
+                        "more than {} repetitions",
+                        limits::GBNF_REPETITIONS
+                    )));
                 }
                 (min, max.filter(|max| *max <= limits::GBNF_REPETITIONS))
             }
@@ -330,20 +378,29 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Result<Option<u64>> {
         match self.word(|c| c.is_ascii_digit()) {
             "" => Ok(None),
-            digits => digits.parse().map(Some).map_err(|_| self.error("a number is too large")),
+            digits => digits
+                .parse()
+                .map(Some)
+                .map_err(|_| self.error("a number is too large")),
         }
     }
 
-    /// Counts a repetition of an item that counts for so many rules. Returns how many it counts for itself.
+    /// Counts a repetition of an item that counts for so many rules. Returns how many it counts for
+    /// itself.
     fn repeat(&mut self, size: Option<u64>, (min, max): Bounds) -> Result<u64> {
-        let Some(size) = size else { return Err(self.error("there is nothing to repeat")) };
+        let Some(size) = size else {
+            return Err(self.error("there is nothing to repeat"));
+        };
         if max.is_some_and(|max| max < min) {
             return Err(self.error("a lower bound is above the upper one"));
         }
         let times = max.filter(|max| *max > 0).unwrap_or(min.max(1));
         let total = size.saturating_mul(times);
         if total > limits::GBNF_REPETITIONS {
-            return Err(self.error(format!("a repetition unrolls to more than {} rules", limits::GBNF_REPETITIONS)));
+            return Err(self.error(format!(
+                "a repetition unrolls to more than {} rules",
+                limits::GBNF_REPETITIONS
+            )));
         }
         self.unrolled += max.map_or(1, |max| max - min);
         Ok(total)
@@ -367,8 +424,15 @@ mod tests {
         let others = Node::class(Chars::of_codes([(97, 99), (93, 93)]).negated());
         let any = Node::class(Chars::all());
         let star = Node::choice([a("x\"]"), others]).repeat(0, None);
-        assert_eq!(grammar.rules[0], Node::choice([Node::Rule(1), Node::sequence([star, any])]));
-        let parts = [a("a").repeat(2, None), Node::Rule(2).repeat(0, None), a("b").optional()];
+        assert_eq!(
+            grammar.rules[0],
+            Node::choice([Node::Rule(1), Node::sequence([star, any])])
+        );
+        let parts = [
+            a("a").repeat(2, None),
+            Node::Rule(2).repeat(0, None),
+            a("b").optional(),
+        ];
         assert_eq!(grammar.rules[1], Node::sequence(parts));
     }
 
@@ -380,7 +444,10 @@ mod tests {
             ("", "no rule"),
             ("root ::= root \"x\" | \"x\"", "begins with itself"),
         ] {
-            assert!(tree(grammar).unwrap_err().message().contains(says), "{grammar}");
+            assert!(
+                tree(grammar).unwrap_err().message().contains(says),
+                "{grammar}"
+            );
         }
         assert_eq!(tree("root ::= \"\\uD800\"").unwrap().rules[0], Node::NEVER);
     }

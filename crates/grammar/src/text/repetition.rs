@@ -1,8 +1,9 @@
 //! Moves repetitions that are too large for llama.cpp's reader into rules.
 //!
-//! The reader unrolls a repetition into as many rules as its upper bound. It rejects the grammar if the size of the repeated
-//! part, times that bound, exceeds [`limits::GBNF_REPETITIONS`]. A part in parentheses counts with every name that was not
-//! read before; a rule's name counts once. So a group that is too large becomes a rule; the language stays the same.
+//! The reader unrolls a repetition into as many rules as its upper bound. It rejects the grammar if
+//! the size of the repeated part, times that bound, exceeds [`limits::GBNF_REPETITIONS`]. A part in
+//! parentheses counts with every name that was not read before; a rule's name counts once. So a
+//! group that is too large becomes a rule; the language stays the same.
 
 use std::collections::HashSet;
 
@@ -19,9 +20,14 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the rule `name`. Calls `hoist` with each body that is too large; it returns the name of the rule that the body
-    /// has become.
-    pub fn read(&mut self, name: &SmolStr, body: &mut Rule, hoist: &mut dyn FnMut(Rule) -> SmolStr) {
+    /// Reads the rule `name`. Calls `hoist` with each body that is too large; it returns the name
+    /// of the rule that the body has become.
+    pub fn read(
+        &mut self,
+        name: &SmolStr,
+        body: &mut Rule,
+        hoist: &mut dyn FnMut(Rule) -> SmolStr,
+    ) {
         self.name(name);
         self.part(body, hoist);
     }
@@ -47,7 +53,9 @@ impl Reader {
                 self.name(&SmolStr::new_static(SPACE));
                 1
             }
-            Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter_mut().fold(1, |_, part| self.part(part, hoist)),
+            Rule::Sequence(parts) | Rule::Choice(parts) => {
+                parts.iter_mut().fold(1, |_, part| self.part(part, hoist))
+            }
             Rule::Group(body, _) => {
                 let before = self.count();
                 self.unrolled += 1;
@@ -58,7 +66,9 @@ impl Reader {
                 let size = self.part(body, hoist);
                 let (times, rules) = unrolled(bounds);
                 self.unrolled += rules;
-                if size.saturating_mul(times) <= limits::GBNF_REPETITIONS || matches!(**body, Rule::Reference(_)) {
+                if size.saturating_mul(times) <= limits::GBNF_REPETITIONS
+                    || matches!(**body, Rule::Reference(_))
+                {
                     return size.saturating_mul(times);
                 }
                 let inner = match std::mem::replace(&mut **body, Rule::Empty) {
@@ -74,7 +84,8 @@ impl Reader {
     }
 }
 
-/// Whether no repetition in a rule can be too large, whatever the other rules are. True for most rules.
+/// Whether no repetition in a rule can be too large, whatever the other rules are. True for most
+/// rules.
 pub fn is_small(rule: &Rule) -> bool {
     most(rule).is_some()
 }
@@ -83,10 +94,12 @@ pub fn is_small(rule: &Rule) -> bool {
 fn most(part: &Rule) -> Option<(u64, u64)> {
     match part {
         Rule::Reference(_) | Rule::Blank(_) => Some((1, 1)),
-        Rule::Sequence(parts) | Rule::Choice(parts) => parts.iter().try_fold((0, 1), |(sum, size), part| {
-            let (adds, counts) = most(part)?;
-            Some((sum + adds, counts.max(size)))
-        }),
+        Rule::Sequence(parts) | Rule::Choice(parts) => {
+            parts.iter().try_fold((0, 1), |(sum, size), part| {
+                let (adds, counts) = most(part)?;
+                Some((sum + adds, counts.max(size)))
+            })
+        }
         Rule::Group(body, _) => most(body).map(|(adds, _)| (adds + 1, adds + 1)),
         Rule::Repeat(body, bounds) => {
             let (adds, size) = most(body)?;
@@ -103,7 +116,10 @@ fn most(part: &Rule) -> Option<(u64, u64)> {
 fn unrolled(bounds: &Bounds) -> (u64, u64) {
     let max = bounds.max.filter(|max| *max <= limits::GBNF_REPETITIONS);
     match max {
-        Some(max) => (if max > 0 { max } else { bounds.min.max(1) }, max.saturating_sub(bounds.min)),
+        Some(max) => (
+            if max > 0 { max } else { bounds.min.max(1) },
+            max.saturating_sub(bounds.min),
+        ),
         None => (bounds.min.max(1), 1),
     }
 }

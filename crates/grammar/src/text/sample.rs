@@ -17,11 +17,15 @@ impl<'g> Walk<'g> {
     /// A generator for the grammar of `recogniser`.
     pub fn new(recogniser: &'g Recogniser, seed: u64) -> Self {
         let tree = &recogniser.tree;
-        Walk { tree, costs: costs(tree), state: seed }
+        Walk {
+            tree,
+            costs: costs(tree),
+            state: seed,
+        }
     }
 
-    /// Generates a text. From about `size` characters on it takes the shortest way to an end. `None` if the grammar allows
-    /// no text.
+    /// Generates a text. From about `size` characters on it takes the shortest way to an end.
+    /// `None` if the grammar allows no text.
     pub fn text(&mut self, size: usize) -> Option<String> {
         self.costs[self.tree.root]?;
         let (mut text, mut steps) = (String::new(), 0);
@@ -49,10 +53,16 @@ impl<'g> Walk<'g> {
     }
 
     fn branch(&mut self, branches: &'g [Node], open: bool) -> Option<&'g Node> {
-        let ends = branches.iter().filter_map(|branch| Some((branch, cost(branch, &self.costs)?)));
+        let ends = branches
+            .iter()
+            .filter_map(|branch| Some((branch, cost(branch, &self.costs)?)));
         let ends: Vec<(&Node, u64)> = ends.collect();
         let shortest = ends.iter().min_by_key(|(_, cost)| *cost)?;
-        let chosen = if open { ends[self.below(ends.len() as u64) as usize] } else { *shortest };
+        let chosen = if open {
+            ends[self.below(ends.len() as u64) as usize]
+        } else {
+            *shortest
+        };
         Some(chosen.0)
     }
 
@@ -73,7 +83,10 @@ impl<'g> Walk<'g> {
                 return Some(c);
             }
         }
-        class.ranges().first().and_then(|(low, _)| char::from_u32(*low))
+        class
+            .ranges()
+            .first()
+            .and_then(|(low, _)| char::from_u32(*low))
     }
 
     /// A number below `bound`, by splitmix64.
@@ -92,10 +105,13 @@ fn cost(node: &Node, rules: &[Option<u64>]) -> Option<u64> {
         Node::Text(text) => Some(text.len() as u64),
         Node::Class(_) => Some(1),
         Node::Rule(rule) => rules[*rule].map(|cost| cost.saturating_add(1)),
-        Node::Sequence(parts) => {
-            parts.iter().try_fold(0, |sum: u64, part| Some(sum.saturating_add(cost(part, rules)?)))
-        }
-        Node::Choice(branches) => branches.iter().filter_map(|branch| cost(branch, rules)).min(),
+        Node::Sequence(parts) => parts.iter().try_fold(0, |sum: u64, part| {
+            Some(sum.saturating_add(cost(part, rules)?))
+        }),
+        Node::Choice(branches) => branches
+            .iter()
+            .filter_map(|branch| cost(branch, rules))
+            .min(),
         Node::Repeat(_, 0, _) => Some(0),
         Node::Repeat(part, min, _) => Some(cost(part, rules)?.saturating_mul(*min)),
     }

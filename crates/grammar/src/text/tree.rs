@@ -41,7 +41,11 @@ impl Node {
     pub const NEVER: Node = Node::Choice(Vec::new());
 
     pub fn text(text: String) -> Node {
-        if text.is_empty() { Node::EMPTY } else { Node::Text(text) }
+        if text.is_empty() {
+            Node::EMPTY
+        } else {
+            Node::Text(text)
+        }
     }
 
     pub fn class(set: Chars) -> Node {
@@ -71,7 +75,11 @@ impl Node {
                 }
             }
         }
-        if flat.len() == 1 { flat.swap_remove(0) } else { Node::Sequence(flat) }
+        if flat.len() == 1 {
+            flat.swap_remove(0)
+        } else {
+            Node::Sequence(flat)
+        }
     }
 
     pub fn choice(branches: impl IntoIterator<Item = Node>) -> Node {
@@ -92,7 +100,11 @@ impl Node {
         drop(seen);
         let mut keep = keep.into_iter();
         flat.retain(|_| keep.next().unwrap_or(true));
-        if flat.len() == 1 { flat.swap_remove(0) } else { Node::Choice(flat) }
+        if flat.len() == 1 {
+            flat.swap_remove(0)
+        } else {
+            Node::Choice(flat)
+        }
     }
 
     pub fn repeat(self, min: u64, max: Option<u64>) -> Node {
@@ -104,7 +116,9 @@ impl Node {
             (node, ..) if node == Node::NEVER => node,
             // A repetition of a repetition.
             (Node::Repeat(inner, 0 | 1, None), 0, _) => Node::Repeat(inner, 0, None),
-            (Node::Repeat(inner, least @ (0 | 1), None), 1, None) => Node::Repeat(inner, least, None),
+            (Node::Repeat(inner, least @ (0 | 1), None), 1, None) => {
+                Node::Repeat(inner, least, None)
+            }
             (Node::Repeat(inner, 0, Some(1)), 0 | 1, None) => Node::Repeat(inner, 0, None),
             (Node::Repeat(inner, 0, Some(1)), 0, Some(1)) => Node::Repeat(inner, 0, Some(1)),
             (node, ..) => Node::Repeat(Box::new(node), min, max),
@@ -145,8 +159,9 @@ impl Node {
         }
     }
 
-    /// Notes the rules that it may begin with. Returns whether it may be nothing, as llama.cpp's reader sees it: that has an alternative
-    /// that is blank, or is repeated. `nothing`: the rules that may be.
+    /// Notes the rules that it may begin with. Returns whether it may be nothing, as llama.cpp's
+    /// reader sees it: that has an alternative that is blank, or is repeated. `nothing`: the rules
+    /// that may be.
     fn firsts(&self, nothing: &[bool], own: usize, found: &mut Vec<usize>) -> bool {
         match self {
             Node::Text(_) | Node::Class(_) => false,
@@ -163,7 +178,8 @@ impl Node {
             }
             Node::Repeat(part, min, max) => {
                 // A group is a rule of that reader.
-                let is_nothing = part.firsts(nothing, own, found) && !matches!(**part, Node::Sequence(_));
+                let is_nothing =
+                    part.firsts(nothing, own, found) && !matches!(**part, Node::Sequence(_));
                 // Such a rule begins with itself.
                 found.extend((is_nothing && max.is_none()).then_some(own));
                 *min == 0 || is_nothing
@@ -179,7 +195,8 @@ impl Node {
         }
     }
 
-    /// How many symbols it has where llama.cpp's reader has unrolled it; what is in groups is added to `all`.
+    /// How many symbols it has where llama.cpp's reader has unrolled it; what is in groups is added
+    /// to `all`.
     fn unrolled(&self, all: &mut u64) -> u64 {
         match self {
             Node::Text(text) => text.chars().count() as u64,
@@ -197,7 +214,9 @@ impl Node {
                     *all = all.saturating_add(item);
                     item = 1;
                 }
-                let times = max.filter(|max| *max <= limits::GBNF_REPETITIONS).unwrap_or((*min).max(1));
+                let times = max
+                    .filter(|max| *max <= limits::GBNF_REPETITIONS)
+                    .unwrap_or((*min).max(1));
                 *all = all.saturating_add(item.saturating_mul(times + 1));
                 item.saturating_mul(*min) + 1
             }
@@ -233,8 +252,8 @@ impl Tree {
     /// Of these rules, which must have a root that llama.cpp's reader would take.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if there is no root, or a rule begins with itself; [`crate::ErrorKind::Limit`] if it is too
-    /// large unrolled.
+    /// [`crate::ErrorKind::InvalidArgument`] if there is no root, or a rule begins with itself;
+    /// [`crate::ErrorKind::Limit`] if it is too large unrolled.
     pub fn of(names: Vec<SmolStr>, rules: Vec<Node>) -> Result<Tree> {
         let root = names.iter().position(|name| name == "root");
         let root = root.ok_or_else(|| Error::invalid("grammar: there is no rule \"root\""))?;
@@ -261,12 +280,17 @@ impl Tree {
         });
         let firsts: Vec<Vec<usize>> = firsts.collect();
         if all > limits::GBNF_SYMBOLS as u64 {
-            let message = format!("a grammar unrolls to more than {} symbols", limits::GBNF_SYMBOLS);
+            let message = format!(
+                "a grammar unrolls to more than {} symbols",
+                limits::GBNF_SYMBOLS
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         match circles::find(&firsts, 0..firsts.len()).is_empty() {
             true => Ok(()),
-            false => Err(Error::invalid("grammar: a rule begins with itself, which llama.cpp rejects")),
+            false => Err(Error::invalid(
+                "grammar: a rule begins with itself, which llama.cpp rejects",
+            )),
         }
     }
 
@@ -292,16 +316,19 @@ impl Tree {
         self.rules_where(false)
     }
 
-    /// A rule that is nothing but the empty text, or can repeat it: an engine under such a grammar may go on for ever.
+    /// A rule that is nothing but the empty text, or can repeat it: an engine under such a grammar
+    /// may go on for ever.
     pub fn vain(&self) -> Option<&SmolStr> {
         fn repeats(node: &Node, nullable: &[bool]) -> bool {
-            let repeats_this =
-                matches!(node, Node::Repeat(part, _, max) if *max != Some(1) && part.is_nullable(nullable));
+            let repeats_this = matches!(node, Node::Repeat(part, _, max) if *max != Some(1) && part.is_nullable(nullable));
             repeats_this || node.parts().iter().any(|part| repeats(part, nullable))
         }
         let nullable = self.nullable();
         let is_vain = |rule: &Node| *rule == Node::EMPTY || repeats(rule, &nullable);
-        let rule = self.used().into_iter().find(|&rule| is_vain(&self.rules[rule]))?;
+        let rule = self
+            .used()
+            .into_iter()
+            .find(|&rule| is_vain(&self.rules[rule]))?;
         Some(&self.names[rule])
     }
 
@@ -316,9 +343,23 @@ impl Tree {
         if !matching.contains(&false) {
             return Cow::Borrowed(self);
         }
-        let living = |rule: usize| if matching[rule] { Node::Rule(rule) } else { Node::NEVER };
-        let rules = self.rules.iter().map(|rule| rule.with_rules(&living)).collect();
-        Cow::Owned(Tree { rules, names: self.names.clone(), root: self.root })
+        let living = |rule: usize| {
+            if matching[rule] {
+                Node::Rule(rule)
+            } else {
+                Node::NEVER
+            }
+        };
+        let rules = self
+            .rules
+            .iter()
+            .map(|rule| rule.with_rules(&living))
+            .collect();
+        Cow::Owned(Tree {
+            rules,
+            names: self.names.clone(),
+            root: self.root,
+        })
     }
 
     /// By rule: what follows for it, where characters decide `of_characters`.
@@ -331,8 +372,15 @@ impl Tree {
                 Node::Repeat(_, 0, _) => Fact::Always,
                 Node::Repeat(part, ..) => fact(part, of_characters, facts),
                 Node::Sequence(parts) | Node::Choice(parts) => {
-                    let parts: Vec<Fact> = parts.iter().map(|part| fact(part, of_characters, facts)).collect();
-                    if matches!(node, Node::Sequence(_)) { facts.all(parts) } else { facts.any(parts) }
+                    let parts: Vec<Fact> = parts
+                        .iter()
+                        .map(|part| fact(part, of_characters, facts))
+                        .collect();
+                    if matches!(node, Node::Sequence(_)) {
+                        facts.all(parts)
+                    } else {
+                        facts.any(parts)
+                    }
                 }
             }
         }
@@ -348,7 +396,12 @@ impl Tree {
     pub fn append(&mut self, other: Tree) -> usize {
         let own = self.rules.len();
         self.names.extend(other.names);
-        self.rules.extend(other.rules.iter().map(|rule| rule.with_rules(&|rule| Node::Rule(rule + own))));
+        self.rules.extend(
+            other
+                .rules
+                .iter()
+                .map(|rule| rule.with_rules(&|rule| Node::Rule(rule + own))),
+        );
         own + other.root
     }
 }
@@ -365,7 +418,10 @@ mod tests {
     fn nodes_are_as_small_as_they_can_be() {
         let a = || text("a");
         for (node, small) in [
-            (Node::sequence([a(), Node::EMPTY, Node::sequence([a(), text("b")])]), text("aab")),
+            (
+                Node::sequence([a(), Node::EMPTY, Node::sequence([a(), text("b")])]),
+                text("aab"),
+            ),
             (Node::sequence([a(), Node::NEVER]), Node::NEVER),
             (Node::choice([a(), Node::NEVER, Node::choice([a()])]), a()),
             (Node::class(Chars::one('a')), a()),
@@ -382,9 +438,16 @@ mod tests {
 
     #[test]
     fn rules_that_may_be_empty() {
-        let mut tree = Tree { names: Vec::new(), rules: Vec::new(), root: 0 };
+        let mut tree = Tree {
+            names: Vec::new(),
+            rules: Vec::new(),
+            root: 0,
+        };
         tree.add("root", Node::sequence([Node::Rule(1), Node::Rule(2)]));
-        tree.add("a", Node::choice([Node::sequence([Node::Rule(2), Node::Rule(1)]), Node::EMPTY]));
+        tree.add(
+            "a",
+            Node::choice([Node::sequence([Node::Rule(2), Node::Rule(1)]), Node::EMPTY]),
+        );
         tree.add("b", text("x").optional());
         tree.add("unused", Node::EMPTY);
         assert_eq!(tree.used(), [0, 1, 2]);

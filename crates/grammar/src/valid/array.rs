@@ -31,9 +31,17 @@ impl<'v> Check<'_, '_, '_, 'v> {
 
     fn contains(&mut self, items: &[Value]) {
         let keywords = self.keywords;
-        let Some(schema) = keywords.get("contains") else { return };
-        let least = keywords.get("minContains").and_then(Value::as_f64).unwrap_or(1.0);
-        let most = keywords.get("maxContains").and_then(Value::as_f64).unwrap_or(f64::INFINITY);
+        let Some(schema) = keywords.get("contains") else {
+            return;
+        };
+        let least = keywords
+            .get("minContains")
+            .and_then(Value::as_f64)
+            .unwrap_or(1.0);
+        let most = keywords
+            .get("maxContains")
+            .and_then(Value::as_f64)
+            .unwrap_or(f64::INFINITY);
         let (mut fit, mut may_fit) = (0.0, 0.0);
         for item in items {
             if fit > most || fit >= least && most == f64::INFINITY {
@@ -65,7 +73,9 @@ impl Checker<'_> {
         // Groups items that may be equal.
         let mut groups: HashMap<u64, Vec<&Value>> = HashMap::new();
         for item in items {
-            let Some(key) = alike(item, &mut self.steps) else { return Open };
+            let Some(key) = alike(item, &mut self.steps) else {
+                return Open;
+            };
             let others = groups.entry(key).or_default();
             for other in &*others {
                 match same(other, item, || self.spend(1)) {

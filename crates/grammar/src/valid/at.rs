@@ -19,10 +19,11 @@ struct Open {
     known: HashMap<(*const Value, Base, usize), Value>,
 }
 
-/// What a schema asks of the value at a JSON pointer, as a schema: `true` where it asks nothing, `false` where no value may be. Schemas
-/// that all hold there stand in an `allOf`, those of alternatives in an `anyOf`. Each `$ref` for this value is resolved; deeper ones
-/// refer to the whole `schema`, as before. What depends on other values, such as `if`, is left out.
-/// What takes more than a million steps, or nests more than 256 schemas deep, counts as `true`.
+/// What a schema asks of the value at a JSON pointer, as a schema: `true` where it asks nothing,
+/// `false` where no value may be. Schemas that all hold there stand in an `allOf`, those of
+/// alternatives in an `anyOf`. Each `$ref` for this value is resolved; deeper ones refer to the
+/// whole `schema`, as before. What depends on other values, such as `if`, is left out. What takes
+/// more than a million steps, or nests more than 256 schemas deep, counts as `true`.
 ///
 /// ```
 /// use serde_json::json;
@@ -31,7 +32,11 @@ struct Open {
 /// assert_eq!(chatparse::grammar::valid::schema_at(&schema, "/units/0"), unit);
 /// ```
 pub fn schema_at(schema: &Value, pointer: &str) -> Value {
-    let path: Vec<String> = pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
+    let path: Vec<String> = pointer
+        .split('/')
+        .skip(1)
+        .map(|name| name.replace("~1", "/").replace("~0", "~"))
+        .collect();
     let found = stack::deep(|| {
         let mut checker = Checker::new(Rc::new(Document::new(schema)), limits::VALID_STEPS);
         Ok(checker.at(schema, Base::default(), &path, &mut Open::default()))
@@ -41,40 +46,67 @@ pub fn schema_at(schema: &Value, pointer: &str) -> Value {
 
 impl<'a> Checker<'a> {
     fn at(&mut self, schema: &'a Value, base: Base, path: &[String], open: &mut Open) -> Value {
-        let Some(fields) = schema.as_object() else { return Value::Bool(*schema != Value::Bool(false)) };
+        let Some(fields) = schema.as_object() else {
+            return Value::Bool(*schema != Value::Bool(false));
+        };
         // One that leads back to itself asks nothing more.
         let place = (std::ptr::from_ref(schema), path.len());
-        if open.places.len() > limits::VALID_DEPTH || !self.spend(16) || !open.places.insert(place) {
+        if open.places.len() > limits::VALID_DEPTH || !self.spend(16) || !open.places.insert(place)
+        {
             return Value::Bool(true);
         }
-        let base = self.document.entered(schema, base, &mut self.steps).unwrap_or(base);
-        let keywords = Keywords { fields, draft: self.document.read_as(base) };
+        let base = self
+            .document
+            .entered(schema, base, &mut self.steps)
+            .unwrap_or(base);
+        let keywords = Keywords {
+            fields,
+            draft: self.document.read_as(base),
+        };
         let found = self.asked(keywords, base, path, open);
         open.places.remove(&place);
         found
     }
 
     /// The same a step further on, where nothing is in progress yet: so it is known the next time.
-    fn stepped_into(&mut self, schema: &'a Value, base: Base, path: &[String], open: &mut Open) -> Value {
+    fn stepped_into(
+        &mut self,
+        schema: &'a Value,
+        base: Base,
+        path: &[String],
+        open: &mut Open,
+    ) -> Value {
         let place = (std::ptr::from_ref(schema), base, path.len());
         if !open.known.contains_key(&place) {
             let found = self.at(schema, base, path, open);
             open.known.insert(place, found);
         }
-        self.copied(&open.known[&place], 0).unwrap_or(Value::Bool(true))
+        self.copied(&open.known[&place], 0)
+            .unwrap_or(Value::Bool(true))
     }
 
-    fn asked(&mut self, keywords: Keywords<'a>, base: Base, path: &[String], open: &mut Open) -> Value {
+    fn asked(
+        &mut self,
+        keywords: Keywords<'a>,
+        base: Base,
+        path: &[String],
+        open: &mut Open,
+    ) -> Value {
         let targets = self.document.targets(keywords, base, &mut self.steps);
         let resolved = !targets.is_empty() && targets.iter().all(Option::is_some);
         let is_lone = resolved && keywords.draft.lone_ref();
-        let mut parts: Vec<Value> =
-            targets.into_iter().flatten().map(|(target, base)| self.at(target, base, path, open)).collect();
+        let mut parts: Vec<Value> = targets
+            .into_iter()
+            .flatten()
+            .map(|(target, base)| self.at(target, base, path, open))
+            .collect();
         let Some((step, rest)) = path.split_first() else {
             let own = self.own(keywords, base, resolved, open);
             match &mut parts[..] {
                 // What describes a reference describes its target here.
-                [Value::Object(target)] if own.keys().all(|key| describes(key)) => target.extend(own),
+                [Value::Object(target)] if own.keys().all(|key| describes(key)) => {
+                    target.extend(own)
+                }
                 _ => parts.push(Value::Object(own)),
             }
             return all(parts);
@@ -101,27 +133,48 @@ impl<'a> Checker<'a> {
             let (first, others) = keywords.items();
             inside.extend(first.get(index).or(others));
         }
-        parts.extend(inside.into_iter().map(|schema| self.stepped_into(schema, base, rest, open)));
+        parts.extend(
+            inside
+                .into_iter()
+                .map(|schema| self.stepped_into(schema, base, rest, open)),
+        );
         let mut at = |schema, path| self.at(schema, base, path, open);
         parts.extend(keywords.list("allOf").iter().map(|schema| at(schema, path)));
-        for branches in ["anyOf", "oneOf"].map(|key| keywords.list(key)).into_iter().filter(|all| !all.is_empty()) {
-            parts.push(any(branches.iter().map(|schema| at(schema, path)).collect()));
+        for branches in ["anyOf", "oneOf"]
+            .map(|key| keywords.list(key))
+            .into_iter()
+            .filter(|all| !all.is_empty())
+        {
+            parts.push(any(branches
+                .iter()
+                .map(|schema| at(schema, path))
+                .collect()));
         }
         all(parts)
     }
 
     /// The keywords for the value itself, less references if they are `resolved`.
-    fn own(&mut self, keywords: Keywords<'a>, base: Base, resolved: bool, open: &mut Open) -> Map<String, Value> {
+    fn own(
+        &mut self,
+        keywords: Keywords<'a>,
+        base: Base,
+        resolved: bool,
+        open: &mut Open,
+    ) -> Map<String, Value> {
         let is_lone = resolved && keywords.draft.lone_ref();
         let dropped = |key: &str| {
-            resolved && ["$ref", "$dynamicRef", "$recursiveRef"].contains(&key) || is_lone && !describes(key)
+            resolved && ["$ref", "$dynamicRef", "$recursiveRef"].contains(&key)
+                || is_lone && !describes(key)
         };
         let mut own = Map::new();
         for (key, value) in keywords.fields.iter().filter(|(key, _)| !dropped(key)) {
             let value = match value {
-                Value::Array(branches) if ["allOf", "anyOf", "oneOf"].contains(&&**key) => {
-                    Some(branches.iter().map(|schema| self.at(schema, base, &[], open)).collect())
-                }
+                Value::Array(branches) if ["allOf", "anyOf", "oneOf"].contains(&&**key) => Some(
+                    branches
+                        .iter()
+                        .map(|schema| self.at(schema, base, &[], open))
+                        .collect(),
+                ),
                 value => self.copied(value, 0),
             };
             own.extend(value.map(|value| (key.clone(), value)));
@@ -135,9 +188,14 @@ impl<'a> Checker<'a> {
             return None;
         }
         Some(match value {
-            Value::Array(items) => items.iter().map(|item| self.copied(item, depth + 1)).collect::<Option<_>>()?,
+            Value::Array(items) => items
+                .iter()
+                .map(|item| self.copied(item, depth + 1))
+                .collect::<Option<_>>()?,
             Value::Object(fields) => {
-                let copied = fields.iter().map(|(key, field)| Some((key.clone(), self.copied(field, depth + 1)?)));
+                let copied = fields
+                    .iter()
+                    .map(|(key, field)| Some((key.clone(), self.copied(field, depth + 1)?)));
                 Value::Object(copied.collect::<Option<_>>()?)
             }
             Value::String(text) if !self.steps.spend_on(text.len()) => return None,
@@ -158,7 +216,11 @@ fn says_nothing(schema: &Value) -> bool {
 /// What asks all of this.
 fn all(mut parts: Vec<Value>) -> Value {
     parts.retain(|part| !says_nothing(part));
-    if parts.contains(&Value::Bool(false)) { Value::Bool(false) } else { several(parts, "allOf", true) }
+    if parts.contains(&Value::Bool(false)) {
+        Value::Bool(false)
+    } else {
+        several(parts, "allOf", true)
+    }
 }
 
 /// What asks one of these, each once.

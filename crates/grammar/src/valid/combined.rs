@@ -37,7 +37,12 @@ impl Check<'_, '_, '_, '_> {
                 _ => Open,
             };
             self.holds(verdict, || {
-                if fit == 0 { "fits no schema of oneOf" } else { "fits more than one schema of oneOf" }.to_owned()
+                if fit == 0 {
+                    "fits no schema of oneOf"
+                } else {
+                    "fits more than one schema of oneOf"
+                }
+                .to_owned()
             });
         }
         if let Some(schema) = keywords.get("not") {
@@ -45,7 +50,10 @@ impl Check<'_, '_, '_, '_> {
             self.holds(verdict, || "fits the schema of not".to_owned());
         }
         let (then, otherwise) = (keywords.get("then"), keywords.get("else"));
-        if let Some(schema) = keywords.get("if").filter(|_| then.is_some() || otherwise.is_some()) {
+        if let Some(schema) = keywords
+            .get("if")
+            .filter(|_| then.is_some() || otherwise.is_some())
+        {
             let next = match self.judge(schema, value) {
                 Yes => then,
                 No => otherwise,

@@ -28,7 +28,9 @@ impl<'a> Check<'_, '_, 'a, '_> {
     fn of_one_type(&mut self, types: &'a Value) -> Verdict {
         let value = self.task.value;
         let of_type = |one: &'a Value| match one {
-            Value::String(name) if TYPES.iter().any(|(known, _)| known == name) => is_of(value, name, Draft::Three),
+            Value::String(name) if TYPES.iter().any(|(known, _)| known == name) => {
+                is_of(value, name, Draft::Three)
+            }
             Value::Object(_) => self.judge(one, value),
             // `any`, or an unknown type.
             one if one == "any" => Verdict::Yes,

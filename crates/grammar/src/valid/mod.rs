@@ -1,9 +1,10 @@
 //! Checks values against JSON schemas, and reports violations with their places.
 //!
-//! Reported violations are certain. Keywords and references that are not supported leave the result open, and open results
-//! are not violations, not even inside `not` or when alternatives are compared. Open are: `format`, which is an annotation
-//! in the newer drafts; references out of the schema; patterns that no automaton can express; and schemas whose
-//! `$schema` names an unknown draft. Drafts 3 to 2020-12 are known; the newest is the default.
+//! Reported violations are certain. Keywords and references that are not supported leave the result
+//! open, and open results are not violations, not even inside `not` or when alternatives are
+//! compared. Open are: `format`, which is an annotation in the newer drafts; references out of the
+//! schema; patterns that no automaton can express; and schemas whose `$schema` names an unknown
+//! draft. Drafts 3 to 2020-12 are known; the newest is the default.
 //!
 //! Schemas that must all hold wait in a queue, so depth uses no stack; only alternatives recurse.
 
@@ -41,8 +42,9 @@ pub struct Violation {
     pub message: String,
 }
 
-/// What is wrong with `value`, as far as `schema` can tell: the first few, outer ones first; none if it is
-/// valid. Never fails: what cannot be checked, or not within a bound of steps, counts as satisfied.
+/// What is wrong with `value`, as far as `schema` can tell: the first few, outer ones first; none
+/// if it is valid. Never fails: what cannot be checked, or not within a bound of steps, counts as
+/// satisfied.
 ///
 /// ```
 /// use serde_json::json;
@@ -52,7 +54,10 @@ pub struct Violation {
 /// assert!(chatparse::grammar::valid::check(&schema, &json!({"city": "Bonn"})).is_empty());
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
-    let mut report = Report { places: Places::new(""), found: Vec::new() };
+    let mut report = Report {
+        places: Places::new(""),
+        found: Vec::new(),
+    };
     Checker::new(Rc::new(Document::new(schema)), limits::VALID_STEPS).judge(
         Task::new(schema, value),
         0,
@@ -68,7 +73,8 @@ pub(super) struct Checker<'a> {
     steps: Steps,
     /// By source; `None`: it cannot be used.
     patterns: HashMap<&'a str, Option<Finder>>,
-    /// Lists of allowed values by address: those that may be equal to a value, once the list is asked for again.
+    /// Lists of allowed values by address: those that may be equal to a value, once the list is
+    /// asked for again.
     lists: HashMap<*const Value, Option<HashMap<u64, Vec<&'a Value>>>>,
     /// The checks in progress.
     judging: HashSet<Key>,
@@ -97,14 +103,25 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a value against a schema. Stops at the first violation unless they are reported.
-    fn judge<'v>(&mut self, task: Task<'a, 'v>, depth: usize, report: Option<&mut Report<'v>>) -> Verdict {
+    fn judge<'v>(
+        &mut self,
+        task: Task<'a, 'v>,
+        depth: usize,
+        report: Option<&mut Report<'v>>,
+    ) -> Verdict {
         // An alternative that leads back to itself constrains nothing.
         let judged = task.key();
         if depth > limits::VALID_DEPTH || !self.judging.insert(judged) {
             return Open;
         }
         let queue = VecDeque::from([task]);
-        let mut run = Run { queue, followed: HashSet::new(), report, verdict: Yes, depth };
+        let mut run = Run {
+            queue,
+            followed: HashSet::new(),
+            report,
+            verdict: Yes,
+            depth,
+        };
         while let Some(task) = run.queue.pop_front() {
             if run.is_over() {
                 break;
@@ -131,7 +148,12 @@ impl<'a> Checker<'a> {
             (Value::Bool(true), _) => return,
             _ => return run.open(),
         };
-        let mut check = Check { checker: self, run, keywords, task };
+        let mut check = Check {
+            checker: self,
+            run,
+            keywords,
+            task,
+        };
         check.references();
         if keywords.draft.lone_ref() && keywords.fields.contains_key("$ref") {
             return;
@@ -154,7 +176,9 @@ impl<'a> Checker<'a> {
     /// The keywords of a schema. If it has an identifier, `task` moves into it.
     fn keywords(&mut self, task: &mut Task<'a, '_>) -> Option<Keywords<'a>> {
         let fields = task.schema.as_object()?;
-        task.base = self.document.entered(task.schema, task.base, &mut self.steps)?;
+        task.base = self
+            .document
+            .entered(task.schema, task.base, &mut self.steps)?;
         let draft = self.document.draft(task.base)?;
         Some(Keywords { fields, draft })
     }
@@ -175,12 +199,16 @@ impl<'a> Checker<'a> {
         if groups.is_none() {
             let mut fresh: HashMap<u64, Vec<&Value>> = HashMap::new();
             for value in values {
-                let Some(key) = alike(value, steps) else { return Open };
+                let Some(key) = alike(value, steps) else {
+                    return Open;
+                };
                 fresh.entry(key).or_default().push(value);
             }
             *groups = Some(fresh);
         }
-        let Some(key) = alike(value, steps) else { return Open };
+        let Some(key) = alike(value, steps) else {
+            return Open;
+        };
         let found = groups.as_ref().and_then(|groups| groups.get(&key));
         any_same(&mut found.into_iter().flatten().copied(), value, steps)
     }
@@ -195,7 +223,10 @@ impl<'a> Checker<'a> {
             let read = Pattern::parse(pattern).ok()?;
             Finder::new(&read, limits::PATTERN_STATES).filter(|finder| steps.spend(finder.states()))
         });
-        match finder.as_ref().and_then(|finder| finder.finds(text, &mut |visited| steps.spend(visited))) {
+        match finder
+            .as_ref()
+            .and_then(|finder| finder.finds(text, &mut |visited| steps.spend(visited)))
+        {
             None => Open,
             Some(true) => Yes,
             Some(false) => No,
@@ -205,7 +236,9 @@ impl<'a> Checker<'a> {
 
 impl Check<'_, '_, '_, '_> {
     fn references(&mut self) {
-        let Checker { document, steps, .. } = &mut *self.checker;
+        let Checker {
+            document, steps, ..
+        } = &mut *self.checker;
         for target in document.targets(self.keywords, self.task.base, steps) {
             let Some((schema, base)) = target else {
                 self.run.open();
@@ -226,8 +259,13 @@ impl Check<'_, '_, '_, '_> {
         } else {
             self.kind_by_name();
         }
-        let constant = keywords.get("const").map(|value| (std::slice::from_ref(value), "must be"));
-        let listed_ones = keywords.get("enum").and_then(Value::as_array).map(|values| (&values[..], "must be one of"));
+        let constant = keywords
+            .get("const")
+            .map(|value| (std::slice::from_ref(value), "must be"));
+        let listed_ones = keywords
+            .get("enum")
+            .and_then(Value::as_array)
+            .map(|values| (&values[..], "must be one of"));
         for (values, word) in constant.into_iter().chain(listed_ones) {
             let verdict = self.checker.is_one_of(values, self.task.value);
             self.holds(verdict, || format!("{word} {}", listed(values)));
@@ -241,7 +279,11 @@ impl Check<'_, '_, '_, '_> {
             self.run.open();
         }
         if keywords.fields.contains_key("minLength") || keywords.fields.contains_key("maxLength") {
-            self.counted(["minLength", "maxLength"], "character", text.chars().count());
+            self.counted(
+                ["minLength", "maxLength"],
+                "character",
+                text.chars().count(),
+            );
         }
         if let Some(pattern) = keywords.text("pattern") {
             let verdict = self.checker.matches(pattern, text);

@@ -20,12 +20,20 @@ impl Check<'_, '_, '_, '_> {
             ("minimum", "exclusiveMinimum", Ordering::Less, "at least"),
             ("maximum", "exclusiveMaximum", Ordering::Greater, "at most"),
         ] {
-            let word = if beyond == Ordering::Less { "more than" } else { "less than" };
+            let word = if beyond == Ordering::Less {
+                "more than"
+            } else {
+                "less than"
+            };
             // In old drafts, `exclusive...` is a flag beside the bound.
             let strict = keywords.get(exclusive) == Some(&Value::Bool(true));
             match bound(key).map(|bound| (bound, compare(number, bound))) {
-                Some((bound, Ordering::Equal)) if strict => self.wrong(format!("must be {word} {}", shown(bound))),
-                Some((bound, order)) if order == beyond => self.wrong(format!("must be {than} {}", shown(bound))),
+                Some((bound, Ordering::Equal)) if strict => {
+                    self.wrong(format!("must be {word} {}", shown(bound)))
+                }
+                Some((bound, order)) if order == beyond => {
+                    self.wrong(format!("must be {than} {}", shown(bound)))
+                }
                 _ => {}
             }
             match bound(exclusive).map(|bound| (bound, compare(number, bound))) {
@@ -38,23 +46,31 @@ impl Check<'_, '_, '_, '_> {
             }
         }
         for step in ["multipleOf", "divisibleBy"].into_iter().filter_map(bound) {
-            self.holds(multiple(number, step), || format!("must be a multiple of {}", shown(step)));
+            self.holds(multiple(number, step), || {
+                format!("must be a multiple of {}", shown(step))
+            });
         }
     }
 }
 
 /// Exact, on decimal digits: in binary, 0.3 is not a multiple of 0.1.
 fn multiple(number: &Value, step: &Value) -> Verdict {
-    let (Some(number), Some(step)) = (Scaled::of(number), Scaled::of(step)) else { return Open };
+    let (Some(number), Some(step)) = (Scaled::of(number), Scaled::of(step)) else {
+        return Open;
+    };
     if step.digits == 0 || step.is_negative {
         return Open;
     }
     let rest = match u32::try_from(number.exponent - step.exponent) {
         // Both are below 2^64, so this cannot overflow.
-        Ok(zeros) => (0..zeros).fold(number.digits % step.digits, |rest, _| rest * 10 % step.digits),
+        Ok(zeros) => (0..zeros).fold(number.digits % step.digits, |rest, _| {
+            rest * 10 % step.digits
+        }),
         Err(_) => {
             let zeros = (step.exponent - number.exponent).unsigned_abs();
-            let step = 10_u128.checked_pow(zeros).and_then(|power| power.checked_mul(step.digits));
+            let step = 10_u128
+                .checked_pow(zeros)
+                .and_then(|power| power.checked_mul(step.digits));
             step.map_or(number.digits, |step| number.digits % step)
         }
     };
@@ -82,12 +98,24 @@ const ROUNDED: usize = 16;
 impl Scaled {
     /// `None` if it has too many digits.
     fn of(number: &Value) -> Option<Scaled> {
-        let Decimal { negative, digits, point } = number::decimal(number)?;
+        let Decimal {
+            negative,
+            digits,
+            point,
+        } = number::decimal(number)?;
         let may_be_rounded = digits.len() >= ROUNDED && !(number.is_i64() || number.is_u64());
-        let exponent = i32::try_from(point - digits.len() as i128).ok().filter(|places| places.abs() <= PLACES)?;
-        let value =
-            digits.iter().try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add((*digit).into()))?;
-        Some(Scaled { digits: value.into(), exponent, is_negative: negative, may_be_rounded })
+        let exponent = i32::try_from(point - digits.len() as i128)
+            .ok()
+            .filter(|places| places.abs() <= PLACES)?;
+        let value = digits.iter().try_fold(0_u64, |value, digit| {
+            value.checked_mul(10)?.checked_add((*digit).into())
+        })?;
+        Some(Scaled {
+            digits: value.into(),
+            exponent,
+            is_negative: negative,
+            may_be_rounded,
+        })
     }
 }
 
@@ -110,8 +138,16 @@ mod tests {
     #[test]
     fn numbers_are_compared_exactly() {
         for (left, right, order) in [
-            (json!(u64::MAX), json!(18_446_744_073_709_551_616.0), Ordering::Less),
-            (json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992.0), Ordering::Greater),
+            (
+                json!(u64::MAX),
+                json!(18_446_744_073_709_551_616.0),
+                Ordering::Less,
+            ),
+            (
+                json!(9_007_199_254_740_993_i64),
+                json!(9_007_199_254_740_992.0),
+                Ordering::Greater,
+            ),
             (json!(-1), json!(-1.5), Ordering::Greater),
             (json!(i64::MIN), json!(-1e300), Ordering::Greater),
             (json!(2), json!(2.0), Ordering::Equal),

@@ -8,10 +8,19 @@ use super::run::Verdict::{self, No, Open, Yes};
 use crate::schema::{Draft, Fields, Keywords, Step};
 
 impl<'a> Checker<'a> {
-    /// Calls `each` with the schemas for a name in `properties` and `patternProperties`. Returns whether there are any.
-    pub fn described(&mut self, keywords: Keywords<'a>, name: &str, mut each: impl FnMut(&'a Value)) -> Verdict {
+    /// Calls `each` with the schemas for a name in `properties` and `patternProperties`. Returns
+    /// whether there are any.
+    pub fn described(
+        &mut self,
+        keywords: Keywords<'a>,
+        name: &str,
+        mut each: impl FnMut(&'a Value),
+    ) -> Verdict {
         let mut described = No;
-        if let Some(schema) = keywords.get("properties").and_then(|properties| properties.as_object()?.get(name)) {
+        if let Some(schema) = keywords
+            .get("properties")
+            .and_then(|properties| properties.as_object()?.get(name))
+        {
             described = Yes;
             each(schema);
         }
@@ -36,7 +45,9 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
                 return self.run.open();
             }
             let mut found: Vec<&'a Value> = Vec::new();
-            let described = self.checker.described(self.keywords, name, |schema| found.push(schema));
+            let described = self
+                .checker
+                .described(self.keywords, name, |schema| found.push(schema));
             match others {
                 None => {}
                 Some(_) if described == Yes => {}
@@ -44,7 +55,9 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
                 Some(Value::Bool(false)) => self.wrong(format!("must not have {name:?}")),
                 Some(schema) => found.push(schema),
             }
-            found.into_iter().for_each(|schema| self.inside(schema, member, Step::Key(name)));
+            found
+                .into_iter()
+                .for_each(|schema| self.inside(schema, member, Step::Key(name)));
             if described == Open {
                 self.run.open();
             }
@@ -65,13 +78,17 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
     }
 
     fn names(&mut self, members: &Fields) {
-        let Some(schema) = self.keywords.get("propertyNames") else { return };
+        let Some(schema) = self.keywords.get("propertyNames") else {
+            return;
+        };
         for name in members.keys() {
             if self.run.is_over() {
                 return;
             }
             let verdict = self.judge(schema, &Value::String(name.clone()));
-            self.holds(verdict, || format!("must not have {name:?}: its name does not fit propertyNames"));
+            self.holds(verdict, || {
+                format!("must not have {name:?}: its name does not fit propertyNames")
+            });
         }
     }
 
@@ -91,7 +108,9 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
                         continue;
                     }
                     Value::Array(others) if keyword != "dependentSchemas" => &others[..],
-                    Value::String(_) if self.keywords.draft == Draft::Three => std::slice::from_ref(expected),
+                    Value::String(_) if self.keywords.draft == Draft::Three => {
+                        std::slice::from_ref(expected)
+                    }
                     _ => continue,
                 };
                 for other in others.iter().filter_map(Value::as_str) {

@@ -36,7 +36,10 @@ pub struct Report<'v> {
 
 impl Report<'_> {
     fn add(&mut self, place: usize, message: String) {
-        let violation = Violation { pointer: self.places.pointer(place, ""), message };
+        let violation = Violation {
+            pointer: self.places.pointer(place, ""),
+            message,
+        };
         if !self.found.contains(&violation) {
             self.found.push(violation);
         }
@@ -55,12 +58,21 @@ pub struct Task<'a, 'v> {
 impl<'a, 'v> Task<'a, 'v> {
     /// The schema at the root of a document, and a whole value.
     pub fn new(schema: &'a Value, value: &'v Value) -> Self {
-        Task { schema, base: Base::default(), value, place: 0 }
+        Task {
+            schema,
+            base: Base::default(),
+            value,
+            place: 0,
+        }
     }
 
     /// The same value with another schema.
     pub fn with(self, schema: &'a Value, base: Base) -> Self {
-        Task { schema, base, ..self }
+        Task {
+            schema,
+            base,
+            ..self
+        }
     }
 
     /// Identifies the task. The way to the schema is included only where it matters.
@@ -125,14 +137,25 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
 
     /// Adds a schema for the same value; it is part of this one.
     pub fn also(&mut self, schema: &'a Value) {
-        self.run.queue.push_back(self.task.with(schema, self.task.base));
+        self.run
+            .queue
+            .push_back(self.task.with(schema, self.task.base));
     }
 
     /// Adds a schema for a value inside of this one; it is part of this schema.
     pub fn inside(&mut self, schema: &'a Value, value: &'v Value, step: Step<'v>) {
         let task = self.task;
-        let place = self.run.report.as_mut().map_or(0, |report| report.places.add(task.place, step));
-        self.run.queue.push_back(Task { schema, value, place, ..task });
+        let place = self
+            .run
+            .report
+            .as_mut()
+            .map_or(0, |report| report.places.add(task.place, step));
+        self.run.queue.push_back(Task {
+            schema,
+            value,
+            place,
+            ..task
+        });
     }
 
     /// Checks a value against a part of this schema, one level of alternatives deeper.
@@ -142,6 +165,13 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
 
     /// The same of the schema of another task.
     pub fn judge_at(&mut self, schema: &'a Value, task: Task<'a, '_>) -> Verdict {
-        self.checker.judge(Task { place: 0, ..task.with(schema, task.base) }, self.run.depth + 1, None)
+        self.checker.judge(
+            Task {
+                place: 0,
+                ..task.with(schema, task.base)
+            },
+            self.run.depth + 1,
+            None,
+        )
     }
 }

@@ -38,11 +38,17 @@ impl Check<'_, '_, '_, '_> {
         if expected.is_empty() {
             return;
         }
-        let verdict = expected.iter().map(|kind| kind.map_or(Open, |(name, _)| is_of(value, name, draft)));
+        let verdict = expected
+            .iter()
+            .map(|kind| kind.map_or(Open, |(name, _)| is_of(value, name, draft)));
         self.holds(verdict.max().unwrap_or(Open), || {
             let expected: Vec<&str> = expected.iter().flatten().map(|(_, words)| *words).collect();
             let found = known(name_of(value)).map_or("", |(_, words)| words);
-            let found = if expected == ["a whole number"] && number::is(value) { "a fraction" } else { found };
+            let found = if expected == ["a whole number"] && number::is(value) {
+                "a fraction"
+            } else {
+                found
+            };
             format!("must be {}, not {found}", expected.join(" or "))
         });
     }
@@ -50,12 +56,24 @@ impl Check<'_, '_, '_, '_> {
     /// Checks a count against its bounds.
     pub fn counted(&mut self, bounds: [&str; 2], thing: &str, count: usize) {
         let [least, most] = bounds.map(|key| self.keywords.get(key).and_then(Value::as_f64));
-        let things = |bound: f64| if bound == 1.0 { thing.to_owned() } else { format!("{thing}s") };
+        let things = |bound: f64| {
+            if bound == 1.0 {
+                thing.to_owned()
+            } else {
+                format!("{thing}s")
+            }
+        };
         if let Some(least) = least.filter(|least| (count as f64) < *least) {
-            self.wrong(format!("must have at least {least} {}, not {count}", things(least)));
+            self.wrong(format!(
+                "must have at least {least} {}, not {count}",
+                things(least)
+            ));
         }
         if let Some(most) = most.filter(|most| count as f64 > *most) {
-            self.wrong(format!("must have at most {most} {}, not {count}", things(most)));
+            self.wrong(format!(
+                "must have at most {most} {}, not {count}",
+                things(most)
+            ));
         }
     }
 }
@@ -63,7 +81,13 @@ impl Check<'_, '_, '_, '_> {
 pub fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
     match number::of(value).filter(|_| kind == "integer") {
         // In drafts up to 4, `1.0` is not an integer for implementations that can tell it from `1`.
-        Some(text) if Decimal::of(&text).is_whole() && !number::is_whole(&text) && draft <= Draft::Four => Open,
+        Some(text)
+            if Decimal::of(&text).is_whole()
+                && !number::is_whole(&text)
+                && draft <= Draft::Four =>
+        {
+            Open
+        }
         Some(text) if Decimal::of(&text).is_whole() => Yes,
         None if name_of(value) == kind => Yes,
         _ => No,
@@ -81,7 +105,8 @@ pub fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// Whether two values are equal; numbers by value, not by notation. `spend` returns whether another step is allowed.
+/// Whether two values are equal; numbers by value, not by notation. `spend` returns whether another
+/// step is allowed.
 pub fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool) -> Verdict {
     let mut pairs = vec![(left, right)];
     while let Some((left, right)) = pairs.pop() {
@@ -89,13 +114,18 @@ pub fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool) -> Ver
             return Open;
         }
         let equal = match (left, right) {
-            (left, right) if number::is(left) && number::is(right) => compare(left, right) == Ordering::Equal,
+            (left, right) if number::is(left) && number::is(right) => {
+                compare(left, right) == Ordering::Equal
+            }
             (Value::Array(left), Value::Array(right)) => {
                 pairs.extend(left.iter().zip(right));
                 left.len() == right.len()
             }
             (Value::Object(left), Value::Object(right)) => {
-                pairs.extend(left.iter().filter_map(|(name, member)| Some((member, right.get(name)?))));
+                pairs.extend(
+                    left.iter()
+                        .filter_map(|(name, member)| Some((member, right.get(name)?))),
+                );
                 left.len() == right.len() && left.keys().all(|name| right.contains_key(name))
             }
             (Value::Null, Value::Null) => true,
@@ -113,7 +143,8 @@ pub fn same(left: &Value, right: &Value, mut spend: impl FnMut() -> bool) -> Ver
 /// The nesting up to which [`alike`] tells values apart.
 const ALIKE_DEPTH: usize = 8;
 
-/// A number that equal values share, and hardly any others, to find candidates quickly; `None` if there are too few steps.
+/// A number that equal values share, and hardly any others, to find candidates quickly; `None` if
+/// there are too few steps.
 pub fn alike(value: &Value, steps: &mut Steps) -> Option<u64> {
     alike_inside(value, ALIKE_DEPTH, steps)
 }

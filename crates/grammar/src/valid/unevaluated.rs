@@ -1,4 +1,5 @@
-//! Checks `unevaluatedProperties` and `unevaluatedItems`: the schemas for parts of a value that no other keyword evaluates.
+//! Checks `unevaluatedProperties` and `unevaluatedItems`: the schemas for parts of a value that no
+//! other keyword evaluates.
 
 use std::collections::HashSet;
 
@@ -25,31 +26,50 @@ impl Parts {
 impl<'a, 'v> Check<'_, '_, 'a, 'v> {
     pub fn unevaluated(&mut self) {
         let (keyword, inside): (_, Vec<(Step<'v>, &'v Value)>) = match self.task.value {
-            Value::Object(members) => {
-                ("unevaluatedProperties", members.iter().map(|(name, member)| (Step::Key(name), member)).collect())
-            }
-            Value::Array(items) => {
-                ("unevaluatedItems", items.iter().enumerate().map(|(at, item)| (Step::Item(at), item)).collect())
-            }
+            Value::Object(members) => (
+                "unevaluatedProperties",
+                members
+                    .iter()
+                    .map(|(name, member)| (Step::Key(name), member))
+                    .collect(),
+            ),
+            Value::Array(items) => (
+                "unevaluatedItems",
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(at, item)| (Step::Item(at), item))
+                    .collect(),
+            ),
             _ => return,
         };
-        let Some(schema) = self.keywords.get(keyword) else { return };
-        let Some(parts) = self.evaluated(keyword, inside.len()) else { return self.run.open() };
+        let Some(schema) = self.keywords.get(keyword) else {
+            return;
+        };
+        let Some(parts) = self.evaluated(keyword, inside.len()) else {
+            return self.run.open();
+        };
         for ((step, part), seen) in inside.into_iter().zip(parts.seen) {
             match (seen.max(parts.all), schema, step) {
                 (Yes, ..) => {}
                 (Open, ..) => self.run.open(),
-                (No, Value::Bool(false), Step::Key(name)) => self.wrong(format!("must not have {name:?}")),
+                (No, Value::Bool(false), Step::Key(name)) => {
+                    self.wrong(format!("must not have {name:?}"))
+                }
                 (No, ..) => self.inside(schema, part, step),
             }
         }
     }
 
-    /// Which of so many parts the schema of `task` evaluates, without its own `keyword`; `None` if it takes too many steps.
+    /// Which of so many parts the schema of `task` evaluates, without its own `keyword`; `None` if
+    /// it takes too many steps.
     fn evaluated(&mut self, keyword: &str, count: usize) -> Option<Parts> {
-        let mut parts = Parts { seen: vec![No; count], all: No };
-        // Schemas for the same value, and whether the value certainly matches them: a schema that it does not match
-        // evaluates nothing.
+        let mut parts = Parts {
+            seen: vec![No; count],
+            all: No,
+        };
+        // Schemas for the same value, and whether the value certainly matches them: a schema that
+        // it does not match evaluates nothing.
         let mut open = vec![(self.task, Yes)];
         let mut known = HashSet::new();
         while let Some((mut next, certain)) = open.pop() {
@@ -64,7 +84,9 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
                 parts.all = parts.all.max(Open);
                 continue;
             };
-            let Checker { document, steps, .. } = &mut *self.checker;
+            let Checker {
+                document, steps, ..
+            } = &mut *self.checker;
             for target in document.targets(keywords, next.base, steps) {
                 match target {
                     Some((schema, base)) => open.push((next.with(schema, base), certain)),
@@ -79,22 +101,36 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
             }
             self.see(&mut parts, keywords, next, certain);
             let also = |schema: &'a Value, certain| (next.with(schema, next.base), certain);
-            open.extend(keywords.list("allOf").iter().map(|schema| also(schema, certain)));
+            open.extend(
+                keywords
+                    .list("allOf")
+                    .iter()
+                    .map(|schema| also(schema, certain)),
+            );
             for schema in ["anyOf", "oneOf"].iter().flat_map(|key| keywords.list(key)) {
                 let certain = certain.min(self.judge_at(schema, next));
                 open.extend(Some(also(schema, certain)).filter(|_| certain != No));
             }
             if let Some(schema) = keywords.get("if") {
                 let holds = self.judge_at(schema, next);
-                for (schema, holds) in
-                    [(Some(schema), holds), (keywords.get("then"), holds), (keywords.get("else"), holds.negated())]
-                {
-                    open.extend(schema.filter(|_| holds != No).map(|schema| also(schema, certain.min(holds))));
+                for (schema, holds) in [
+                    (Some(schema), holds),
+                    (keywords.get("then"), holds),
+                    (keywords.get("else"), holds.negated()),
+                ] {
+                    open.extend(
+                        schema
+                            .filter(|_| holds != No)
+                            .map(|schema| also(schema, certain.min(holds))),
+                    );
                 }
             }
             if let Value::Object(members) = next.value {
-                let dependent = keywords.map("dependentSchemas").chain(keywords.map("dependencies"));
-                let there = dependent.filter(|(name, schema)| members.contains_key(*name) && !schema.is_array());
+                let dependent = keywords
+                    .map("dependentSchemas")
+                    .chain(keywords.map("dependencies"));
+                let there = dependent
+                    .filter(|(name, schema)| members.contains_key(*name) && !schema.is_array());
                 open.extend(there.map(|(_, schema)| also(schema, certain)));
             }
         }
@@ -102,9 +138,17 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
     }
 
     /// Adds the parts that keywords for single parts evaluate.
-    fn see(&mut self, parts: &mut Parts, keywords: Keywords<'a>, task: Task<'a, 'v>, certain: Verdict) {
+    fn see(
+        &mut self,
+        parts: &mut Parts,
+        keywords: Keywords<'a>,
+        task: Task<'a, 'v>,
+        certain: Verdict,
+    ) {
         match task.value {
-            Value::Object(_) if keywords.get("additionalProperties").is_some() => parts.all = parts.all.max(certain),
+            Value::Object(_) if keywords.get("additionalProperties").is_some() => {
+                parts.all = parts.all.max(certain)
+            }
             Value::Object(members) => {
                 for (index, name) in members.keys().enumerate() {
                     let described = self.checker.described(keywords, name, |_| {});
@@ -118,10 +162,21 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
                 }
                 (0..first.len().min(items.len())).for_each(|index| parts.see(index, certain));
                 if let Some(schema) = keywords.get("contains") {
-                    // 2019-09 does not specify that these items count as evaluated; later drafts do.
-                    let certain = if keywords.draft < Draft::NEWEST { Open } else { certain };
+                    // 2019-09 does not specify that these items count as evaluated; later drafts
+                    // do.
+                    let certain = if keywords.draft < Draft::NEWEST {
+                        Open
+                    } else {
+                        certain
+                    };
                     for (index, item) in items.iter().enumerate() {
-                        let fits = self.judge_at(schema, Task { value: item, ..task });
+                        let fits = self.judge_at(
+                            schema,
+                            Task {
+                                value: item,
+                                ..task
+                            },
+                        );
                         parts.see(index, certain.min(fits));
                     }
                 }

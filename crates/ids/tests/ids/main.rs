@@ -19,13 +19,18 @@ fn markers(template: &ChatTemplate) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (at, open) in source.match_indices(['<', '[']) {
         let close = if open == "<" { '>' } else { ']' };
-        let Some(end) = source[at..].find(close) else { continue };
+        let Some(end) = source[at..].find(close) else {
+            continue;
+        };
         let text = &source[at..=at + end];
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '|' | '/' | '▁' | '｜');
         let inner = &text[1..end];
         let is_marker = !inner.is_empty()
             && inner.chars().all(is_name)
-            && (open == "<" || inner.chars().all(|c| c.is_uppercase() || c == '_' || c == '/'));
+            && (open == "<"
+                || inner
+                    .chars()
+                    .all(|c| c.is_uppercase() || c == '_' || c == '/'));
         if is_marker && !found.iter().any(|known| known == text) {
             found.push(text.to_owned());
         }
@@ -47,9 +52,15 @@ fn options(append: &str) -> Request {
         let parameters = json!({"type": "object", "properties": properties});
         json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
     };
-    let tools =
-        [tool("look", json!({"place": {"type": "string"}, "days": {"type": "integer"}})), tool("now", json!({}))];
-    Request::from_json(&json!({"messages": [], "tools": tools, "now": 0, "append": append})).unwrap()
+    let tools = [
+        tool(
+            "look",
+            json!({"place": {"type": "string"}, "days": {"type": "integer"}}),
+        ),
+        tool("now", json!({})),
+    ];
+    Request::from_json(&json!({"messages": [], "tools": tools, "now": 0, "append": append}))
+        .unwrap()
 }
 
 fn user(text: &str) -> Value {
@@ -69,7 +80,9 @@ fn opened(name: &str, append: &str) -> (Conversation, Arc<Toy>) {
     let template = ChatTemplate::builtin(name).unwrap();
     let toy = Arc::new(Toy::new(&markers(&template)));
     let mut conversation = template.conversation(toy.clone(), options(append)).unwrap();
-    conversation.prompt_ids(&json!([user("How is it?")])).unwrap();
+    conversation
+        .prompt_ids(&json!([user("How is it?")]))
+        .unwrap();
     (conversation, toy)
 }
 
@@ -77,7 +90,10 @@ fn opened(name: &str, append: &str) -> (Conversation, Arc<Toy>) {
 fn assert_decodes(conversation: &Conversation) {
     let text = conversation.decode(conversation.ids()).unwrap();
     let expected = [conversation.prompt().as_bytes(), conversation.output()].concat();
-    assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&expected));
+    assert_eq!(
+        String::from_utf8_lossy(&text),
+        String::from_utf8_lossy(&expected)
+    );
 }
 
 #[test]
@@ -99,7 +115,11 @@ fn what_tokens_became() {
         let ids: Vec<u32> = own.map(|(_, id)| *id).collect();
         String::from_utf8(conversation.decode(&ids).unwrap()).unwrap()
     };
-    assert!(of(FieldKind::Reasoning, None).contains("See."), "{:?}", conversation.tokens());
+    assert!(
+        of(FieldKind::Reasoning, None).contains("See."),
+        "{:?}",
+        conversation.tokens()
+    );
     assert!(of(FieldKind::Content, None).contains("I look."));
     assert!(of(FieldKind::ToolName, None).contains("look"));
     assert!(of(FieldKind::ToolArguments, Some("place")).contains("Oslo"));
@@ -107,12 +127,21 @@ fn what_tokens_became() {
     assert!(!of(FieldKind::ToolArguments, Some("days")).contains("Oslo"));
     let markup = of(FieldKind::Markup, None);
     assert!(
-        ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>"].iter().all(|text| markup.contains(text)),
+        [
+            "<think>",
+            "</think>",
+            "<tool_call>",
+            "</tool_call>",
+            "<|im_end|>"
+        ]
+        .iter()
+        .all(|text| markup.contains(text)),
         "{markup}"
     );
     assert_eq!(conversation.tokens()[from + 3].logprob, Some(-3.0));
     assert!(
-        conversation.mask().take(from).all(|sampled| !sampled) && conversation.mask().skip(from).all(|sampled| sampled)
+        conversation.mask().take(from).all(|sampled| !sampled)
+            && conversation.mask().skip(from).all(|sampled| sampled)
     );
     assert_eq!(conversation.message().tool_calls[0].name, "look");
 }
@@ -121,13 +150,19 @@ fn what_tokens_became() {
 fn back_and_aside() {
     let (mut conversation, toy) = json_call();
     let first = conversation.ids().len();
-    conversation.observe(&sampled(&toy, "It rains in Os")).unwrap();
+    conversation
+        .observe(&sampled(&toy, "It rains in Os"))
+        .unwrap();
     let there = conversation.ids().len();
     let mut other = conversation.clone();
     other.observe(&sampled(&toy, "ter.<|im_end|>")).unwrap();
-    conversation.observe_with(&sampled(&toy, "l"), &[-1.0]).unwrap();
+    conversation
+        .observe_with(&sampled(&toy, "l"), &[-1.0])
+        .unwrap();
     conversation.rewind(there).unwrap();
-    conversation.observe(&sampled(&toy, "lo.<|im_end|>")).unwrap();
+    conversation
+        .observe(&sampled(&toy, "lo.<|im_end|>"))
+        .unwrap();
     assert_eq!(other.message().content, "It rains in Oster.");
     assert_eq!(conversation.message().content, "It rains in Oslo.");
     assert_eq!(other.ids()[..there], conversation.ids()[..there]);
@@ -165,20 +200,32 @@ fn masks_are_those_of_segments() {
     for (name, template, toy) in templates() {
         let request = |messages: &[Value], ask: bool| {
             let mut request = options("template");
-            request.messages = Request::from_json(&json!({"messages": messages})).unwrap().messages;
+            request.messages = Request::from_json(&json!({"messages": messages}))
+                .unwrap()
+                .messages;
             request.add_generation_prompt = ask;
             request
         };
         let mut messages = vec![user("How is it?")];
-        let mut conversation = template.conversation(toy.clone(), options("template")).unwrap();
+        let mut conversation = template
+            .conversation(toy.clone(), options("template"))
+            .unwrap();
         conversation.prompt_ids(&json!(messages)).unwrap();
         for answer in ["It rains.", "More rain."] {
-            let with = [&messages[..], &[json!({"role": "assistant", "content": answer})]].concat();
+            let with = [
+                &messages[..],
+                &[json!({"role": "assistant", "content": answer})],
+            ]
+            .concat();
             let whole = template.params(&request(&with, false)).unwrap();
-            let Some(output) = whole.prompt.strip_prefix(conversation.prompt()) else { break };
+            let Some(output) = whole.prompt.strip_prefix(conversation.prompt()) else {
+                break;
+            };
             let end = whole.end_of_turn();
             let length = output.find(end).map_or(output.len(), |at| at + end.len());
-            conversation.observe(&sampled(&toy, &output[..length])).unwrap();
+            conversation
+                .observe(&sampled(&toy, &output[..length]))
+                .unwrap();
             let next = conversation.extend(&json!([user("And?")])).unwrap();
             if next.rewrite.is_some() {
                 break;
@@ -191,9 +238,17 @@ fn masks_are_those_of_segments() {
         let found = template.segments(&request(&messages, true)).unwrap();
         assert_eq!(found.prompt, conversation.prompt(), "{name}");
         let mut begin = 0;
-        let places: Vec<_> =
-            conversation.tokens().iter().map(|t| std::mem::replace(&mut begin, t.end)..t.end).collect();
-        let labels = found.tokens(chatparse::Offsets::Bytes(&places), chatparse::MaskParts::default()).unwrap();
+        let places: Vec<_> = conversation
+            .tokens()
+            .iter()
+            .map(|t| std::mem::replace(&mut begin, t.end)..t.end)
+            .collect();
+        let labels = found
+            .tokens(
+                chatparse::Offsets::Bytes(&places),
+                chatparse::MaskParts::default(),
+            )
+            .unwrap();
         let labels: Vec<bool> = labels.iter().map(|label| label.sampled).collect();
         assert_eq!(conversation.mask().collect::<Vec<_>>(), labels, "{name}");
         same.push(name);
@@ -206,14 +261,28 @@ fn whether_a_tokenizer_goes_with_a_template() {
     use chatparse::conversation::FindingKind;
     let found = |name: &str, special: &[&str]| {
         let template = ChatTemplate::builtin(name).unwrap();
-        let conversation = template.conversation(Arc::new(Toy::new(special)), options("template")).unwrap();
+        let conversation = template
+            .conversation(Arc::new(Toy::new(special)), options("template"))
+            .unwrap();
         conversation.check().unwrap()
     };
     let lacking = found("chatml", &["<|im_start|>"]);
-    assert_eq!((lacking[0].kind, lacking[0].token), (FindingKind::End, None));
+    assert_eq!(
+        (lacking[0].kind, lacking[0].token),
+        (FindingKind::End, None)
+    );
     assert!(lacking[0].words.contains("<|im_end|>") && lacking[0].messages == json!([]));
     let whole = found("chatml", &["<|im_start|>", "<|im_end|>"]);
-    assert!(whole.iter().all(|found| found.kind == FindingKind::Seam && found.token.is_some()), "{whole:?}");
+    assert!(
+        whole
+            .iter()
+            .all(|found| found.kind == FindingKind::Seam && found.token.is_some()),
+        "{whole:?}"
+    );
     let unmarked = found("json-call", &["<|im_start|>", "<|im_end|>"]);
-    assert!(unmarked.iter().any(|found| found.kind == FindingKind::Marker && found.words.contains("<tool_call>")));
+    assert!(
+        unmarked
+            .iter()
+            .any(|found| found.kind == FindingKind::Marker && found.words.contains("<tool_call>"))
+    );
 }

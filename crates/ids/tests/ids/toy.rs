@@ -1,4 +1,5 @@
-//! A small byte-pair tokenizer: it learns its merges from a text, and knows no words, so that tokens span all borders.
+//! A small byte-pair tokenizer: it learns its merges from a text, and knows no words, so that
+//! tokens span all borders.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,8 +27,14 @@ impl Toy {
         let mut text: Vec<u32> = LEARNT_FROM.bytes().map(u32::from).collect();
         for _ in 0..MERGES {
             let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
-            text.windows(2).for_each(|pair| *counts.entry((pair[0], pair[1])).or_default() += 1);
-            let Some((pair, _)) = counts.into_iter().max_by_key(|(pair, count)| (*count, *pair)) else { break };
+            text.windows(2)
+                .for_each(|pair| *counts.entry((pair[0], pair[1])).or_default() += 1);
+            let Some((pair, _)) = counts
+                .into_iter()
+                .max_by_key(|(pair, count)| (*count, *pair))
+            else {
+                break;
+            };
             let id = tokens.len() as u32;
             tokens.push([&tokens[pair.0 as usize][..], &tokens[pair.1 as usize]].concat());
             ranks.insert(pair, id);
@@ -38,11 +45,20 @@ impl Toy {
             SpecialToken::new(tokens.len() as u32 - 1, text.as_ref())
         });
         let special = special.collect();
-        Toy { ranks, tokens, special, encoded: AtomicUsize::new(0) }
+        Toy {
+            ranks,
+            tokens,
+            special,
+            encoded: AtomicUsize::new(0),
+        }
     }
 
     pub fn id(&self, special: &str) -> u32 {
-        self.special.iter().find(|token| token.text == special).unwrap_or_else(|| panic!("no {special}")).id
+        self.special
+            .iter()
+            .find(|token| token.text == special)
+            .unwrap_or_else(|| panic!("no {special}"))
+            .id
     }
 
     pub fn is_special(&self, id: u32) -> bool {
@@ -53,7 +69,10 @@ impl Toy {
     pub fn encode_all(&self, text: &str) -> Vec<u32> {
         let (mut ids, mut from, mut at) = (Vec::new(), 0, 0);
         while at < text.len() {
-            let found = self.special.iter().filter(|token| text.as_bytes()[at..].starts_with(token.text.as_bytes()));
+            let found = self
+                .special
+                .iter()
+                .filter(|token| text.as_bytes()[at..].starts_with(token.text.as_bytes()));
             match found.max_by_key(|token| token.text.len()) {
                 Some(token) => {
                     ids.extend(self.plain(&text[from..at]));
@@ -70,8 +89,10 @@ impl Toy {
 
     fn plain(&self, text: &str) -> Vec<u32> {
         let mut ids: Vec<u32> = text.bytes().map(u32::from).collect();
-        while let Some((id, pair)) =
-            ids.windows(2).filter_map(|pair| Some((*self.ranks.get(&(pair[0], pair[1]))?, (pair[0], pair[1])))).min()
+        while let Some((id, pair)) = ids
+            .windows(2)
+            .filter_map(|pair| Some((*self.ranks.get(&(pair[0], pair[1]))?, (pair[0], pair[1]))))
+            .min()
         {
             ids = merged(&ids, pair, id);
         }
@@ -100,7 +121,12 @@ impl Tokenizer for Toy {
     }
 
     fn token_bytes(&self, id: u32) -> Result<Vec<u8>> {
-        let unknown = || chatparse::Error::new(chatparse::ErrorKind::InvalidArgument, format!("no token {id}"));
+        let unknown = || {
+            chatparse::Error::new(
+                chatparse::ErrorKind::InvalidArgument,
+                format!("no token {id}"),
+            )
+        };
         self.tokens.get(id as usize).cloned().ok_or_else(unknown)
     }
 }

@@ -13,7 +13,8 @@ pub type Call = fn(&mut State, &Args) -> Result<Value>;
 
 /// The arguments of an operator that has `COUNT` of them.
 pub fn exactly<const COUNT: usize>(args: &[Value]) -> Result<&[Value; COUNT]> {
-    args.try_into().map_err(|_| ErrorKind::MissingArgument.into())
+    args.try_into()
+        .map_err(|_| ErrorKind::MissingArgument.into())
 }
 
 /// Positional and named arguments.
@@ -29,7 +30,11 @@ impl<'a> Args<'a> {
             Some((last, rest)) if last.is_kwargs() => (rest, Some(Kwargs::try_from(last.clone())?)),
             _ => (all, None),
         };
-        Ok(Args { all, positional, named })
+        Ok(Args {
+            all,
+            positional,
+            named,
+        })
     }
 
     /// The value that a filter is applied to.
@@ -49,7 +54,8 @@ impl<'a> Args<'a> {
 
     /// The named arguments.
     pub fn pairs(&self) -> impl Iterator<Item = (Value, Value)> {
-        self.names().map(|name| (Value::from(name), self.named(name)))
+        self.names()
+            .map(|name| (Value::from(name), self.named(name)))
     }
 
     /// Their names.
@@ -72,13 +78,21 @@ impl<'a> Args<'a> {
 
     /// The argument with this name, which cannot be positional.
     pub fn named(&self, name: &str) -> Value {
-        self.named.as_ref().and_then(|named| named.peek::<Value>(name).ok()).unwrap_or(Value::UNDEFINED)
+        self.named
+            .as_ref()
+            .and_then(|named| named.peek::<Value>(name).ok())
+            .unwrap_or(Value::UNDEFINED)
     }
 
     /// A whole number, if the argument is given.
     pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
-        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else { return Ok(None) };
-        value.as_i64().map(Some).ok_or_else(|| invalid(format!("{name} must be an integer")))
+        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else {
+            return Ok(None);
+        };
+        value
+            .as_i64()
+            .map(Some)
+            .ok_or_else(|| invalid(format!("{name} must be an integer")))
     }
 
     /// A text, if the argument is given.
@@ -86,15 +100,21 @@ impl<'a> Args<'a> {
         if let Some(text) = self.positional.get(index).and_then(as_text) {
             return Ok(Some(Cow::Borrowed(text)));
         }
-        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else { return Ok(None) };
+        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else {
+            return Ok(None);
+        };
         let text = as_text(&value).ok_or_else(|| invalid(format!("{name} must be a string")))?;
         Ok(Some(Cow::Owned(text.to_owned())))
     }
 
     /// A text; an error if it is missing.
     pub fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>> {
-        self.text(index, name)?
-            .ok_or_else(|| Error::new(ErrorKind::MissingArgument, format!("argument {name} is missing")))
+        self.text(index, name)?.ok_or_else(|| {
+            Error::new(
+                ErrorKind::MissingArgument,
+                format!("argument {name} is missing"),
+            )
+        })
     }
 
     /// Whether the argument is given and true.

@@ -1,4 +1,5 @@
-//! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in `list_filters`.
+//! Filters for texts, numbers and JSON, as Jinja2 defines them. Filters for lists are in
+//! `list_filters`.
 
 use minijinja::State;
 use minijinja::value::Value;
@@ -58,7 +59,10 @@ fn default(_: &mut State, args: &Args) -> Result<Value> {
 
 fn absolute(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    signed(&value, real(&value).is_some_and(|number| number.is_sign_negative()))
+    signed(
+        &value,
+        real(&value).is_some_and(|number| number.is_sign_negative()),
+    )
 }
 
 fn float(_: &mut State, args: &Args) -> Result<Value> {
@@ -67,17 +71,28 @@ fn float(_: &mut State, args: &Args) -> Result<Value> {
         Some(text) => pystr::parse_float(text),
         None => real(&value),
     };
-    Ok(number.map(Value::from).or_else(|| args.given(1, "default")).unwrap_or_else(|| 0.0.into()))
+    Ok(number
+        .map(Value::from)
+        .or_else(|| args.given(1, "default"))
+        .unwrap_or_else(|| 0.0.into()))
 }
 
 fn int(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    let base = args.integer(2, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
+    let base = args
+        .integer(2, "base")?
+        .and_then(|base| u32::try_from(base).ok())
+        .unwrap_or(10);
     let number = match as_text(&value) {
-        Some(text) => pystr::parse_int(text, base).or_else(|| pystr::parse_float(text).and_then(truncate)),
+        Some(text) => {
+            pystr::parse_int(text, base).or_else(|| pystr::parse_float(text).and_then(truncate))
+        }
         None => integer(&value).or_else(|| numbers::float(&value).and_then(truncate)),
     };
-    Ok(number.map(whole).or_else(|| args.given(1, "default")).unwrap_or_else(|| 0.into()))
+    Ok(number
+        .map(whole)
+        .or_else(|| args.given(1, "default"))
+        .unwrap_or_else(|| 0.into()))
 }
 
 /// `round(precision, method)`: halves are rounded to even, as in Python.
@@ -112,13 +127,21 @@ fn format(_: &mut State, args: &Args) -> Result<Value> {
         false if positional.is_empty() => Dict::of(named)?,
         false => return Err(invalid("format takes values or named values, not both")),
     };
-    Ok(Value::from(printf::format(&pyrepr::text(&args.subject()), &values)?))
+    Ok(Value::from(printf::format(
+        &pyrepr::text(&args.subject()),
+        &values,
+    )?))
 }
 
 fn indent(_: &mut State, args: &Args) -> Result<Value> {
     let indention = indention(args, 1, "width")?.unwrap_or_else(|| " ".repeat(4));
     let value = args.subject();
-    Ok(Value::from(pystr::indent(&pyrepr::text(&value), &indention, args.flag(2, "first"), args.flag(3, "blank"))?))
+    Ok(Value::from(pystr::indent(
+        &pyrepr::text(&value),
+        &indention,
+        args.flag(2, "first"),
+        args.flag(3, "blank"),
+    )?))
 }
 
 /// An argument that is a text or a number of blanks.
@@ -126,7 +149,9 @@ fn indention(args: &Args, index: usize, name: &str) -> Result<Option<String>> {
     if let Some(text) = as_text(&args.get(index, name)) {
         return Ok(Some(text.to_owned()));
     }
-    let Some(count) = args.integer(index, name)? else { return Ok(None) };
+    let Some(count) = args.integer(index, name)? else {
+        return Ok(None);
+    };
     let count = usize::try_from(count).unwrap_or(0);
     check_text(count)?;
     Ok(Some(" ".repeat(count)))
@@ -135,16 +160,32 @@ fn indention(args: &Args, index: usize, name: &str) -> Result<Option<String>> {
 fn replace(_: &mut State, args: &Args) -> Result<Value> {
     let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
     let [value, old, new] = values.each_ref().map(pyrepr::text);
-    Ok(Value::from(pystr::replace(&value, &old, &new, args.integer(3, "count")?)?))
+    Ok(Value::from(pystr::replace(
+        &value,
+        &old,
+        &new,
+        args.integer(3, "count")?,
+    )?))
 }
 
 /// `text` with HTML's special characters as entities.
 pub fn escaped(text: &str) -> Result<String> {
-    const ENTITIES: [(char, &str); 5] = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('\'', "&#39;"), ('"', "&#34;")];
+    const ENTITIES: [(char, &str); 5] = [
+        ('&', "&amp;"),
+        ('<', "&lt;"),
+        ('>', "&gt;"),
+        ('\'', "&#39;"),
+        ('"', "&#34;"),
+    ];
     work(ENTITIES.len() * text.len())?;
-    let longer: usize = ENTITIES.iter().map(|(c, entity)| text.matches(*c).count() * (entity.len() - 1)).sum();
+    let longer: usize = ENTITIES
+        .iter()
+        .map(|(c, entity)| text.matches(*c).count() * (entity.len() - 1))
+        .sum();
     check_text(text.len().saturating_add(longer))?;
-    Ok(ENTITIES.iter().fold(text.to_owned(), |text, (c, entity)| text.replace(*c, entity)))
+    Ok(ENTITIES.iter().fold(text.to_owned(), |text, (c, entity)| {
+        text.replace(*c, entity)
+    }))
 }
 
 /// `e`: the result is marked as escaped, for the test `escaped`.
@@ -156,10 +197,13 @@ fn escape(_: &mut State, args: &Args) -> Result<Value> {
     }
 }
 
-/// Nothing is escaped automatically: the test `escaped` sees a difference, and what the text is added to in a plain request.
+/// Nothing is escaped automatically: the test `escaped` sees a difference, and what the text is
+/// added to in a plain request.
 fn safe(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    Ok(value.as_str().map_or(value.clone(), |text| Value::from_safe_string(text.to_owned())))
+    Ok(value.as_str().map_or(value.clone(), |text| {
+        Value::from_safe_string(text.to_owned())
+    }))
 }
 
 fn string(_: &mut State, args: &Args) -> Result<Value> {
@@ -184,9 +228,16 @@ fn tojson(state: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let indent = indention(args, 2, "indent")?;
     let separators = args.get(3, "separators");
-    let separators = if separators.is_none() { Vec::new() } else { items(&separators)? };
-    let separator =
-        |index: usize, other: &str| separators.get(index).map_or(other.to_owned(), |s| pyrepr::text(s).into_owned());
+    let separators = if separators.is_none() {
+        Vec::new()
+    } else {
+        items(&separators)?
+    };
+    let separator = |index: usize, other: &str| {
+        separators
+            .get(index)
+            .map_or(other.to_owned(), |s| pyrepr::text(s).into_owned())
+    };
     let layout = Layout {
         ascii: args.flag(1, "ensure_ascii"),
         item: separator(0, if indent.is_some() { "," } else { ", " }),
@@ -201,13 +252,22 @@ fn tojson(state: &mut State, args: &Args) -> Result<Value> {
 fn trim(_: &mut State, args: &Args) -> Result<Value> {
     let chars = args.text(1, "chars")?;
     let value = args.subject();
-    Ok(Value::from(pystr::strip(&pyrepr::text(&value), Ends { left: true, right: true }, chars.as_deref())?))
+    Ok(Value::from(pystr::strip(
+        &pyrepr::text(&value),
+        Ends {
+            left: true,
+            right: true,
+        },
+        chars.as_deref(),
+    )?))
 }
 
 fn wordcount(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let text = pyrepr::text(&value);
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty());
     Ok(Value::from(words.count()))
 }
 
@@ -217,7 +277,12 @@ pub fn pair_list(value: &Value) -> Result<Value> {
 }
 
 pub fn tuples(pairs: Vec<(Value, Value)>) -> Result<Value> {
-    List::of(pairs.into_iter().map(|(key, item)| List::tuple(vec![key, item])).collect::<Result<_, _>>()?)
+    List::of(
+        pairs
+            .into_iter()
+            .map(|(key, item)| List::tuple(vec![key, item]))
+            .collect::<Result<_, _>>()?,
+    )
 }
 
 /// A width, which must not be negative.
@@ -241,13 +306,25 @@ fn truncated(_: &mut State, args: &Args) -> Result<Value> {
     let text = match as_text(&value) {
         Some(text) => text,
         None if value.is_undefined() => "",
-        None if value.len().is_some_and(|len| len <= length.saturating_add(leeway)) => return Ok(value),
+        None if value
+            .len()
+            .is_some_and(|len| len <= length.saturating_add(leeway)) =>
+        {
+            return Ok(value);
+        }
         None => return Err(invalid("only a text can be truncated")),
     };
     if text.chars().nth(length.saturating_add(leeway)).is_none() {
         return Ok(Value::from(text));
     }
-    let cut = text.char_indices().nth(kept).map_or(text, |(at, _)| &text[..at]);
-    let cut = if args.flag(2, "killwords") { cut } else { cut.rsplit_once(' ').map_or(cut, |(before, _)| before) };
+    let cut = text
+        .char_indices()
+        .nth(kept)
+        .map_or(text, |(at, _)| &text[..at]);
+    let cut = if args.flag(2, "killwords") {
+        cut
+    } else {
+        cut.rsplit_once(' ').map_or(cut, |(before, _)| before)
+    };
     Ok(Value::from(format!("{cut}{end}")))
 }

@@ -35,7 +35,11 @@ pub fn now(state: &State) -> Option<i64> {
 
 fn strftime_now(state: &mut State, args: &Args) -> Result<Value> {
     let format = args.required_text(0, "format")?;
-    strftime::format(now(state).ok_or_else(|| strftime::missing("strftime_now"))?, &format).map(Value::from)
+    strftime::format(
+        now(state).ok_or_else(|| strftime::missing("strftime_now"))?,
+        &format,
+    )
+    .map(Value::from)
 }
 
 /// The maximum length of a `range`.
@@ -43,7 +47,8 @@ const RANGE: i128 = 1_000_000;
 
 fn range(_: &mut State, args: &Args) -> Result<Value> {
     let bound = |index: usize| args.integer(index, "range");
-    let first = bound(0)?.ok_or_else(|| Error::new(ErrorKind::MissingArgument, "range needs a bound"))?;
+    let first =
+        bound(0)?.ok_or_else(|| Error::new(ErrorKind::MissingArgument, "range needs a bound"))?;
     let (start, stop) = bound(1)?.map_or((0, first), |stop| (first, stop));
     let step = bound(2)?.unwrap_or(1);
     if step == 0 {
@@ -53,14 +58,20 @@ fn range(_: &mut State, args: &Args) -> Result<Value> {
     let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
     let len = ((stop - start + step - step.signum()) / step).max(0);
     if len > RANGE {
-        return Err(Error::new(ErrorKind::OutOfFuel, format!("a range of more than {RANGE} numbers")));
+        return Err(Error::new(
+            ErrorKind::OutOfFuel,
+            format!("a range of more than {RANGE} numbers"),
+        ));
     }
     charge_items(len as usize)?;
-    let items = (0..len).map(|index| Value::from((start + index * step) as i64)).collect();
+    let items = (0..len)
+        .map(|index| Value::from((start + index * step) as i64))
+        .collect();
     List::make(items, Form::Range(bounds.0, bounds.1, bounds.2))
 }
 
-/// The entries of `dict` and `namespace`: those of a map or a list of pairs, then the named arguments.
+/// The entries of `dict` and `namespace`: those of a map or a list of pairs, then the named
+/// arguments.
 fn entries(args: &Args) -> Result<Vec<(Value, Value)>> {
     let mut entries = Vec::new();
     for value in args.positional() {
@@ -76,5 +87,8 @@ fn entries(args: &Args) -> Result<Vec<(Value, Value)>> {
         }
     }
     entries.extend(args.pairs());
-    entries.into_iter().map(|(key, value)| Ok((key, own(value)?))).collect()
+    entries
+        .into_iter()
+        .map(|(key, value)| Ok((key, own(value)?)))
+        .collect()
 }

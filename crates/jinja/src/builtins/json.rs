@@ -31,8 +31,12 @@ pub fn dumps(value: &Value, layout: &Layout) -> Result<String> {
 /// same limits.
 fn write_known(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Result<()> {
     // Sorting takes more than work.
-    let known = as_dict(value).filter(|_| !layout.sort).and_then(Dict::known);
-    let Some((tool, part)) = known else { return write(out, value, layout, level) };
+    let known = as_dict(value)
+        .filter(|_| !layout.sort)
+        .and_then(Dict::known);
+    let Some((tool, part)) = known else {
+        return write(out, value, layout, level);
+    };
     let written = Written(part, layout.clone(), level);
     if let Some((text, work)) = tool.text(&written)
         && budget::has_room_for(out.len() + ESCAPED * text.len() + layout.key.len())
@@ -72,7 +76,11 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         ValueKind::None | ValueKind::Bool => out.push_str(&key_text(value)),
         ValueKind::Number => match float(value) {
             Some(number) if number.is_nan() => out.push_str("NaN"),
-            Some(number) if number.is_infinite() => out.push_str(if number > 0.0 { "Infinity" } else { "-Infinity" }),
+            Some(number) if number.is_infinite() => out.push_str(if number > 0.0 {
+                "Infinity"
+            } else {
+                "-Infinity"
+            }),
             Some(number) => out.push_str(&float_text(number)),
             None => {
                 let _ = write!(out, "{value}");
@@ -80,7 +88,12 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         },
         ValueKind::Seq | ValueKind::Iterable => write_items(out, &items(value)?, layout, level)?,
         ValueKind::Map => write_pairs(out, &pairs(value)?, layout, level)?,
-        kind => return Err(Error::new(ErrorKind::BadSerialization, format!("{kind} is not JSON serializable"))),
+        kind => {
+            return Err(Error::new(
+                ErrorKind::BadSerialization,
+                format!("{kind} is not JSON serializable"),
+            ));
+        }
     }
     Ok(())
 }
@@ -97,46 +110,82 @@ fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> R
     };
     match json {
         Json::Array(items) => bracket(out, ['[', ']'], layout, level, items.iter(), inner),
-        json => bracket(out, ['{', '}'], layout, level, json.as_object().into_iter().flatten(), |out, (key, item)| {
-            write_text(out, key, layout)?;
-            out.push_str(&layout.key);
-            inner(out, item)
-        }),
+        json => bracket(
+            out,
+            ['{', '}'],
+            layout,
+            level,
+            json.as_object().into_iter().flatten(),
+            |out, (key, item)| {
+                write_text(out, key, layout)?;
+                out.push_str(&layout.key);
+                inner(out, item)
+            },
+        ),
     }
 }
 
 fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<()> {
     // What is deeper is a part of a text that is known.
     let one = if level == 0 { write_known } else { write };
-    bracket(out, ['[', ']'], layout, level, items.iter(), |out, item| one(out, item, layout, level + 1))
+    bracket(out, ['[', ']'], layout, level, items.iter(), |out, item| {
+        one(out, item, layout, level + 1)
+    })
 }
 
-fn write_pairs(out: &mut String, pairs: &[(Value, Value)], layout: &Layout, level: usize) -> Result<()> {
+fn write_pairs(
+    out: &mut String,
+    pairs: &[(Value, Value)],
+    layout: &Layout,
+    level: usize,
+) -> Result<()> {
     let mut pairs: Cow<[(Value, Value)]> = pairs.into();
     if layout.sort {
         budget::charge_items(2 * pairs.len())?;
         reading::sort(pairs.iter().map(|(key, _)| key))?;
-        pairs.to_mut().sort_by_cached_key(|(key, _)| match &layout.labels {
-            Some(labels) => text(&bare(key, labels)).into_owned(),
-            None => text(key).into_owned(),
-        });
+        pairs
+            .to_mut()
+            .sort_by_cached_key(|(key, _)| match &layout.labels {
+                Some(labels) => text(&bare(key, labels)).into_owned(),
+                None => text(key).into_owned(),
+            });
     }
-    bracket(out, ['{', '}'], layout, level, pairs.iter(), |out, (key, item)| {
-        if key.as_object().is_some() && as_text(key).is_none() {
-            return Err(Error::new(ErrorKind::BadSerialization, "a tuple cannot be a key in JSON"));
-        }
-        write_text(out, &key_text(key), layout)?;
-        out.push_str(&layout.key);
-        write(out, item, layout, level + 1)
-    })
+    bracket(
+        out,
+        ['{', '}'],
+        layout,
+        level,
+        pairs.iter(),
+        |out, (key, item)| {
+            if key.as_object().is_some() && as_text(key).is_none() {
+                return Err(Error::new(
+                    ErrorKind::BadSerialization,
+                    "a tuple cannot be a key in JSON",
+                ));
+            }
+            write_text(out, &key_text(key), layout)?;
+            out.push_str(&layout.key);
+            write(out, item, layout, level + 1)
+        },
+    )
 }
 
 /// Writes a text, whose escapes may be longer than it.
 fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<()> {
     budget::work(text.len())?;
-    let escaped = text.bytes().filter(|byte| matches!(byte, ..b' ' | b'"' | b'\\') || layout.ascii && !byte.is_ascii());
-    let more = if text.len() > SHORT { escaped.count() } else { text.len() };
-    check_text(out.len().saturating_add(text.len()).saturating_add(more.saturating_mul(ESCAPED - 1)))?;
+    let escaped = text
+        .bytes()
+        .filter(|byte| matches!(byte, ..b' ' | b'"' | b'\\') || layout.ascii && !byte.is_ascii());
+    let more = if text.len() > SHORT {
+        escaped.count()
+    } else {
+        text.len()
+    };
+    check_text(
+        out.len()
+            .saturating_add(text.len())
+            .saturating_add(more.saturating_mul(ESCAPED - 1)),
+    )?;
     push_json_string(text, out, layout.ascii);
     Ok(())
 }
@@ -176,7 +225,11 @@ fn bracket<T>(
     let mut is_empty = true;
     for one in all {
         if !std::mem::replace(&mut is_empty, false) {
-            check_text(out.len().saturating_add(layout.item.len()).saturating_add(layout.key.len()))?;
+            check_text(
+                out.len()
+                    .saturating_add(layout.item.len())
+                    .saturating_add(layout.key.len()),
+            )?;
             out.push_str(&layout.item);
         }
         new_line(out, level + 1)?;

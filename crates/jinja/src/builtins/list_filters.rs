@@ -1,4 +1,5 @@
-//! Filters for lists and maps, as Jinja2 defines them. They return lists instead of the engine's lazy iterables.
+//! Filters for lists and maps, as Jinja2 defines them. They return lists instead of the engine's
+//! lazy iterables.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -20,7 +21,9 @@ use crate::reading;
 
 /// Name and code of each filter.
 pub const FILTERS: &[(&str, Call)] = &[
-    ("attr", |_, args| Ok(attribute(&args.subject(), &args.get(1, "name")))),
+    ("attr", |_, args| {
+        Ok(attribute(&args.subject(), &args.get(1, "name")))
+    }),
     ("batch", batch),
     ("count", length),
     ("dictsort", dictsort),
@@ -48,12 +51,19 @@ pub const FILTERS: &[(&str, Call)] = &[
 
 /// Whether a template may use the filter.
 pub fn is_filter(name: &str) -> bool {
-    filters::FILTERS.iter().chain(FILTERS).any(|(known, _)| *known == name)
+    filters::FILTERS
+        .iter()
+        .chain(FILTERS)
+        .any(|(known, _)| *known == name)
 }
 
-/// The items that `batch` and `slice` are given, the number of parts, and the value to fill them up with.
+/// The items that `batch` and `slice` are given, the number of parts, and the value to fill them up
+/// with.
 fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>)> {
-    let count = args.integer(1, name)?.and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0);
+    let count = args
+        .integer(1, name)?
+        .and_then(|count| usize::try_from(count).ok())
+        .filter(|count| *count > 0);
     let count = count.ok_or_else(|| invalid(format!("{name} must be positive")))?;
     let fill = args.given(2, "fill_with").filter(|fill| !fill.is_none());
     Ok((List::of(items(&args.subject())?)?, count, fill))
@@ -61,7 +71,9 @@ fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>)> {
 
 /// The engine's list of lists as one of ours.
 fn lists(parts: Value) -> Result<Value> {
-    let parts = parts.try_iter()?.map(|part| List::of(part.try_iter()?.collect()));
+    let parts = parts
+        .try_iter()?
+        .map(|part| List::of(part.try_iter()?.collect()));
     List::of(parts.collect::<Result<_>>()?)
 }
 
@@ -72,8 +84,8 @@ fn batch(state: &mut State, args: &Args) -> Result<Value> {
     lists(minijinja::filters::batch(state, all, count, fill)?)
 }
 
-/// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that are left, the others are
-/// filled up.
+/// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that
+/// are left, the others are filled up.
 fn slices(state: &mut State, args: &Args) -> Result<Value> {
     let (all, count, fill) = parts(args, "slices")?;
     // Each is a list.
@@ -84,9 +96,17 @@ fn slices(state: &mut State, args: &Args) -> Result<Value> {
 /// `sum(attribute, start)`.
 fn sum(_: &mut State, args: &Args) -> Result<Value> {
     let (name, start) = (args.get(1, "attribute"), args.get(2, "start"));
-    let mut sum = if start.is_undefined() { Value::from(0) } else { start };
+    let mut sum = if start.is_undefined() {
+        Value::from(0)
+    } else {
+        start
+    };
     for item in items(&args.subject())? {
-        let value = if name.is_undefined() || name.is_none() { item } else { attribute(&item, &name) };
+        let value = if name.is_undefined() || name.is_none() {
+            item
+        } else {
+            attribute(&item, &name)
+        };
         if !value.is_undefined() {
             sum = ops::add_two(&sum, &value)?;
         }
@@ -102,7 +122,9 @@ fn attribute(value: &Value, name: &Value) -> Value {
     budget::note(name.as_str().map_or(0, str::len) as u64);
     match name.as_str() {
         Some(path) => path.split('.').fold(value.clone(), |value, part| {
-            let key = part.parse::<usize>().map_or_else(|_| Value::from(part), Value::from);
+            let key = part
+                .parse::<usize>()
+                .map_or_else(|_| Value::from(part), Value::from);
             value.get_item(&key).unwrap_or_default()
         }),
         None => value.get_item(name).unwrap_or_default(),
@@ -111,7 +133,9 @@ fn attribute(value: &Value, name: &Value) -> Value {
 
 /// The same, or another value where it is missing.
 fn attribute_or(value: &Value, name: &Value, other: &Value) -> Value {
-    Some(attribute(value, name)).filter(|found| !found.is_undefined()).unwrap_or_else(|| other.clone())
+    Some(attribute(value, name))
+        .filter(|found| !found.is_undefined())
+        .unwrap_or_else(|| other.clone())
 }
 
 fn length(_: &mut State, args: &Args) -> Result<Value> {
@@ -121,7 +145,9 @@ fn length(_: &mut State, args: &Args) -> Result<Value> {
         None if value.is_undefined() => Some(0),
         None => value.len(),
     };
-    length.map(Value::from).ok_or_else(|| invalid(format!("{} has no length", value.kind())))
+    length
+        .map(Value::from)
+        .ok_or_else(|| invalid(format!("{} has no length", value.kind())))
 }
 
 fn join(_: &mut State, args: &Args) -> Result<Value> {
@@ -130,7 +156,8 @@ fn join(_: &mut State, args: &Args) -> Result<Value> {
     let separator = pyrepr::text(&separator);
     let mut all = items(&args.subject())?;
     if !name.is_undefined() {
-        all.iter_mut().for_each(|item| *item = attribute(item, &name));
+        all.iter_mut()
+            .for_each(|item| *item = attribute(item, &name));
     }
     Ok(Value::from(joined(&separator, all.iter())?))
 }
@@ -141,13 +168,20 @@ fn map(state: &mut State, args: &Args) -> Result<Value> {
     let name = args.named("attribute");
     if !name.is_undefined() {
         let other = args.named("default");
-        return List::of(all.iter().map(|item| attribute_or(item, &name, &other)).collect());
+        return List::of(
+            all.iter()
+                .map(|item| attribute_or(item, &name, &other))
+                .collect(),
+        );
     }
     let filter = args.required_text(1, "filter")?;
     let is_known = is_filter(&filter);
     let mapped = all.into_iter().map(|item| {
         if !is_known {
-            return Err(Error::new(ErrorKind::UnknownFilter, format!("filter {filter} is unknown")));
+            return Err(Error::new(
+                ErrorKind::UnknownFilter,
+                format!("filter {filter} is unknown"),
+            ));
         }
         budget::work(CALL)?;
         let mut call = vec![item];
@@ -159,12 +193,22 @@ fn map(state: &mut State, args: &Args) -> Result<Value> {
 
 /// The items of a value; false values need not be lists.
 fn any_items(value: &Value) -> Result<Vec<Value>> {
-    if value.is_true() { items(value) } else { Ok(Vec::new()) }
+    if value.is_true() {
+        items(value)
+    } else {
+        Ok(Vec::new())
+    }
 }
 
 /// Filters items by a test, or by truth without one.
 fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
-    kept(state, any_items(&args.subject())?, Value::clone, args.after(1), keep)
+    kept(
+        state,
+        any_items(&args.subject())?,
+        Value::clone,
+        args.after(1),
+        keep,
+    )
 }
 
 /// Filters items by a test of an attribute, or by its truth without one.
@@ -174,7 +218,13 @@ fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
         trace.index();
     }
     let name = args.get(1, "attribute");
-    kept(state, items(&value)?, |item| attribute(item, &name), args.after(2), keep)
+    kept(
+        state,
+        items(&value)?,
+        |item| attribute(item, &name),
+        args.after(2),
+        keep,
+    )
 }
 
 /// The items whose tested value passes; or those whose value does not, unless `keep`.
@@ -198,7 +248,9 @@ fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool> {
     match test.split_first() {
         None => Ok(value.is_true()),
         Some((name, rest)) => {
-            let name = name.as_str().ok_or_else(|| invalid("a test's name is needed"))?;
+            let name = name
+                .as_str()
+                .ok_or_else(|| invalid("a test's name is needed"))?;
             budget::work(CALL)?;
             let mut call = vec![value.clone()];
             call.extend_from_slice(rest);
@@ -231,7 +283,11 @@ impl SortKey {
     }
 
     fn of(&self, item: &Value) -> Result<Value> {
-        if self.name.is_undefined() { self.plain(item) } else { self.plain(&attribute(item, &self.name)) }
+        if self.name.is_undefined() {
+            self.plain(item)
+        } else {
+            self.plain(&attribute(item, &self.name))
+        }
     }
 
     fn plain(&self, value: &Value) -> Result<Value> {
@@ -240,7 +296,9 @@ impl SortKey {
         check_text(length)?;
         charge(length)?;
         budget::work(length)?;
-        let value = self.labels.map_or_else(|| value.clone(), |labels| bare(value, &labels));
+        let value = self
+            .labels
+            .map_or_else(|| value.clone(), |labels| bare(value, &labels));
         Ok(match as_text(&value) {
             Some(text) if !self.case_sensitive => Value::from(text.to_lowercase()),
             _ => numbers::plain(&value),
@@ -248,13 +306,17 @@ impl SortKey {
     }
 }
 
-/// Sorts `all` by the first of `keys` that differs, each with the key of every item. Equal items keep their order.
+/// Sorts `all` by the first of `keys` that differs, each with the key of every item. Equal items
+/// keep their order.
 fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>> {
     reading::sort(keys.iter().flatten())?;
     charge_items(2 * all.len())?;
     let mut all: Vec<(usize, T)> = all.into_iter().enumerate().collect();
     all.sort_by(|(a, _), (b, _)| {
-        let order = keys.iter().map(|keys| keys[*a].cmp(&keys[*b])).find(|order| order.is_ne());
+        let order = keys
+            .iter()
+            .map(|keys| keys[*a].cmp(&keys[*b]))
+            .find(|order| order.is_ne());
         let order = order.unwrap_or(Ordering::Equal);
         if reverse { order.reverse() } else { order }
     });
@@ -264,8 +326,8 @@ fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>> 
 /// The maximum number of attributes to sort by.
 const SORT_NAMES: usize = 32;
 
-/// `sort(reverse, case_sensitive, attribute)`: `attribute` may be a list separated by commas; the first that differs
-/// decides.
+/// `sort(reverse, case_sensitive, attribute)`: `attribute` may be a list separated by commas; the
+/// first that differs decides.
 fn sort(state: &mut State, args: &Args) -> Result<Value> {
     let (name, case_sensitive) = (args.get(3, "attribute"), args.flag(2, "case_sensitive"));
     let names = match as_text(&name) {
@@ -276,19 +338,37 @@ fn sort(state: &mut State, args: &Args) -> Result<Value> {
         None => vec![name],
     };
     let labels = labels(state);
-    let keys: Vec<SortKey> = names.into_iter().map(|name| SortKey { name, case_sensitive, labels }).collect();
+    let keys: Vec<SortKey> = names
+        .into_iter()
+        .map(|name| SortKey {
+            name,
+            case_sensitive,
+            labels,
+        })
+        .collect();
     let all = items(&args.subject())?;
-    let keys = keys.iter().map(|key| key.of_all(all.iter())).collect::<Result<Vec<_>, _>>()?;
+    let keys = keys
+        .iter()
+        .map(|key| key.of_all(all.iter()))
+        .collect::<Result<Vec<_>, _>>()?;
     List::of(sorted(all, &keys, args.flag(1, "reverse"))?)
 }
 
-/// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, its items.
+/// `groupby(attribute, default, case_sensitive)`: for each value of the attribute, in order, its
+/// items.
 fn group_by(state: &mut State, args: &Args) -> Result<Value> {
     let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
     let case_sensitive = args.flag(3, "case_sensitive");
-    let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
+    let key = SortKey {
+        name: Value::UNDEFINED,
+        case_sensitive,
+        labels: labels(state),
+    };
     let all = items(&args.subject())?;
-    let values: Vec<Value> = all.iter().map(|item| attribute_or(item, &name, &other)).collect();
+    let values: Vec<Value> = all
+        .iter()
+        .map(|item| attribute_or(item, &name, &other))
+        .collect();
     let keys = key.of_all(values.iter())?;
     charge_items(3 * all.len())?;
     let all = keys.iter().cloned().zip(values).zip(all).collect();
@@ -305,7 +385,10 @@ fn group_by(state: &mut State, args: &Args) -> Result<Value> {
 /// A random item. It depends on the render's clock only, so that prompts are reproducible.
 fn random(state: &mut State, args: &Args) -> Result<Value> {
     let all = items(&args.subject())?;
-    let at = now(state).unwrap_or_default().checked_rem_euclid(all.len() as i64).unwrap_or(0);
+    let at = now(state)
+        .unwrap_or_default()
+        .checked_rem_euclid(all.len() as i64)
+        .unwrap_or(0);
     Ok(all.get(at as usize).cloned().unwrap_or_default())
 }
 
@@ -317,18 +400,32 @@ fn dictsort(state: &mut State, args: &Args) -> Result<Value> {
     };
     let value = args.subject();
     if value.kind() != ValueKind::Map {
-        return Err(invalid(format!("dictsort needs a map, not {}", value.kind())));
+        return Err(invalid(format!(
+            "dictsort needs a map, not {}",
+            value.kind()
+        )));
     }
     let all = pairs(&value)?;
     let case_sensitive = args.flag(1, "case_sensitive");
-    let key = SortKey { name: Value::UNDEFINED, case_sensitive, labels: labels(state) };
-    let keys = key.of_all(all.iter().map(|(name, value)| if by_value { value } else { name }))?;
+    let key = SortKey {
+        name: Value::UNDEFINED,
+        case_sensitive,
+        labels: labels(state),
+    };
+    let keys = key.of_all(
+        all.iter()
+            .map(|(name, value)| if by_value { value } else { name }),
+    )?;
     tuples(sorted(all, &[keys], args.flag(3, "reverse"))?)
 }
 
 /// The items of a value, and what `min`, `max` and `unique` compare.
 fn keyed(args: &Args) -> Result<(Vec<Value>, Vec<Value>)> {
-    let key = SortKey { name: args.get(2, "attribute"), case_sensitive: args.flag(1, "case_sensitive"), labels: None };
+    let key = SortKey {
+        name: args.get(2, "attribute"),
+        case_sensitive: args.flag(1, "case_sensitive"),
+        labels: None,
+    };
     let all = items(&args.subject())?;
     let keys = key.of_all(all.iter())?;
     Ok((all, keys))
@@ -337,7 +434,13 @@ fn keyed(args: &Args) -> Result<(Vec<Value>, Vec<Value>)> {
 fn extreme(args: &Args, expected: Ordering) -> Result<Value> {
     let (all, keys) = keyed(args)?;
     keys.iter().try_for_each(reading::read)?;
-    let best = (0..all.len()).reduce(|best, at| if keys[at].cmp(&keys[best]) == expected { at } else { best });
+    let best = (0..all.len()).reduce(|best, at| {
+        if keys[at].cmp(&keys[best]) == expected {
+            at
+        } else {
+            best
+        }
+    });
     Ok(best.map(|at| all[at].clone()).unwrap_or_default())
 }
 
@@ -345,5 +448,11 @@ fn unique(_: &mut State, args: &Args) -> Result<Value> {
     let (all, keys) = keyed(args)?;
     reading::sort(keys.iter())?;
     let mut seen = BTreeSet::new();
-    List::of(all.into_iter().zip(&keys).filter(|(_, key)| seen.insert(*key)).map(|(item, _)| item).collect())
+    List::of(
+        all.into_iter()
+            .zip(&keys)
+            .filter(|(_, key)| seen.insert(*key))
+            .map(|(item, _)| item)
+            .collect(),
+    )
 }

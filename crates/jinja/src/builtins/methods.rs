@@ -36,7 +36,8 @@ pub const NAMES: &[&str] = &[
     "values",
 ];
 
-/// A method that was not called. It can be bound to a text only: a list with a method of its own would be a cycle.
+/// A method that was not called. It can be bound to a text only: a list with a method of its own
+/// would be a cycle.
 #[derive(Debug)]
 struct Method(Option<Value>, String);
 
@@ -48,7 +49,10 @@ impl Object for Method {
     fn call(self: &Arc<Self>, state: &mut State, args: &[Value]) -> Result<Value> {
         match &self.0 {
             Some(text) => call(state, text, &self.1, args),
-            None => Err(invalid(format!("{} must be called where it is accessed", self.1))),
+            None => Err(invalid(format!(
+                "{} must be called where it is accessed",
+                self.1
+            ))),
         }
     }
 
@@ -62,7 +66,16 @@ pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value, name] = exactly(args)?;
     let name = name.as_str().unwrap_or_default();
     let is_text = as_text(value).is_some();
-    let of_text = ["endswith", "lower", "replace", "split", "startswith", "strip", "upper"].contains(&name);
+    let of_text = [
+        "endswith",
+        "lower",
+        "replace",
+        "split",
+        "startswith",
+        "strip",
+        "upper",
+    ]
+    .contains(&name);
     let has = if is_text {
         of_text
     } else if as_dict(value).is_some() {
@@ -71,7 +84,10 @@ pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value> {
         as_list(value).is_some() && ["append", "clear", "copy", "pop"].contains(&name)
     };
     match has {
-        true => Ok(Value::from_object(Method(is_text.then(|| value.clone()), name.to_owned()))),
+        true => Ok(Value::from_object(Method(
+            is_text.then(|| value.clone()),
+            name.to_owned(),
+        ))),
         false => Ok(value.get_attr(name).unwrap_or_default()),
     }
 }
@@ -99,7 +115,13 @@ pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<
 
 fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
     let key = || args.get(0, "key");
-    let keep = |value: Value| if value.is_undefined() { Ok(Value::from(())) } else { own(value) };
+    let keep = |value: Value| {
+        if value.is_undefined() {
+            Ok(Value::from(()))
+        } else {
+            own(value)
+        }
+    };
     match name {
         "pop" => {
             let found = dict.get(&key());
@@ -107,14 +129,18 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
             let length = as_text(&key()).map_or(0, str::len);
             budget::scan(length.saturating_mul(dict.map().len()))?;
             dict.change(&[], |pairs| pairs.retain(|(name, _)| *name != key()))?;
-            found.or_else(|| args.positional().get(1).cloned()).ok_or_else(|| no_key(&key()))
+            found
+                .or_else(|| args.positional().get(1).cloned())
+                .ok_or_else(|| no_key(&key()))
         }
         "setdefault" => {
             if let Some(found) = dict.get(&key()) {
                 return Ok(found);
             }
             let pair = (key(), keep(args.get(1, "default"))?);
-            dict.change(std::slice::from_ref(&pair), |pairs| pairs.push(pair.clone()))?;
+            dict.change(std::slice::from_ref(&pair), |pairs| {
+                pairs.push(pair.clone())
+            })?;
             Ok(pair.1)
         }
         "update" => {
@@ -123,7 +149,10 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
                 None => Vec::new(),
             };
             added.extend(args.pairs());
-            let added = added.into_iter().map(|(key, value)| Ok((key, keep(value)?))).collect::<Result<Vec<_>>>()?;
+            let added = added
+                .into_iter()
+                .map(|(key, value)| Ok((key, keep(value)?)))
+                .collect::<Result<Vec<_>>>()?;
             dict.change(&added, |pairs| pairs.extend(added.iter().cloned()))?;
             Ok(Value::from(()))
         }
@@ -140,7 +169,10 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
 
 /// The second argument, or none.
 fn second(args: &Args) -> Value {
-    args.positional().get(1).cloned().unwrap_or_else(|| Value::from(()))
+    args.positional()
+        .get(1)
+        .cloned()
+        .unwrap_or_else(|| Value::from(()))
 }
 
 /// The methods of every map, including namespaces.
@@ -148,7 +180,11 @@ fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value> {
     match name {
         "get" => {
             let found = value.get_item(&args.get(0, "key")).unwrap_or_default();
-            Ok(if found.is_undefined() { second(args) } else { found })
+            Ok(if found.is_undefined() {
+                second(args)
+            } else {
+                found
+            })
         }
         "items" => pair_list(value),
         "keys" => List::of(pairs(value)?.into_iter().map(|(key, _)| key).collect()),
@@ -166,9 +202,13 @@ fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value> {
 
 fn number(value: &Value, name: &str) -> Result<Value> {
     match (name, integer(value), numbers::float(value)) {
-        ("bit_length", Some(number), _) => Ok(Value::from(u128::BITS - number.unsigned_abs().leading_zeros())),
+        ("bit_length", Some(number), _) => Ok(Value::from(
+            u128::BITS - number.unsigned_abs().leading_zeros(),
+        )),
         ("is_integer", Some(_), _) => Ok(Value::from(true)),
-        ("is_integer", _, Some(number)) => Ok(Value::from(number.is_finite() && number.fract() == 0.0)),
+        ("is_integer", _, Some(number)) => {
+            Ok(Value::from(number.is_finite() && number.fract() == 0.0))
+        }
         _ => Err(Error::from(ErrorKind::UnknownMethod)),
     }
 }
@@ -180,7 +220,9 @@ fn no_key(key: &Value) -> Error {
 /// The items of a list that is searched for a value.
 fn searched(list: &List, value: &Value) -> Result<Vec<Value>> {
     let items = list.items()?;
-    items.iter().try_for_each(|item| reading::compare(item, value))?;
+    items
+        .iter()
+        .try_for_each(|item| reading::compare(item, value))?;
     Ok(items)
 }
 
@@ -190,42 +232,79 @@ fn sequence(list: &List, name: &str, args: &Args) -> Result<Value> {
     match name {
         "append" => {
             let item = own(first())?;
-            list.change(std::slice::from_ref(&item), |items| items.push(item.clone()))?;
+            list.change(std::slice::from_ref(&item), |items| {
+                items.push(item.clone())
+            })?;
         }
         "extend" => {
-            let added = items(&first())?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
+            let added = items(&first())?
+                .into_iter()
+                .map(own)
+                .collect::<Result<Vec<_>, _>>()?;
             list.change(&added, |items| items.extend(added.iter().cloned()))?;
         }
         "insert" => {
             let at = args.integer(0, "index")?.unwrap_or(0);
             let item = own(args.get(1, "object"))?;
             list.change(std::slice::from_ref(&item), |items| {
-                let at = if at < 0 { at.saturating_add(items.len() as i64).max(0) } else { at };
-                items.insert(usize::try_from(at).unwrap_or(usize::MAX).min(items.len()), item.clone());
+                let at = if at < 0 {
+                    at.saturating_add(items.len() as i64).max(0)
+                } else {
+                    at
+                };
+                items.insert(
+                    usize::try_from(at).unwrap_or(usize::MAX).min(items.len()),
+                    item.clone(),
+                );
             })?;
         }
         "pop" => {
             let at = args.integer(0, "index")?.unwrap_or(-1);
             let taken = list.change(&[], |items| {
-                let at = if at < 0 { at.saturating_add(items.len() as i64) } else { at };
-                usize::try_from(at).ok().filter(|&at| at < items.len()).map(|at| items.remove(at))
+                let at = if at < 0 {
+                    at.saturating_add(items.len() as i64)
+                } else {
+                    at
+                };
+                usize::try_from(at)
+                    .ok()
+                    .filter(|&at| at < items.len())
+                    .map(|at| items.remove(at))
             })?;
             return taken.ok_or_else(missing);
         }
         "remove" => {
-            let at = searched(list, &first())?.iter().position(|item| *item == first()).ok_or_else(missing)?;
+            let at = searched(list, &first())?
+                .iter()
+                .position(|item| *item == first())
+                .ok_or_else(missing)?;
             list.change(&[], |items| drop(items.remove(at)))?;
         }
         "index" => {
-            let bound = |index, name, usual| Ok::<_, Error>(args.integer(index, name)?.unwrap_or(usual));
+            let bound =
+                |index, name, usual| Ok::<_, Error>(args.integer(index, name)?.unwrap_or(usual));
             let found = searched(list, &first())?;
-            let place = |at: i64| if at < 0 { at.saturating_add(found.len() as i64).max(0) } else { at };
+            let place = |at: i64| {
+                if at < 0 {
+                    at.saturating_add(found.len() as i64).max(0)
+                } else {
+                    at
+                }
+            };
             let range = place(bound(1, "start", 0)?)..place(bound(2, "stop", i64::MAX)?);
-            let at = found.iter().enumerate().position(|(at, item)| range.contains(&(at as i64)) && *item == first());
+            let at = found
+                .iter()
+                .enumerate()
+                .position(|(at, item)| range.contains(&(at as i64)) && *item == first());
             return at.map(Value::from).ok_or_else(missing);
         }
         "count" => {
-            return Ok(Value::from(searched(list, &first())?.iter().filter(|item| **item == first()).count()));
+            return Ok(Value::from(
+                searched(list, &first())?
+                    .iter()
+                    .filter(|item| **item == first())
+                    .count(),
+            ));
         }
         "reverse" => list.change(&[], |items| items.reverse())?,
         "clear" => list.change(&[], Vec::clear)?,

@@ -20,34 +20,57 @@ pub const TESTS: &[(&[&str], Test)] = &[
     (&["boolean"], |args| Ok(kind(args) == ValueKind::Bool)),
     (&["callable"], |args| Ok(callable(&subject(args)))),
     (&["defined"], |args| Ok(kind(args) != ValueKind::Undefined)),
-    (&["divisibleby"], |args| Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))),
+    (&["divisibleby"], |args| {
+        Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))
+    }),
     (&["eq", "equalto", "=="], |args| equal(args)),
     (&["escaped"], |args| Ok(subject(args).is_safe())),
     (&["even"], |args| Ok(half(args)? == Some(0.0))),
-    (&["false"], |args| Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())),
+    (&["false"], |args| {
+        Ok(kind(args) == ValueKind::Bool && !subject(args).is_true())
+    }),
     (&["filter"], |args| Ok(known(args, is_filter))),
-    (&["float"], |args| Ok(numbers::float(&subject(args)).is_some())),
+    (&["float"], |args| {
+        Ok(numbers::float(&subject(args)).is_some())
+    }),
     (&["ge", ">="], |args| compares(args, Ordering::is_ge)),
-    (&["gt", "greaterthan", ">"], |args| compares(args, Ordering::is_gt)),
+    (&["gt", "greaterthan", ">"], |args| {
+        compares(args, Ordering::is_gt)
+    }),
     (&["in"], |args| ops::is_in(other(args)?, &subject(args))),
-    (&["integer"], |args| Ok(kind(args) == ValueKind::Number && subject(args).is_integer())),
+    (&["integer"], |args| {
+        Ok(kind(args) == ValueKind::Number && subject(args).is_integer())
+    }),
     (&["iterable"], |args| {
         let value = subject(args);
         Ok(as_text(&value).is_some()
-            || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Undefined))
+            || matches!(
+                value.kind(),
+                ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Undefined
+            ))
     }),
     (&["le", "<="], |args| compares(args, Ordering::is_le)),
-    (&["lt", "lessthan", "<"], |args| compares(args, Ordering::is_lt)),
-    (&["lower"], |args| cased(args, char::is_lowercase, char::is_uppercase)),
+    (&["lt", "lessthan", "<"], |args| {
+        compares(args, Ordering::is_lt)
+    }),
+    (&["lower"], |args| {
+        cased(args, char::is_lowercase, char::is_uppercase)
+    }),
     (&["mapping"], |args| Ok(kind(args) == ValueKind::Map)),
     (&["ne", "!="], |args| equal(args).map(|equal| !equal)),
     (&["none"], |args| Ok(kind(args) == ValueKind::None)),
-    (&["number"], |args| Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))),
+    (&["number"], |args| {
+        Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))
+    }),
     (&["odd"], |args| Ok(half(args)? == Some(1.0))),
     (&["sameas"], |args| same(&subject(args), other(args)?)),
     (&["sequence"], |args| {
         let value = subject(args);
-        Ok(as_text(&value).is_some() || matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Undefined))
+        Ok(as_text(&value).is_some()
+            || matches!(
+                value.kind(),
+                ValueKind::Seq | ValueKind::Map | ValueKind::Undefined
+            ))
     }),
     (&["string"], |args| {
         let value = subject(args);
@@ -56,10 +79,21 @@ pub const TESTS: &[(&[&str], Test)] = &[
         }
         Ok(as_text(&value).is_some())
     }),
-    (&["test"], |args| Ok(known(args, |name| TESTS.iter().any(|(names, _)| names.contains(&name))))),
-    (&["true"], |args| Ok(kind(args) == ValueKind::Bool && subject(args).is_true())),
-    (&["undefined"], |args| Ok(kind(args) == ValueKind::Undefined)),
-    (&["upper"], |args| cased(args, char::is_uppercase, char::is_lowercase)),
+    (&["test"], |args| {
+        Ok(known(args, |name| {
+            TESTS.iter().any(|(names, _)| names.contains(&name))
+        }))
+    }),
+    (&["true"], |args| {
+        Ok(kind(args) == ValueKind::Bool && subject(args).is_true())
+    }),
+    (
+        &["undefined"],
+        |args| Ok(kind(args) == ValueKind::Undefined),
+    ),
+    (&["upper"], |args| {
+        cased(args, char::is_uppercase, char::is_lowercase)
+    }),
 ];
 
 /// Whether a value can be called: functions, and undefined, as in Jinja2.
@@ -77,7 +111,12 @@ fn subject(args: &[Value]) -> Value {
 }
 
 fn other(args: &[Value]) -> Result<&Value> {
-    args.get(1).ok_or_else(|| Error::new(ErrorKind::MissingArgument, "the test needs something to compare with"))
+    args.get(1).ok_or_else(|| {
+        Error::new(
+            ErrorKind::MissingArgument,
+            "the test needs something to compare with",
+        )
+    })
 }
 
 /// The remainder of a number divided by two.
@@ -111,11 +150,16 @@ fn known(args: &[Value], known: impl Fn(&str) -> bool) -> bool {
 
 /// Python's `is`: one object, or equal scalars of one type.
 fn same(left: &Value, right: &Value) -> Result<bool> {
-    Ok(match (left.downcast_object::<List>(), right.downcast_object::<List>()) {
-        (Some(a), Some(b)) => std::sync::Arc::ptr_eq(&a, &b),
-        _ => {
-            reading::compare(left, right)?;
-            left.kind() == right.kind() && left == right
-        }
-    })
+    Ok(
+        match (
+            left.downcast_object::<List>(),
+            right.downcast_object::<List>(),
+        ) {
+            (Some(a), Some(b)) => std::sync::Arc::ptr_eq(&a, &b),
+            _ => {
+                reading::compare(left, right)?;
+                left.kind() == right.kind() && left == right
+            }
+        },
+    )
 }

@@ -1,4 +1,5 @@
-//! Finds out what a template accepts, and what it demands, by rendering small conversations and recording what it accesses.
+//! Finds out what a template accepts, and what it demands, by rendering small conversations and
+//! recording what it accesses.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -20,14 +21,15 @@ struct Trial {
 impl Trial {
     fn new(engine: &Engine, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
         let usage = Usage::new(WATCHED, text_at);
-        let mut variables =
-            json!({"tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": true, NOW: 0});
+        let mut variables = json!({"tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": true, NOW: 0});
         variables["messages"] = messages;
         for (name, value) in more.as_object().into_iter().flatten() {
             variables[name] = value.clone();
         }
         let context = traced(&variables, Trace::root(&usage));
-        let output = context.ok().and_then(|context| engine.try_with(context).ok());
+        let output = context
+            .ok()
+            .and_then(|context| engine.try_with(context).ok());
         Trial { output, usage }
     }
 
@@ -36,7 +38,9 @@ impl Trial {
     }
 
     fn shows(&self, text: &str) -> bool {
-        self.output.as_ref().is_some_and(|output| output.contains(text))
+        self.output
+            .as_ref()
+            .is_some_and(|output| output.contains(text))
     }
 
     fn read(&self, path: &str) -> bool {
@@ -62,9 +66,18 @@ const VARIABLES: [&str; 2] = ["/reasoning_effort", "/reasoning_strength"];
 pub(super) const LEVELS: &[&str] = LADDER.split_at(1).1;
 
 /// All paths that trials trace.
-const WATCHED: &[&str] = &[CONTENT, CALLS, SECOND_CALL, ARGUMENT, TOOL_NAME, VARIABLES[0], VARIABLES[1]];
+const WATCHED: &[&str] = &[
+    CONTENT,
+    CALLS,
+    SECOND_CALL,
+    ARGUMENT,
+    TOOL_NAME,
+    VARIABLES[0],
+    VARIABLES[1],
+];
 
-/// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is the template's text.
+/// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is
+/// the template's text.
 pub fn find(engine: &Engine, source: &str) -> Caps {
     let (string_content, typed_content) = content(engine);
     let system = Trial::new(
@@ -74,13 +87,18 @@ pub fn find(engine: &Engine, source: &str) -> Caps {
         None,
     );
     // A template cannot access a variable that its source does not name.
-    let reasoning_effort = EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(engine);
+    let reasoning_effort =
+        EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(engine);
     let mut caps = Caps {
         string_content,
         typed_content,
         system_role: system.read(CONTENT),
         reasoning_effort,
-        reasoning_effort_levels: if reasoning_effort { effort_levels(engine) } else { Vec::new() },
+        reasoning_effort_levels: if reasoning_effort {
+            effort_levels(engine)
+        } else {
+            Vec::new()
+        },
         ..Caps::default()
     };
     if !renders_tools(engine, &mut caps)
@@ -109,7 +127,8 @@ fn content(engine: &Engine) -> (bool, bool) {
     (string, typed)
 }
 
-/// A field of a part that templates do not know. If it is rendered, the template prints the list of parts.
+/// A field of a part that templates do not know. If it is rendered, the template prints the list of
+/// parts.
 pub const UNKNOWN: &str = "UNKNOWN_MARKER";
 
 /// How the content of a role may be given.
@@ -129,29 +148,44 @@ pub enum Form {
 }
 
 impl Form {
-    /// Renders a text and a list of two, with tools and without; and where only the list is shown, lists of one.
+    /// Renders a text and a list of two, with tools and without; and where only the list is shown,
+    /// lists of one.
     pub fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
         const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
         let shown = |content: Json| {
             let prompts = prompts_of_role(engine, role, &content, caps);
             prompts.map(|prompt| prompt.filter(|prompt| prompt.contains(MARKERS[0])))
         };
-        let (mut texts, mut parts) = (shown(json!(MARKERS[0])), shown(MARKERS.map(text_part).into_iter().collect()));
+        let (mut texts, mut parts) = (
+            shown(json!(MARKERS[0])),
+            shown(MARKERS.map(text_part).into_iter().collect()),
+        );
         let tried = [0, 1].map(|index| [texts[index].take(), parts[index].take()]);
         let alike = |[text, parts]: &[Option<String>; 2]| {
-            ["", " ", "\n", "\n\n"]
-                .into_iter()
-                .any(|between| text.as_ref().map(|text| text.replace(MARKERS[0], &MARKERS.join(between))) == *parts)
+            ["", " ", "\n", "\n\n"].into_iter().any(|between| {
+                text.as_ref()
+                    .map(|text| text.replace(MARKERS[0], &MARKERS.join(between)))
+                    == *parts
+            })
         };
-        match tried.iter().find(|[text, parts]| text.is_some() || parts.is_some()) {
+        match tried
+            .iter()
+            .find(|[text, parts]| text.is_some() || parts.is_some())
+        {
             None => Form::Unknown,
             Some([None, _]) => {
                 let mut part = text_part(MARKERS[0]);
                 part["unknown"] = json!(UNKNOWN);
-                let is_data = shown(json!([part])).iter().flatten().any(|prompt| prompt.contains(UNKNOWN));
+                let is_data = shown(json!([part]))
+                    .iter()
+                    .flatten()
+                    .any(|prompt| prompt.contains(UNKNOWN));
                 // A text of one letter is then rendered as a list of it.
                 let letter = |content: Json| prompts_of_role(engine, role, &content, caps);
-                let is_item = || letter(json!("Q")) == letter(json!(["Q"])) && shown(json!([MARKERS[0]]))[0].is_some();
+                let is_item = || {
+                    letter(json!("Q")) == letter(json!(["Q"]))
+                        && shown(json!([MARKERS[0]]))[0].is_some()
+                };
                 match is_data {
                     false => Form::Parts,
                     true if is_item() => Form::Item,
@@ -165,8 +199,14 @@ impl Form {
 }
 
 /// The prompts of a conversation in which this role says `content`: with a tool, and without.
-pub fn prompts_of_role(engine: &Engine, role: &str, content: &Json, caps: &Caps) -> [Option<String>; 2] {
-    [with_tool(), Json::Null].map(|tools| Trial::new(engine, said(role, content.clone(), caps), tools, None).output)
+pub fn prompts_of_role(
+    engine: &Engine,
+    role: &str,
+    content: &Json,
+    caps: &Caps,
+) -> [Option<String>; 2] {
+    [with_tool(), Json::Null]
+        .map(|tools| Trial::new(engine, said(role, content.clone(), caps), tools, None).output)
 }
 
 /// A conversation in which this role says `content`.
@@ -181,15 +221,21 @@ fn said(role: &str, content: Json, caps: &Caps) -> Json {
             messages[0]["content"] = user["content"].clone();
             messages[2]["content"] = message["content"].clone();
             messages[2]["name"] = json!("tool1");
-            messages.as_array().into_iter().flatten().take(3).cloned().collect()
+            messages
+                .as_array()
+                .into_iter()
+                .flatten()
+                .take(3)
+                .cloned()
+                .collect()
         }
         _ => json!([message]),
     };
     completed(messages, caps)
 }
 
-/// Whether a conversation with calls is rendered at all. Finds out whether tools, calls and several calls are, and whether a call's
-/// arguments are an object.
+/// Whether a conversation with calls is rendered at all. Finds out whether tools, calls and several
+/// calls are, and whether a call's arguments are an object.
 fn renders_tools(engine: &Engine, caps: &mut Caps) -> bool {
     let (parallel, objects) = calling(engine, &json!({"arg": "value"}), caps);
     let renders = objects.succeeded();
@@ -207,26 +253,39 @@ fn renders_tools(engine: &Engine, caps: &mut Caps) -> bool {
     renders || texts.succeeded()
 }
 
-/// A render of two calls, which answers the questions about one as well, or of one where the template rejects two; and whether it
-/// reads the second.
+/// A render of two calls, which answers the questions about one as well, or of one where the
+/// template rejects two; and whether it reads the second.
 fn calling(engine: &Engine, arguments: &Json, caps: &Caps) -> (bool, Trial) {
-    let trial = |calls: usize| Trial::new(engine, exchange(arguments, calls, caps), with_tool(), None);
+    let trial =
+        |calls: usize| Trial::new(engine, exchange(arguments, calls, caps), with_tool(), None);
     let two = trial(2);
     let trial = if two.succeeded() { two } else { trial(1) };
     (trial.read(SECOND_CALL), trial)
 }
 
-/// The field of reasoning without which the template rejects assistant messages, and with which, empty, it renders them.
+/// The field of reasoning without which the template rejects assistant messages, and with which,
+/// empty, it renders them.
 fn demanded_reasoning(engine: &Engine, source: &str, caps: &Caps) -> Option<&'static str> {
-    let mut fields = REASONING.into_iter().filter(|field| reads_field(source, field)).peekable();
+    let mut fields = REASONING
+        .into_iter()
+        .filter(|field| reads_field(source, field))
+        .peekable();
     fields.peek()?;
     let renders = |field: Option<&'static str>| {
         let mut answer = json!({"role": "assistant", "content": caps.content("Assistant message")});
-        Caps { demanded_reasoning: field.map(str::to_owned), ..caps.clone() }.complete(&mut answer);
+        Caps {
+            demanded_reasoning: field.map(str::to_owned),
+            ..caps.clone()
+        }
+        .complete(&mut answer);
         let question = json!({"role": "user", "content": caps.content("User message")});
         prompt_of(engine, json!([question, answer])).is_some()
     };
-    if renders(None) { None } else { fields.find(|field| renders(Some(field))) }
+    if renders(None) {
+        None
+    } else {
+        fields.find(|field| renders(Some(field)))
+    }
 }
 
 /// Whether the source has `name` as the name of a field: behind a dot, or as a whole text.
@@ -259,17 +318,27 @@ pub fn names_results(engine: &Engine, caps: &Caps) -> bool {
 pub fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
     let mut call = exchange(&caps.arguments(json!({})), 1, caps)[1].take();
     call["tool_calls"][0]["function"]["name"] = json!("tool_of_call");
-    prompt_with(engine, &call).is_some_and(|prompt| prompt.contains("call00001") && !prompt.contains("tool_of_call"))
+    prompt_with(engine, &call)
+        .is_some_and(|prompt| prompt.contains("call00001") && !prompt.contains("tool_of_call"))
 }
 
 /// The prompt for these messages, if the template renders them.
 pub fn prompt_of(engine: &Engine, messages: Json) -> Option<String> {
-    Trial::new(engine, messages, json!({"add_generation_prompt": false}), None).output
+    Trial::new(
+        engine,
+        messages,
+        json!({"add_generation_prompt": false}),
+        None,
+    )
+    .output
 }
 
 /// The prompt of a conversation that ends with this message.
 pub fn prompt_with(engine: &Engine, message: &Json) -> Option<String> {
-    prompt_of(engine, json!([{"role": "user", "content": "User message"}, message]))
+    prompt_of(
+        engine,
+        json!([{"role": "user", "content": "User message"}, message]),
+    )
 }
 
 /// A conversation in which the assistant makes `calls` calls.
@@ -290,7 +359,11 @@ fn exchange(arguments: &Json, calls: usize, caps: &Caps) -> Json {
 
 /// The messages, with what the template demands of them.
 fn completed(mut messages: Json, caps: &Caps) -> Json {
-    messages.as_array_mut().into_iter().flatten().for_each(|message| caps.complete(message));
+    messages
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .for_each(|message| caps.complete(message));
     messages
 }
 
@@ -314,7 +387,9 @@ fn with_tool() -> Json {
 fn keeps_reasoning(engine: &Engine, caps: &Caps) -> bool {
     const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
     let mut more = json!({THINKS: true});
-    preserve_reasoning(true).into_iter().for_each(|(name, value)| more[name] = json!(value));
+    preserve_reasoning(true)
+        .into_iter()
+        .for_each(|(name, value)| more[name] = json!(value));
     let messages = json!([
         {"role": "user", "content": "User message"},
         {"role": "assistant", "content": "Assistant message", "reasoning_content": MARKER},
@@ -328,8 +403,15 @@ fn keeps_reasoning(engine: &Engine, caps: &Caps) -> bool {
 /// A render of one message at this level of effort.
 fn at_effort(engine: &Engine, level: &str) -> Trial {
     let mut more = json!({THINKS: true});
-    EFFORT.into_iter().for_each(|name| more[name] = json!(level));
-    Trial::new(engine, json!([{"role": "user", "content": "User message"}]), more, None)
+    EFFORT
+        .into_iter()
+        .for_each(|name| more[name] = json!(level));
+    Trial::new(
+        engine,
+        json!([{"role": "user", "content": "User message"}]),
+        more,
+        None,
+    )
 }
 
 fn looks_at_effort(engine: &Engine) -> bool {
@@ -354,24 +436,29 @@ pub fn levels(engine: &Engine) -> [Level; LADDER.len()] {
 /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
 pub fn has_other_switch(engine: &Engine) -> bool {
     let user = json!([{"role": "user", "content": "User message"}]);
-    let [on, off] =
-        [Json::Null, json!({OTHER_SWITCH: false})].map(|more| Trial::new(engine, user.clone(), more, None).output);
+    let [on, off] = [Json::Null, json!({OTHER_SWITCH: false})]
+        .map(|more| Trial::new(engine, user.clone(), more, None).output);
     off.is_some() && on.is_some() && on != off
 }
 
-/// Whether a conversation without tools and documents renders if both are none, or would not in any case.
+/// Whether a conversation without tools and documents renders if both are none, or would not in any
+/// case.
 pub fn takes_none(engine: &Engine) -> bool {
     let user = json!([{"role": "user", "content": "User message"}]);
     let renders = |more: Json| Trial::new(engine, user.clone(), more, None).succeeded();
     renders(json!({"tools": null, "documents": null})) || !renders(Json::Null)
 }
 
-/// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered alike, the highest.
+/// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered
+/// alike, the highest.
 fn effort_levels(engine: &Engine) -> Vec<String> {
     let unknown = at_effort(engine, NO_LEVEL).output;
     let mut found: Vec<(String, &str)> = Vec::new();
     for &level in LEVELS {
-        let Some(output) = at_effort(engine, level).output.filter(|output| Some(output) != unknown.as_ref()) else {
+        let Some(output) = at_effort(engine, level)
+            .output
+            .filter(|output| Some(output) != unknown.as_ref())
+        else {
             continue;
         };
         match found.iter_mut().find(|(before, _)| *before == output) {
@@ -379,5 +466,8 @@ fn effort_levels(engine: &Engine) -> Vec<String> {
             None => found.push((output, level)),
         }
     }
-    found.into_iter().map(|(_, level)| level.to_owned()).collect()
+    found
+        .into_iter()
+        .map(|(_, level)| level.to_owned())
+        .collect()
 }

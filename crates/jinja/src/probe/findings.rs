@@ -1,4 +1,5 @@
-//! What trials show of a template. Each is found when it is first asked for, and kept; all of them can be stored.
+//! What trials show of a template. Each is found when it is first asked for, and kept; all of them
+//! can be stored.
 
 use std::sync::OnceLock;
 
@@ -68,72 +69,113 @@ impl Template {
 
     /// The template's capabilities. The first call determines them, with a few renders.
     pub fn caps(&self) -> &Caps {
-        self.findings.caps.0.get_or_init(|| caps::find(&self.trials(), self.source()))
+        self.findings
+            .caps
+            .0
+            .get_or_init(|| caps::find(&self.trials(), self.source()))
     }
 
     /// Whether arguments of calls that are not JSON are rendered.
     pub(crate) fn shows_any_arguments(&self) -> bool {
-        *self.findings.any_arguments.0.get_or_init(|| caps::shows_any_arguments(&self.trials(), self.caps()))
+        *self
+            .findings
+            .any_arguments
+            .0
+            .get_or_init(|| caps::shows_any_arguments(&self.trials(), self.caps()))
     }
 
-    /// The id of a call of our own, of the form that the model's have. Where a template writes a call's id and not its name, the
-    /// id has the name and the number of the call.
+    /// The id of a call of our own, of the form that the model's have. Where a template writes a
+    /// call's id and not its name, the id has the name and the number of the call.
     pub fn call_id(&self, plain: &str, name: &str, index: usize) -> String {
-        if self.is_named_by_id() { format!("{}{name}{}{index}", NAMED_ID[0], NAMED_ID[1]) } else { plain.to_owned() }
+        if self.is_named_by_id() {
+            format!("{}{name}{}{index}", NAMED_ID[0], NAMED_ID[1])
+        } else {
+            plain.to_owned()
+        }
     }
 
     fn is_named_by_id(&self) -> bool {
-        *self.findings.named_by_id.0.get_or_init(|| caps::named_by_id(&self.trials(), self.caps()))
+        *self
+            .findings
+            .named_by_id
+            .0
+            .get_or_init(|| caps::named_by_id(&self.trials(), self.caps()))
     }
 
     /// The texts that the template writes for media of this role.
     pub(crate) fn media(&self, role: &str) -> Option<&media::Shown> {
         let found = &self.findings.media[index_of(role)?];
-        Some(found.0.get_or_init(|| media::shown(&self.trials(), self.source(), role, self.caps())))
+        Some(
+            found
+                .0
+                .get_or_init(|| media::shown(&self.trials(), self.source(), role, self.caps())),
+        )
     }
 
-    /// The namespace in which the template writes the names of calls, or nothing, and what it writes between another one and a name.
+    /// The namespace in which the template writes the names of calls, or nothing, and what it
+    /// writes between another one and a name.
     pub(crate) fn namespaces(&self) -> &[String; 2] {
         self.findings.namespaces.0.get_or_init(|| {
             let trials = self.trials();
-            offered::namespaces(self.source(), self.caps(), |message| caps::prompt_with(&trials, message))
+            offered::namespaces(self.source(), self.caps(), |message| {
+                caps::prompt_with(&trials, message)
+            })
         })
     }
 
     /// What the template does with each level of effort.
     pub(crate) fn levels(&self) -> &[Level; LADDER.len()] {
-        self.findings.levels.0.get_or_init(|| caps::levels(&self.trials()))
+        self.findings
+            .levels
+            .0
+            .get_or_init(|| caps::levels(&self.trials()))
     }
 
     /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
     pub(crate) fn has_other_switch(&self) -> bool {
         *self.findings.other_switch.0.get_or_init(|| {
-            self.has_word(OTHER_SWITCH) && !self.has_word(THINKS) && caps::has_other_switch(&self.trials())
+            self.has_word(OTHER_SWITCH)
+                && !self.has_word(THINKS)
+                && caps::has_other_switch(&self.trials())
         })
     }
 
     /// Whether the name of a result is rendered.
     pub(crate) fn names_results(&self) -> bool {
-        *self.findings.names_results.0.get_or_init(|| caps::names_results(&self.trials(), self.caps()))
+        *self
+            .findings
+            .names_results
+            .0
+            .get_or_init(|| caps::names_results(&self.trials(), self.caps()))
     }
 
     /// Whether a conversation without tools and documents renders if both are none.
     pub(crate) fn takes_none(&self) -> bool {
-        *self.findings.takes_none.0.get_or_init(|| caps::takes_none(&self.trials()))
+        *self
+            .findings
+            .takes_none
+            .0
+            .get_or_init(|| caps::takes_none(&self.trials()))
     }
 
     /// Where the template reads reasoning.
     pub fn reasoning_in(&self) -> &ReasoningIn {
         self.findings.reasoning_in.0.get_or_init(|| {
             let trials = self.trials();
-            ReasoningIn::of(self.source(), |message: &Value| caps::prompt_with(&trials, message))
+            ReasoningIn::of(self.source(), |message: &Value| {
+                caps::prompt_with(&trials, message)
+            })
         })
     }
 
     /// How the content of this role may be given.
     pub(crate) fn form(&self, role: &str) -> Form {
-        let Some(index) = index_of(role) else { return Form::Unknown };
-        *self.findings.forms[index].0.get_or_init(|| Form::of(&self.trials(), role, self.caps()))
+        let Some(index) = index_of(role) else {
+            return Form::Unknown;
+        };
+        *self.findings.forms[index]
+            .0
+            .get_or_init(|| Form::of(&self.trials(), role, self.caps()))
     }
 
     /// What trials show of it, all of it, as [`Template::stored`] takes it.

@@ -1,13 +1,14 @@
 //! Labels: letters around each value of a conversation that identify the value in a render.
 //!
-//! Labels work like [`crate::Marks`], with a number for each value, so that the origin of each byte of a prompt can be
-//! determined. The letters have no case and belong to a script that neither the template nor the request uses, so that
-//! trimming, `tojson`, `replace`, joining and Python's `repr` leave them unchanged. A label is inside the outer white space
-//! of its text.
+//! Labels work like [`crate::Marks`], with a number for each value, so that the origin of each byte
+//! of a prompt can be determined. The letters have no case and belong to a script that neither the
+//! template nor the request uses, so that trimming, `tojson`, `replace`, joining and Python's
+//! `repr` leave them unchanged. A label is inside the outer white space of its text.
 //!
-//! Numbers, booleans and null cannot hold letters. A request gives them as texts ([`Labels::scalar`]); where they become values of the
-//! engine they are what they were again, but for how they print ([`crate::python::scalar::Scalar`]). Where the template prints JSON text as it came, the
-//! quotes of such a text go with its label.
+//! Numbers, booleans and null cannot hold letters. A request gives them as texts
+//! ([`Labels::scalar`]); where they become values of the engine they are what they were again, but
+//! for how they print ([`crate::python::scalar::Scalar`]). Where the template prints JSON text as
+//! it came, the quotes of such a text go with its label.
 
 use std::ops::Range;
 
@@ -43,8 +44,14 @@ pub enum Edge {
     CloseBlock,
 }
 
-const EDGES: [Edge; 6] =
-    [Edge::Open, Edge::Close, Edge::OpenScalar, Edge::CloseScalar, Edge::OpenBlock, Edge::CloseBlock];
+const EDGES: [Edge; 6] = [
+    Edge::Open,
+    Edge::Close,
+    Edge::OpenScalar,
+    Edge::CloseScalar,
+    Edge::OpenBlock,
+    Edge::CloseBlock,
+];
 
 /// One label in a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,14 +70,19 @@ impl Labels {
     /// Letters that do not occur in `texts`, not even as JSON escapes; `None` if there are too few.
     pub fn unused_in(texts: &[&str]) -> Option<Labels> {
         // Phags-pa, Vai and Yi: scripts without case.
-        let pool = ('\u{a840}'..='\u{a871}').chain('\u{a500}'..='\u{a60b}').chain('\u{a000}'..='\u{a0ff}');
-        let holding =
-            |part: &dyn Fn(&str) -> bool| -> Vec<&str> { texts.iter().copied().filter(|text| part(text)).collect() };
+        let pool = ('\u{a840}'..='\u{a871}')
+            .chain('\u{a500}'..='\u{a60b}')
+            .chain('\u{a000}'..='\u{a0ff}');
+        let holding = |part: &dyn Fn(&str) -> bool| -> Vec<&str> {
+            texts.iter().copied().filter(|text| part(text)).collect()
+        };
         let with_letters = holding(&|text| text.as_bytes().contains(&LEAD));
         let with_escapes = holding(&|text| text.contains("\\u"));
         let mut unused = pool.filter(|letter| {
             !with_letters.iter().any(|text| text.contains(*letter))
-                && !with_escapes.iter().any(|text| text.contains(&escape(*letter)))
+                && !with_escapes
+                    .iter()
+                    .any(|text| text.contains(&escape(*letter)))
         });
         let mut letters = ['\0'; LETTERS];
         for letter in &mut letters {
@@ -85,7 +97,9 @@ impl Labels {
 
     fn write(&self, edge: Edge, value: usize, out: &mut String) {
         out.push(self.edge(edge));
-        (0..DIGITS).rev().for_each(|digit| out.push(self.0[value / BASE.pow(digit as u32) % BASE]));
+        (0..DIGITS)
+            .rev()
+            .for_each(|digit| out.push(self.0[value / BASE.pow(digit as u32) % BASE]));
     }
 
     /// `text`, which must not have outer white space, with its label.
@@ -116,7 +130,11 @@ impl Labels {
 
     /// The text of a `{% generation %}` block.
     pub fn block(&self, text: &str) -> String {
-        format!("{}{text}{}", self.edge(Edge::OpenBlock), self.edge(Edge::CloseBlock))
+        format!(
+            "{}{text}{}",
+            self.edge(Edge::OpenBlock),
+            self.edge(Edge::CloseBlock)
+        )
     }
 
     /// The render without its labels, and the labels. `None` if one of them is damaged.
@@ -133,10 +151,18 @@ impl Labels {
                     let quoted = text.strip_suffix('"')?;
                     text.truncate(quoted.strip_suffix('\\').unwrap_or(quoted).len());
                 }
-                Edge::CloseScalar => rest = rest.strip_prefix("\\\"").or_else(|| rest.strip_prefix('"'))?,
+                Edge::CloseScalar => {
+                    rest = rest
+                        .strip_prefix("\\\"")
+                        .or_else(|| rest.strip_prefix('"'))?
+                }
                 _ => {}
             }
-            labels.push(Label { edge, value, at: text.len() });
+            labels.push(Label {
+                edge,
+                value,
+                at: text.len(),
+            });
         }
         text.push_str(rest);
         Some((text, labels))
@@ -144,16 +170,27 @@ impl Labels {
 
     /// The next letter, with the backslashes of its escape.
     fn find(&self, text: &str) -> Option<Range<usize>> {
-        let places = text.bytes().enumerate().filter(|(_, byte)| matches!(*byte, b'\\' | LEAD));
+        let places = text
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| matches!(*byte, b'\\' | LEAD));
         places.into_iter().find_map(|(at, byte)| {
             if byte == LEAD {
                 let c = text[at..].chars().next()?;
                 return self.0.contains(&c).then(|| at..at + c.len_utf8());
             }
             let letter = self.escaped(text[at..].strip_prefix("\\u")?)?;
-            let slashes = text[..=at].bytes().rev().take_while(|byte| *byte == b'\\').count();
+            let slashes = text[..=at]
+                .bytes()
+                .rev()
+                .take_while(|byte| *byte == b'\\')
+                .count();
             // JSON text in a JSON string has two backslashes.
-            let start = if slashes.is_multiple_of(2) { at - 1 } else { at };
+            let start = if slashes.is_multiple_of(2) {
+                at - 1
+            } else {
+                at
+            };
             Some(start..at + escape(letter).len())
         })
     }
@@ -183,7 +220,9 @@ impl Labels {
         let mut value = 0;
         if !matches!(edge, Edge::OpenBlock | Edge::CloseBlock) {
             for _ in 0..DIGITS {
-                let (digit, more) = self.letter(&text[length..]).filter(|(digit, _)| *digit < BASE)?;
+                let (digit, more) = self
+                    .letter(&text[length..])
+                    .filter(|(digit, _)| *digit < BASE)?;
                 value = value * BASE + digit;
                 length += more;
             }
@@ -210,17 +249,39 @@ mod tests {
         assert_eq!(text, "a b c\n");
         let at = |edge, value, at| Label { edge, value, at };
         let open = [at(Edge::Open, 70_000, 2), at(Edge::Close, 70_000, 3)];
-        assert_eq!(found, [&open[..], &[at(Edge::OpenBlock, 0, 4), at(Edge::CloseBlock, 0, 5)]].concat());
+        assert_eq!(
+            found,
+            [
+                &open[..],
+                &[at(Edge::OpenBlock, 0, 4), at(Edge::CloseBlock, 0, 5)]
+            ]
+            .concat()
+        );
     }
 
     #[test]
     fn labels_may_be_escaped_once_and_twice() {
         let labels = Labels::unused_in(&[]).unwrap();
         let text = labels.around("b\\", 3);
-        let once: String = text.chars().map(|c| if c.is_ascii() { c.to_string() } else { escape(c) }).collect();
-        for (escaped, expected) in [(once.replace("b\\", "b\\\\"), "b\\\\"), (once.replace('\\', "\\\\"), "b\\\\")] {
+        let once: String = text
+            .chars()
+            .map(|c| {
+                if c.is_ascii() {
+                    c.to_string()
+                } else {
+                    escape(c)
+                }
+            })
+            .collect();
+        for (escaped, expected) in [
+            (once.replace("b\\", "b\\\\"), "b\\\\"),
+            (once.replace('\\', "\\\\"), "b\\\\"),
+        ] {
             let (text, found) = labels.take(&escaped).unwrap();
-            assert_eq!((text.as_str(), found.len(), found[1].at), (expected, 2, expected.len()));
+            assert_eq!(
+                (text.as_str(), found.len(), found[1].at),
+                (expected, 2, expected.len())
+            );
         }
     }
 
@@ -231,7 +292,10 @@ mod tests {
         assert_eq!(labels.read_scalar(&scalar), Some(("1.50", 9)));
         assert_eq!(labels.read_scalar("1.50"), None);
         let (text, found) = labels.take(&format!("{{\"a\": \"{scalar}\"}}")).unwrap();
-        assert_eq!((text.as_str(), found[0].at, found[1].at), ("{\"a\": 1.50}", 6, 10));
+        assert_eq!(
+            (text.as_str(), found[0].at, found[1].at),
+            ("{\"a\": 1.50}", 6, 10)
+        );
         assert_eq!(labels.take(&scalar), None);
     }
 }

@@ -1,10 +1,10 @@
-//! Marks: two characters around each text of a conversation, by which a render can be split into the template's text and the
-//! conversation's.
+//! Marks: two characters around each text of a conversation, by which a render can be split into
+//! the template's text and the conversation's.
 //!
-//! The marks are letters without case from a script that the template does not use, so that trimming, `tojson`, `replace`,
-//! joining and Python's `repr` leave them unchanged. They are inside the outer white space of a text, so that trimming works
-//! as without them. If a mark changes what the template does, the render without its marks differs from the plain one and is
-//! not used.
+//! The marks are letters without case from a script that the template does not use, so that
+//! trimming, `tojson`, `replace`, joining and Python's `repr` leave them unchanged. They are inside
+//! the outer white space of a text, so that trimming works as without them. If a mark changes what
+//! the template does, the render without its marks differs from the plain one and is not used.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,10 @@ impl Marks {
     pub fn unused_in(source: &str) -> Option<Marks> {
         // Phags-pa: 50 letters.
         let mut letters = ('\u{a840}'..='\u{a871}').filter(|letter| !source.contains(*letter));
-        Some(Marks { open: letters.next()?, close: letters.next()? })
+        Some(Marks {
+            open: letters.next()?,
+            close: letters.next()?,
+        })
     }
 
     /// The text with marks, unless it is only white space.
@@ -43,22 +46,27 @@ impl Marks {
         match value {
             Value::String(text) => self.mark(text).into(),
             Value::Array(items) => items.iter().map(|item| self.mark_all(item)).collect(),
-            Value::Object(members) => {
-                members.iter().map(|(name, value)| (name.clone(), self.mark_all(value))).collect()
-            }
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, value)| (name.clone(), self.mark_all(value)))
+                .collect(),
             other => other.clone(),
         }
     }
 
     /// Replaces JSON escapes of marks by the letters.
     pub fn unescaped<'t>(&self, render: &'t str) -> Cow<'t, str> {
-        [self.open, self.close].into_iter().fold(Cow::Borrowed(render), |text, letter| {
-            let escape = escape(letter);
-            match text.contains(&escape) {
-                true => text.replace(&escape, letter.encode_utf8(&mut [0; 4])).into(),
-                false => text,
-            }
-        })
+        [self.open, self.close]
+            .into_iter()
+            .fold(Cow::Borrowed(render), |text, letter| {
+                let escape = escape(letter);
+                match text.contains(&escape) {
+                    true => text
+                        .replace(&escape, letter.encode_utf8(&mut [0; 4]))
+                        .into(),
+                    false => text,
+                }
+            })
     }
 
     /// Removes the marks.

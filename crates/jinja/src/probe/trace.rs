@@ -27,7 +27,11 @@ pub struct Usage {
 impl Usage {
     /// Records accesses at `paths`. Strings are recorded only at `text_at`, one of them.
     pub fn new(paths: &'static [&'static str], text_at: Option<&'static str>) -> Arc<Usage> {
-        Arc::new(Usage { paths, seen: Mutex::default(), text_at })
+        Arc::new(Usage {
+            paths,
+            seen: Mutex::default(),
+            text_at,
+        })
     }
 
     /// Whether the value at `path`, one of the given paths, was accessed in this way.
@@ -47,7 +51,10 @@ pub struct Trace {
 impl Trace {
     /// The link of the context.
     pub fn root(usage: &Arc<Usage>) -> Trace {
-        Trace { usage: usage.clone(), path: String::new() }
+        Trace {
+            usage: usage.clone(),
+            path: String::new(),
+        }
     }
 
     fn path_of(&self, key: &str) -> String {
@@ -57,9 +64,15 @@ impl Trace {
     /// The link of the value at `key`, if a path leads to it or into it.
     pub fn child(&self, key: &str) -> Option<Trace> {
         let path = self.path_of(key);
-        let leads_on =
-            |watched: &&str| watched.strip_prefix(&*path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.usage.paths.iter().any(leads_on).then(|| Trace { usage: self.usage.clone(), path })
+        let leads_on = |watched: &&str| {
+            watched
+                .strip_prefix(&*path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.usage.paths.iter().any(leads_on).then(|| Trace {
+            usage: self.usage.clone(),
+            path,
+        })
     }
 
     /// Whether accesses to a string here are recorded.
@@ -81,7 +94,9 @@ impl Trace {
     }
 
     fn report(&self, how: Use, path: &str) {
-        let Some(watched) = self.usage.paths.iter().find(|watched| **watched == path) else { return };
+        let Some(watched) = self.usage.paths.iter().find(|watched| **watched == path) else {
+            return;
+        };
         let mut seen = lock(&self.usage.seen);
         if !seen.contains(&(watched, how)) {
             seen.push((watched, how));

@@ -2,23 +2,35 @@
 
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// Whether `repr` prints the character unescaped: not a control, format, private, unassigned or separator character.
+/// Whether `repr` prints the character unescaped: not a control, format, private, unassigned or
+/// separator character.
 pub fn printable(c: char) -> bool {
     match c {
         ' '..='~' => true,
         _ if c.is_ascii() => false,
-        _ => !matches!(c.general_category_group(), GeneralCategoryGroup::Other | GeneralCategoryGroup::Separator),
+        _ => !matches!(
+            c.general_category_group(),
+            GeneralCategoryGroup::Other | GeneralCategoryGroup::Separator
+        ),
     }
 }
 
 /// A letter.
 pub fn alpha(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphabetic() } else { c.general_category_group() == GeneralCategoryGroup::Letter }
+    if c.is_ascii() {
+        c.is_ascii_alphabetic()
+    } else {
+        c.general_category_group() == GeneralCategoryGroup::Letter
+    }
 }
 
 /// A decimal digit.
 pub fn decimal(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_digit() } else { c.general_category() == GeneralCategory::DecimalNumber }
+    if c.is_ascii() {
+        c.is_ascii_digit()
+    } else {
+        c.general_category() == GeneralCategory::DecimalNumber
+    }
 }
 
 /// The value of a [`decimal`] digit: the digits of a script are consecutive, from 0 to 9.

@@ -49,28 +49,46 @@ pub fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize)> {
 }
 
 /// A map of JSON with this depth that is converted once somebody reads it.
-pub fn unread_json(json: &Arc<Json>, levels: usize, memo: Option<(Arc<ToolMemo>, Part)>) -> Result<(Value, usize)> {
-    unread_dict(Source::Json(Arc::clone(json), pairs_of), levels.saturating_sub(1), memo)
+pub fn unread_json(
+    json: &Arc<Json>,
+    levels: usize,
+    memo: Option<(Arc<ToolMemo>, Part)>,
+) -> Result<(Value, usize)> {
+    unread_dict(
+        Source::Json(Arc::clone(json), pairs_of),
+        levels.saturating_sub(1),
+        memo,
+    )
 }
 
 /// The depth that [`build`] gives.
 pub fn depth(json: &Json) -> usize {
     match json {
         Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
-        Json::Object(map) if !number::is(json) => 1 + map.values().map(depth).max().unwrap_or_default(),
+        Json::Object(map) if !number::is(json) => {
+            1 + map.values().map(depth).max().unwrap_or_default()
+        }
         _ => 0,
     }
 }
 
-/// The pairs of a map that [`unread_json`] has not converted. Only labels and depth, which it looks at, can fail.
+/// The pairs of a map that [`unread_json`] has not converted. Only labels and depth, which it looks
+/// at, can fail.
 fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
     let pairs = json.as_object().into_iter().flatten();
-    pairs.filter_map(|(key, item)| Some((Value::from(key.as_str()), of_json(item, None).ok()?.0))).collect()
+    pairs
+        .filter_map(|(key, item)| Some((Value::from(key.as_str()), of_json(item, None).ok()?.0)))
+        .collect()
 }
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.
 pub fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize)> {
-    of_pairs(texts.iter().map(|(name, text)| Ok((*name, (text.clone(), 0)))), None)
+    of_pairs(
+        texts
+            .iter()
+            .map(|(name, text)| Ok((*name, (text.clone(), 0)))),
+        None,
+    )
 }
 
 /// Values with distinct names as an item for [`list_of`], or as one of these values.
@@ -78,14 +96,24 @@ pub fn of_pairs<'n>(
     named: impl Iterator<Item = Result<(&'n str, (Value, usize))>>,
     memo: Option<(Arc<ToolMemo>, Part)>,
 ) -> Result<(Value, usize)> {
-    let named = named.map(|one| one.map(|(name, (value, levels))| ((Value::from(name), value), levels)));
+    let named =
+        named.map(|one| one.map(|(name, (value, levels))| ((Value::from(name), value), levels)));
     let (pairs, below) = deepest(named)?;
     nested_dict(pairs, below, true, None, memo)
 }
 
 /// A value and its depth. `inside`: a container is inside of another one.
-fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: bool) -> Result<(Value, usize)> {
-    let child = |key: &dyn Display| trace.as_ref().and_then(|trace| trace.child(&key.to_string()));
+fn build(
+    json: &Json,
+    trace: Option<Trace>,
+    labels: Option<&Labels>,
+    inside: bool,
+) -> Result<(Value, usize)> {
+    let child = |key: &dyn Display| {
+        trace
+            .as_ref()
+            .and_then(|trace| trace.child(&key.to_string()))
+    };
     let value = match json {
         Json::Null => Value::from(()),
         Json::Bool(value) => Value::from(*value),
@@ -94,10 +122,14 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
             None => number_of(&number::of(json).unwrap_or_default()),
         },
         Json::Number(_) => Value::UNDEFINED,
-        Json::String(text) => match (&trace, labels.and_then(|labels| Some((labels, labels.read_scalar(text)?)))) {
-            (Some(trace), _) if trace.watches_text() => {
-                Value::from_object(Text { text: text.clone(), trace: trace.clone() })
-            }
+        Json::String(text) => match (
+            &trace,
+            labels.and_then(|labels| Some((labels, labels.read_scalar(text)?))),
+        ) {
+            (Some(trace), _) if trace.watches_text() => Value::from_object(Text {
+                text: text.clone(),
+                trace: trace.clone(),
+            }),
             (_, Some((labels, (json, number)))) => {
                 let json = number::read(json).map_err(|_| ErrorKind::InvalidOperation)?;
                 Value::from_object(Scalar::new(labelled(&json, None)?, number, *labels))
@@ -105,7 +137,10 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
             _ => Value::from(text.as_str()),
         },
         Json::Array(array) => {
-            let items = array.iter().enumerate().map(|(index, item)| build(item, child(&index), labels, true));
+            let items = array
+                .iter()
+                .enumerate()
+                .map(|(index, item)| build(item, child(&index), labels, true));
             let (items, below) = deepest(items)?;
             return nested_list(items, below, inside, trace);
         }
@@ -123,5 +158,8 @@ fn build(json: &Json, trace: Option<Trace>, labels: Option<&Labels>, inside: boo
 
 /// Integers of more than 128 bits become floats, although Python's are unbounded.
 fn number_of(text: &str) -> Value {
-    text.parse().map_or_else(|_| Value::from(text.parse::<f64>().unwrap_or_default()), whole)
+    text.parse().map_or_else(
+        |_| Value::from(text.parse::<f64>().unwrap_or_default()),
+        whole,
+    )
 }

@@ -1,5 +1,6 @@
-//! Texts that a template appends to again and again, in a namespace: `set a.b = a.b + c` costs what it adds. The source pass writes it
-//! as `op.held`, which reads the place without a copy, and `op.grow`.
+//! Texts that a template appends to again and again, in a namespace: `set a.b = a.b + c` costs what
+//! it adds. The source pass writes it as `op.held`, which reads the place without a copy, and
+//! `op.grow`.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -13,7 +14,8 @@ use super::scalar::without_labels;
 use crate::budget::{self, LARGE, charge_output, check_text};
 use crate::fault::{Result, lock};
 
-/// The beginning of a text that others go on with. Only a namespace holds one: what reads it gets a text.
+/// The beginning of a text that others go on with. Only a namespace holds one: what reads it gets a
+/// text.
 #[derive(Debug)]
 struct Grown {
     buffer: Arc<Mutex<String>>,
@@ -30,7 +32,11 @@ impl Object for Grown {
 
 impl Grown {
     fn of(buffer: Arc<Mutex<String>>, length: usize) -> Value {
-        Value::from_object(Grown { buffer, length, whole: OnceLock::new() })
+        Value::from_object(Grown {
+            buffer,
+            length,
+            whole: OnceLock::new(),
+        })
     }
 
     /// What cannot be built any more is missing, and the render fails at its end.
@@ -39,7 +45,9 @@ impl Grown {
             check_text(self.length).ok()?;
             budget::text(lock(&self.buffer)[..self.length].to_owned()).ok()
         };
-        self.whole.get_or_init(|| read().unwrap_or_default()).clone()
+        self.whole
+            .get_or_init(|| read().unwrap_or_default())
+            .clone()
     }
 }
 
@@ -50,12 +58,18 @@ pub fn is(value: &Value) -> bool {
 
 /// The value as templates see it.
 pub fn whole(value: Value) -> Value {
-    value.downcast_object_ref::<Grown>().map(Grown::whole).unwrap_or(value)
+    value
+        .downcast_object_ref::<Grown>()
+        .map(Grown::whole)
+        .unwrap_or(value)
 }
 
-/// The sum of a value and others, or their concatenation. A long text with little behind it goes on in place, so its length counts once.
+/// The sum of a value and others, or their concatenation. A long text with little behind it goes on
+/// in place, so its length counts once.
 pub fn grow(state: &mut State, args: &[Value]) -> Result<Value> {
-    let [first, way, rest @ ..] = args else { return Err(Error::from(ErrorKind::MissingArgument)) };
+    let [first, way, rest @ ..] = args else {
+        return Err(Error::from(ErrorKind::MissingArgument));
+    };
     let adds = way.as_str() == Some("op.add");
     let grown = first.downcast_object_ref::<Grown>();
     let known = grown
@@ -64,7 +78,10 @@ pub fn grow(state: &mut State, args: &[Value]) -> Result<Value> {
         .filter(|known| *known >= LARGE && !args.iter().any(Value::is_safe));
     if let Some(known) = known {
         let terms = rest.iter().filter(|term| !adds || !term.is_none());
-        let little = terms.clone().map(|term| as_text(term).map(str::len)).sum::<Option<usize>>();
+        let little = terms
+            .clone()
+            .map(|term| as_text(term).map(str::len))
+            .sum::<Option<usize>>();
         if let Some(more) = little.filter(|more| *more < known / 4) {
             check_text(known + more)?;
             charge_output(more)?;
@@ -88,7 +105,9 @@ pub fn grow(state: &mut State, args: &[Value]) -> Result<Value> {
             return Ok(Grown::of(buffer, length));
         }
     }
-    let all: Vec<Value> = std::iter::once(whole(first.clone())).chain(rest.iter().cloned()).collect();
+    let all: Vec<Value> = std::iter::once(whole(first.clone()))
+        .chain(rest.iter().cloned())
+        .collect();
     match adds {
         false => ops::concat(state, &all),
         true if all.iter().any(|value| as_text(value).is_some()) => ops::add(state, &all),

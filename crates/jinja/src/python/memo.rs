@@ -34,7 +34,10 @@ pub struct ToolMemo {
 
 impl Default for Memo {
     fn default() -> Self {
-        Memo { tools: Store::new(TOOL_TEXT_BYTES / 4), texts: Arc::new(Store::new(TOOL_TEXT_BYTES)) }
+        Memo {
+            tools: Store::new(TOOL_TEXT_BYTES / 4),
+            texts: Arc::new(Store::new(TOOL_TEXT_BYTES)),
+        }
     }
 }
 
@@ -42,25 +45,50 @@ impl Memo {
     /// What is known of a tool; `levels` finds the depth of its parameters.
     pub fn of(&self, tool: &Tool, levels: impl Fn(&Json) -> usize) -> Arc<ToolMemo> {
         let hash = hash_of((Arc::as_ptr(&tool.parameters).addr(), &tool.name));
-        if let Some(known) = self.tools.get(hash, |(rest, parameters)| is_of(rest, parameters, tool)) {
+        if let Some(known) = self
+            .tools
+            .get(hash, |(rest, parameters)| is_of(rest, parameters, tool))
+        {
             return known;
         }
         let mut rest = tool.clone();
         rest.parameters = Arc::default();
         let size = size_of::<(Tool, ToolMemo)>() + rest.name.len() + rest.description.len();
         let (texts, levels) = (Arc::clone(&self.texts), levels(&tool.parameters));
-        let new = Arc::new_cyclic(|own| ToolMemo { own: own.clone(), levels, texts });
+        let new = Arc::new_cyclic(|own| ToolMemo {
+            own: own.clone(),
+            levels,
+            texts,
+        });
         // The parameters are not held, but their address is.
-        self.tools.keep(hash, (rest, Arc::downgrade(&tool.parameters)), Arc::clone(&new), size);
+        self.tools.keep(
+            hash,
+            (rest, Arc::downgrade(&tool.parameters)),
+            Arc::clone(&new),
+            size,
+        );
         new
     }
 }
 
 fn is_of(rest: &Tool, parameters: &Weak<Json>, tool: &Tool) -> bool {
-    let Tool { name, description, more, namespace, deferred, .. } = rest;
+    let Tool {
+        name,
+        description,
+        more,
+        namespace,
+        deferred,
+        ..
+    } = rest;
     // While somebody holds the address, nothing else has it. JSON keeps the order of members.
     std::ptr::eq(parameters.as_ptr(), Arc::as_ptr(&tool.parameters))
-        && (name, description, namespace, deferred) == (&tool.name, &tool.description, &tool.namespace, &tool.deferred)
+        && (name, description, namespace, deferred)
+            == (
+                &tool.name,
+                &tool.description,
+                &tool.namespace,
+                &tool.deferred,
+            )
         && more.iter().eq(&tool.more)
         && more.values().all(Json::is_boolean)
 }
@@ -71,13 +99,20 @@ impl ToolMemo {
     }
 
     pub fn text(&self, written: &Written) -> Option<Text> {
-        self.texts.get(self.hash(written), |(tool, known)| tool.ptr_eq(&self.own) && known == written)
+        self.texts.get(self.hash(written), |(tool, known)| {
+            tool.ptr_eq(&self.own) && known == written
+        })
     }
 
     /// `work`: what writing it took.
     pub fn keep(&self, written: Written, text: &str, work: usize) {
         let size = size_of::<(Weak<ToolMemo>, Written, Text)>() + text.len();
-        self.texts.keep(self.hash(&written), (self.own.clone(), written), (text.into(), work), size);
+        self.texts.keep(
+            self.hash(&written),
+            (self.own.clone(), written),
+            (text.into(), work),
+            size,
+        );
     }
 }
 
@@ -130,7 +165,11 @@ mod tests {
         };
         let written = |level: usize| Written(Part::Tool, layout.clone(), level);
         for number in 0..10_000 {
-            let tool = Tool::new(format!("tool_{number}"), "d".repeat(number % 400), json!({}));
+            let tool = Tool::new(
+                format!("tool_{number}"),
+                "d".repeat(number % 400),
+                json!({}),
+            );
             let known = memo.of(&tool, |_| 1);
             for level in 0..20 {
                 known.keep(written(level), &"x".repeat(number % 3_000), 1);

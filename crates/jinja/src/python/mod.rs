@@ -1,4 +1,5 @@
-//! Values as Python has them, and their operations: texts, numbers, lists, maps, how they print, how they are formatted.
+//! Values as Python has them, and their operations: texts, numbers, lists, maps, how they print,
+//! how they are formatted.
 
 pub mod chars;
 pub mod from_json;

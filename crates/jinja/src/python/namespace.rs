@@ -41,7 +41,11 @@ impl Object for Namespace {
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
         let map = lock(&self.0);
-        if note_items(map.len()) { Enumerator::Values(map.keys()) } else { Enumerator::Empty }
+        if note_items(map.len()) {
+            Enumerator::Values(map.keys())
+        } else {
+            Enumerator::Empty
+        }
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
@@ -50,9 +54,16 @@ impl Object for Namespace {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let map = lock(&self.0);
-        let pairs = if note_items(2 * map.len()) { map.pairs().to_vec() } else { Vec::new() };
+        let pairs = if note_items(2 * map.len()) {
+            map.pairs().to_vec()
+        } else {
+            Vec::new()
+        };
         drop(map);
-        let pairs = pairs.into_iter().map(|(key, value)| (key, grown::whole(value))).collect();
+        let pairs = pairs
+            .into_iter()
+            .map(|(key, value)| (key, grown::whole(value)))
+            .collect();
         let values = Dict::of(pairs).map_err(|_| fmt::Error)?;
         write!(f, "<Namespace {}>", pyrepr::repr(&values))
     }
@@ -72,7 +83,10 @@ pub fn assign(_: &mut State, args: &[Value]) -> Result<Value> {
     } else if let Some(dict) = as_dict(target) {
         dict.set(name, value)?;
     } else {
-        let message = format!("only a namespace or a map can be assigned to, not {}", target.kind());
+        let message = format!(
+            "only a namespace or a map can be assigned to, not {}",
+            target.kind()
+        );
         return Err(invalid(message));
     }
     Ok(Value::UNDEFINED)
@@ -82,6 +96,8 @@ pub fn assign(_: &mut State, args: &[Value]) -> Result<Value> {
 pub fn held(_: &mut State, args: &[Value]) -> Result<Value> {
     let [target, name] = exactly(args)?;
     let name = name.as_str().unwrap_or_default();
-    let held = target.downcast_object_ref::<Namespace>().and_then(|namespace| namespace.held(name));
+    let held = target
+        .downcast_object_ref::<Namespace>()
+        .and_then(|namespace| namespace.held(name));
     Ok(held.unwrap_or_else(|| target.get_attr(name).unwrap_or_default()))
 }

@@ -17,7 +17,9 @@ pub fn integer(value: &Value) -> Option<i128> {
 
 /// The value as a float, if it is one.
 pub fn float(value: &Value) -> Option<f64> {
-    (value.kind() == ValueKind::Number && !value.is_integer()).then(|| f64::try_from(value.clone()).ok()).flatten()
+    (value.kind() == ValueKind::Number && !value.is_integer())
+        .then(|| f64::try_from(value.clone()).ok())
+        .flatten()
 }
 
 /// Any number as a float.
@@ -44,7 +46,9 @@ pub fn arithmetic(
     rough: impl Fn(f64, f64) -> f64,
 ) -> Result<Value> {
     if let (Some(a), Some(b)) = (integer(left), integer(right)) {
-        return exact(a, b).map(whole).ok_or_else(|| invalid("a number of more than 128 bits"));
+        return exact(a, b)
+            .map(whole)
+            .ok_or_else(|| invalid("a number of more than 128 bits"));
     }
     match (real(left), real(right)) {
         (Some(a), Some(b)) => Ok(Value::from(rough(a, b))),
@@ -59,7 +63,11 @@ pub fn remainder(left: &Value, right: &Value) -> Result<Value> {
     }
     let exact = |a: i128, b: i128| {
         let rest = a.checked_rem(b).unwrap_or(0);
-        Some(if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+        Some(if rest != 0 && (rest < 0) != (b < 0) {
+            rest + b
+        } else {
+            rest
+        })
     };
     let rough = |a: f64, b: f64| match a % b {
         0.0 => 0_f64.copysign(b),
@@ -82,17 +90,24 @@ pub fn signed(value: &Value, negative: bool) -> Result<Value> {
 
 /// Converts true and false to numbers.
 pub fn plain(value: &Value) -> Value {
-    if value.kind() == ValueKind::Bool { Value::from(i64::from(value.is_true())) } else { value.clone() }
+    if value.kind() == ValueKind::Bool {
+        Value::from(i64::from(value.is_true()))
+    } else {
+        value.clone()
+    }
 }
 
-/// Compares two numbers; `None` for other values. Values of different types also have an order, on which templates rely.
+/// Compares two numbers; `None` for other values. Values of different types also have an order, on
+/// which templates rely.
 pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     let kinds = (left.kind(), right.kind());
     if float(left).is_some_and(f64::is_nan) || float(right).is_some_and(f64::is_nan) {
         return None;
     }
     Some(match kinds {
-        (ValueKind::Bool, ValueKind::Number) | (ValueKind::Number, ValueKind::Bool) => plain(left).cmp(&plain(right)),
+        (ValueKind::Bool, ValueKind::Number) | (ValueKind::Number, ValueKind::Bool) => {
+            plain(left).cmp(&plain(right))
+        }
         _ => left.cmp(right),
     })
 }

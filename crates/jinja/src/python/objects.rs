@@ -1,4 +1,5 @@
-//! Lists and dicts as the template engine accesses them: items, iteration, order and text. Accesses are recorded in their trace.
+//! Lists and dicts as the template engine accesses them: items, iteration, order and text. Accesses
+//! are recorded in their trace.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -70,7 +71,11 @@ impl Object for Dict {
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
         let map = self.map();
-        if note_items(map.len()) { Enumerator::Values(map.keys()) } else { Enumerator::Empty }
+        if note_items(map.len()) {
+            Enumerator::Values(map.keys())
+        } else {
+            Enumerator::Empty
+        }
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {

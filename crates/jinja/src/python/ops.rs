@@ -1,5 +1,6 @@
-//! The operators that the source pass turns into filters: `+`, `~`, `*`, `%`, `<`, `in`, slices and literals of lists and
-//! maps. They follow Python, with llama.cpp's leniency where templates rely on it.
+//! The operators that the source pass turns into filters: `+`, `~`, `*`, `%`, `<`, `in`, slices and
+//! literals of lists and maps. They follow Python, with llama.cpp's leniency where templates rely
+//! on it.
 
 use std::cmp::Ordering;
 
@@ -21,8 +22,8 @@ pub fn concat(_: &mut State, args: &[Value]) -> Result<Value> {
     join(args.iter(), false)
 }
 
-/// The variable with which a text is escaped that is added to one that is marked as safe, as Python's `Markup` does. The space keeps
-/// templates from naming it.
+/// The variable with which a text is escaped that is added to one that is marked as safe, as
+/// Python's `Markup` does. The space keeps templates from naming it.
 pub const ESCAPES: &str = " escapes";
 
 fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> Result<Value> {
@@ -37,13 +38,19 @@ fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> R
         check_text(out.len())?;
     }
     let joined = budget::text(out)?;
-    Ok(if escapes { Value::from_safe_string(joined.as_str().unwrap_or_default().to_owned()) } else { joined })
+    Ok(if escapes {
+        Value::from_safe_string(joined.as_str().unwrap_or_default().to_owned())
+    } else {
+        joined
+    })
 }
 
-/// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty, because templates rely on
-/// both.
+/// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty,
+/// because templates rely on both.
 pub fn add(state: &mut State, args: &[Value]) -> Result<Value> {
-    let [first, rest @ ..] = args else { return Ok(Value::UNDEFINED) };
+    let [first, rest @ ..] = args else {
+        return Ok(Value::UNDEFINED);
+    };
     let mut sum = first.clone();
     for (index, term) in rest.iter().enumerate() {
         if as_text(&sum).is_some() || as_text(term).is_some() {
@@ -61,7 +68,11 @@ pub fn add_two(left: &Value, right: &Value) -> Result<Value> {
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
             let mut sum = items(left)?;
             sum.extend(items(right)?);
-            if is_tuple(left) && is_tuple(right) { List::tuple(sum) } else { List::of(sum) }
+            if is_tuple(left) && is_tuple(right) {
+                List::tuple(sum)
+            } else {
+                List::of(sum)
+            }
         }
         _ => arithmetic("+", left, right, i128::checked_add, |a, b| a + b),
     }
@@ -70,7 +81,11 @@ pub fn add_two(left: &Value, right: &Value) -> Result<Value> {
 /// `a * b`: the product of numbers, or a repeated text or list.
 pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value> {
     let [left, right] = exactly(args)?;
-    let (thing, times) = if integer(left).is_some() { (right, left) } else { (left, right) };
+    let (thing, times) = if integer(left).is_some() {
+        (right, left)
+    } else {
+        (left, right)
+    };
     let is_list = matches!(thing.kind(), ValueKind::Seq | ValueKind::Iterable);
     if as_text(thing).is_none() && !is_list {
         return arithmetic("*", left, right, i128::checked_mul, |a, b| a * b);
@@ -86,13 +101,19 @@ pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value> {
     let count = once.len().saturating_mul(times);
     charge_items(count)?;
     let all = once.iter().cycle().take(count).cloned().collect();
-    if is_tuple(thing) { List::tuple(all) } else { List::of(all) }
+    if is_tuple(thing) {
+        List::tuple(all)
+    } else {
+        List::of(all)
+    }
 }
 
 /// `a % b`: the remainder of a division, or a formatted text.
 pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value> {
     let [left, right] = exactly(args)?;
-    let Some(text) = as_text(left) else { return remainder(left, right) };
+    let Some(text) = as_text(left) else {
+        return remainder(left, right);
+    };
     let text = printf::format(text, right)?;
     charge(text.len())?;
     Ok(Value::from(text))
@@ -133,7 +154,10 @@ pub fn is_in(whole: &Value, part: &Value) -> Result<bool> {
         }
         (Some(_), None) if part.is_undefined() => return Ok(false),
         (Some(_), None) => {
-            return Err(invalid(format!("'in' needs a string on the left of a string, not {}", part.kind())));
+            return Err(invalid(format!(
+                "'in' needs a string on the left of a string, not {}",
+                part.kind()
+            )));
         }
         (None, _) => {}
     }
@@ -173,13 +197,16 @@ pub fn item(_: &mut State, args: &[Value]) -> Result<Value> {
     if let Some(text) = as_text(value) {
         let place = index.as_i64().unwrap_or(0);
         // From the end, all characters are counted first.
-        let read = usize::try_from(place).map_or(2 * text.len(), |place| text.len().min(place.saturating_mul(4)));
+        let read = usize::try_from(place).map_or(2 * text.len(), |place| {
+            text.len().min(place.saturating_mul(4))
+        });
         budget::work(read)?;
     }
     Ok(value.get_item(index).unwrap_or_default())
 }
 
-/// The operand of a comparison that the engine does, or the argument of a function of its own, which counts here.
+/// The operand of a comparison that the engine does, or the argument of a function of its own,
+/// which counts here.
 pub fn read(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value] = exactly(args)?;
     reading::read(value)?;
@@ -210,9 +237,15 @@ pub fn slice(_: &mut State, args: &[Value]) -> Result<Value> {
             charge(part.len())?;
             return Ok(Value::from(part));
         }
-        let Some(first) = places.next() else { return Ok(Value::from("")) };
+        let Some(first) = places.next() else {
+            return Ok(Value::from(""));
+        };
         let length = 1 + places.count();
-        let byte = |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+        let byte = |text: &str, at: usize| {
+            text.char_indices()
+                .nth(at)
+                .map_or(text.len(), |(byte, _)| byte)
+        };
         let rest = &text[byte(text, first)..];
         let part = &rest[..byte(rest, length)];
         charge(part.len())?;
@@ -222,7 +255,9 @@ pub fn slice(_: &mut State, args: &[Value]) -> Result<Value> {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Undefined => {
             let pick = |all: &[Value]| {
                 let places = picks(all.len(), start, stop, step);
-                places.map(|index| charge_items(1).map(|()| all[index].clone())).collect::<Result<Vec<_>, _>>()
+                places
+                    .map(|index| charge_items(1).map(|()| all[index].clone()))
+                    .collect::<Result<Vec<_>, _>>()
             };
             let part = match as_list(value) {
                 Some(list) => {
@@ -231,7 +266,11 @@ pub fn slice(_: &mut State, args: &[Value]) -> Result<Value> {
                 }
                 None => pick(&items(value)?)?,
             };
-            if is_tuple(value) { List::tuple(part) } else { List::of(part) }
+            if is_tuple(value) {
+                List::tuple(part)
+            } else {
+                List::of(part)
+            }
         }
         // Like a missing item.
         ValueKind::None | ValueKind::Number | ValueKind::Bool => Ok(Value::UNDEFINED),
@@ -244,10 +283,21 @@ fn is_tuple(value: &Value) -> bool {
 }
 
 /// The indices of a Python slice of `len` items.
-fn picks(len: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> impl Iterator<Item = usize> {
+fn picks(
+    len: usize,
+    start: Option<i64>,
+    stop: Option<i64>,
+    step: i64,
+) -> impl Iterator<Item = usize> {
     let len = len as i64;
     let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
-    let clamp = |bound: i64| if bound < 0 { bound.saturating_add(len).max(low) } else { bound.min(high) };
+    let clamp = |bound: i64| {
+        if bound < 0 {
+            bound.saturating_add(len).max(low)
+        } else {
+            bound.min(high)
+        }
+    };
     let start = start.map_or(if step > 0 { low } else { high }, clamp);
     let stop = stop.map_or(if step > 0 { high } else { low }, clamp);
     let mut next = Some(start);
@@ -271,7 +321,11 @@ pub fn tuple(_: &mut State, args: &[Value]) -> Result<Value> {
 /// `{a: b}`, written as `(a, b)`.
 pub fn dict(_: &mut State, args: &[Value]) -> Result<Value> {
     let flat = literal(args)?;
-    Dict::of(flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
+    Dict::of(
+        flat.chunks_exact(2)
+            .map(|pair| (pair[0].clone(), pair[1].clone()))
+            .collect(),
+    )
 }
 
 /// The undefined value.

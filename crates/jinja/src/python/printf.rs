@@ -19,10 +19,17 @@ const NESTED: usize = 100;
 
 /// `text % values`: the items of a tuple in order, the values of a map by name, or a single value.
 pub fn format(text: &str, values: &Value) -> Result<String> {
-    let tuple = as_list(values).filter(|list| list.form.is_tuple()).map(List::items).transpose()?;
+    let tuple = as_list(values)
+        .filter(|list| list.form.is_tuple())
+        .map(List::items)
+        .transpose()?;
     // Not all of a list or a map need be used.
     let needs_all = tuple.is_some() || as_list(values).is_none() && as_dict(values).is_none();
-    let mut next = Values { given: tuple.unwrap_or_else(|| vec![values.clone()]), used: 0, work: Work::default() };
+    let mut next = Values {
+        given: tuple.unwrap_or_else(|| vec![values.clone()]),
+        used: 0,
+        work: Work::default(),
+    };
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('%') {
@@ -68,7 +75,10 @@ impl Work {
 impl Values {
     fn next(&mut self) -> Result<Value> {
         self.used += 1;
-        self.given.get(self.used - 1).cloned().ok_or_else(|| wrong("there are not enough values"))
+        self.given
+            .get(self.used - 1)
+            .cloned()
+            .ok_or_else(|| wrong("there are not enough values"))
     }
 
     /// A width or precision: a number, or `*` for the next value.
@@ -80,29 +90,48 @@ impl Values {
             }
             None => {
                 let (size, rest) = leading_number(text);
-                Ok((size.map(|size| i64::try_from(size).unwrap_or(i64::MAX)), rest))
+                Ok((
+                    size.map(|size| i64::try_from(size).unwrap_or(i64::MAX)),
+                    rest,
+                ))
             }
         }
     }
 }
 
 /// Writes the value of the conversion at the start of `rest`. Returns the text after it.
-fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut String) -> Result<&'t str> {
+fn conversion<'t>(
+    rest: &'t str,
+    all: &Value,
+    next: &mut Values,
+    out: &mut String,
+) -> Result<&'t str> {
     let mut named = None;
     let mut rest = rest;
     if let Some(behind) = rest.strip_prefix('(') {
-        let (name, behind) = behind.split_once(')').ok_or_else(|| wrong("a name has no end"))?;
+        let (name, behind) = behind
+            .split_once(')')
+            .ok_or_else(|| wrong("a name has no end"))?;
         let dict = as_dict(all).ok_or_else(|| wrong("names need a map"))?;
         let name = Value::from(name);
-        named = Some(dict.get(&name).ok_or_else(|| wrong(format!("there is no value {name}")))?);
+        named = Some(
+            dict.get(&name)
+                .ok_or_else(|| wrong(format!("there is no value {name}")))?,
+        );
         rest = behind;
     }
     let flags = &rest[..rest.bytes().take_while(|b| b"-+ #0".contains(b)).count()];
     rest = &rest[flags.len()..];
     let width;
     (width, rest) = next.size(rest)?;
-    let minus = if flags.contains('-') || width.is_some_and(|width| width < 0) { "-" } else { "" };
-    let width = width.map(|width| width.unsigned_abs().to_string()).unwrap_or_default();
+    let minus = if flags.contains('-') || width.is_some_and(|width| width < 0) {
+        "-"
+    } else {
+        ""
+    };
+    let width = width
+        .map(|width| width.unsigned_abs().to_string())
+        .unwrap_or_default();
     let mut precision = String::new();
     if let Some(behind) = rest.strip_prefix('.') {
         let size;
@@ -110,7 +139,10 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
         precision = format!(".{}", size.unwrap_or(0).max(0));
     }
     rest = rest.trim_start_matches(['h', 'l', 'L']);
-    let kind = rest.chars().next().ok_or_else(|| wrong("the text ends behind %"))?;
+    let kind = rest
+        .chars()
+        .next()
+        .ok_or_else(|| wrong("the text ends behind %"))?;
     if kind == '%' {
         out.push('%');
         return Ok(&rest[1..]);
@@ -119,12 +151,20 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
     if next.used == 0 {
         next.used = 1;
     }
-    let value = if matches!(kind, 's' | 'r' | 'a') { value } else { without_labels(&[value])[0].clone() };
+    let value = if matches!(kind, 's' | 'r' | 'a') {
+        value
+    } else {
+        without_labels(&[value])[0].clone()
+    };
     let text = |text: &str, spec: &[&str]| spec::text(FormatStyle::Printf, &spec.concat(), text);
     let sized = [minus, flags, &width, &precision].concat();
-    let number = |kind: char, value: &Value| spec::number(FormatStyle::Printf, &sized, Some(kind), value);
+    let number =
+        |kind: char, value: &Value| spec::number(FormatStyle::Printf, &sized, Some(kind), value);
     out.push_str(&match kind {
-        's' | 'r' | 'a' => text(&next.work.text(&value, &rest[..1])?, &[minus, &width, &precision])?,
+        's' | 'r' | 'a' => text(
+            &next.work.text(&value, &rest[..1])?,
+            &[minus, &width, &precision],
+        )?,
         'c' => text(&character(&value)?, &[minus, &width])?,
         'd' | 'i' | 'u' => number('d', &whole(&value)?)?,
         'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => number(kind, &value)?,
@@ -136,27 +176,42 @@ fn conversion<'t>(rest: &'t str, all: &Value, next: &mut Values, out: &mut Strin
 /// The integer part of a number.
 fn whole(value: &Value) -> Result<Value> {
     let number = integer(value).or_else(|| numbers::float(value).and_then(numbers::truncate));
-    number.map(numbers::whole).ok_or_else(|| wrong("%d needs a number"))
+    number
+        .map(numbers::whole)
+        .ok_or_else(|| wrong("%d needs a number"))
 }
 
 fn character(value: &Value) -> Result<String> {
     let code = || char::from_u32(u32::try_from(integer(value)?).ok()?);
-    let given = as_text(value).filter(|text| text.chars().count() == 1).map(str::to_owned);
-    given.or_else(|| code().map(String::from)).ok_or_else(|| wrong("%c needs a character or its number"))
+    let given = as_text(value)
+        .filter(|text| text.chars().count() == 1)
+        .map(str::to_owned);
+    given
+        .or_else(|| code().map(String::from))
+        .ok_or_else(|| wrong("%c needs a character or its number"))
 }
 
 /// `repr` with non-ASCII characters escaped.
 fn ascii(value: &Value) -> String {
     let mut out = String::new();
     for c in repr(value).chars() {
-        if c.is_ascii() { out.push(c) } else { pyrepr::escape(&mut out, c) }
+        if c.is_ascii() {
+            out.push(c)
+        } else {
+            pyrepr::escape(&mut out, c)
+        }
     }
     out
 }
 
 /// `text.format(...)`.
 pub fn str_format(text: &str, args: &Args) -> Result<String> {
-    let mut fields = Fields { args, counted: 0, numbered: false, work: Work::default() };
+    let mut fields = Fields {
+        args,
+        counted: 0,
+        numbered: false,
+        work: Work::default(),
+    };
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -208,9 +263,15 @@ impl Fields<'_> {
     /// Writes the field with `inside` between its braces: `name!conversion:spec`.
     fn write(&mut self, inside: &str, out: &mut String) -> Result<()> {
         let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
-        let (name, conversion) = name.split_once('!').map_or((name, None), |(name, letter)| (name, Some(letter)));
+        let (name, conversion) = name
+            .split_once('!')
+            .map_or((name, None), |(name, letter)| (name, Some(letter)));
         let value = self.value(name)?;
-        let spec = if spec.contains('{') { self.nested(spec)? } else { spec.to_owned() };
+        let spec = if spec.contains('{') {
+            self.nested(spec)?
+        } else {
+            spec.to_owned()
+        };
         let value = match conversion {
             None => value,
             Some(letter) => Value::from(self.work.text(&value, letter)?),
@@ -225,12 +286,16 @@ impl Fields<'_> {
         let mut rest = spec;
         while let Some((before, behind)) = rest.split_once('{') {
             out.push_str(before);
-            let (name, behind) = behind.split_once('}').ok_or_else(|| wrong("a { has no }"))?;
+            let (name, behind) = behind
+                .split_once('}')
+                .ok_or_else(|| wrong("a { has no }"))?;
             if name.contains(['{', ':', '!']) || name.len() > NESTED {
                 return Err(wrong("fields are nested too deeply"));
             }
             let value = self.value(name)?;
-            if as_text(&value).is_some_and(|text| text.len() > NESTED) || value.as_object().is_some() {
+            if as_text(&value).is_some_and(|text| text.len() > NESTED)
+                || value.as_object().is_some()
+            {
                 return Err(wrong("a field within a field is a short text or a number"));
             }
             out.push_str(&text(&value));
@@ -244,7 +309,11 @@ impl Fields<'_> {
     fn value(&mut self, name: &str) -> Result<Value> {
         let len = name.find(['.', '[']).unwrap_or(name.len());
         let (first, mut path) = name.split_at(len);
-        let index = if first.is_empty() { Some(self.counted) } else { first.parse::<usize>().ok() };
+        let index = if first.is_empty() {
+            Some(self.counted)
+        } else {
+            first.parse::<usize>().ok()
+        };
         let mut value = match index {
             Some(index) => {
                 self.counted += usize::from(first.is_empty());
@@ -259,13 +328,19 @@ impl Fields<'_> {
         .ok_or_else(|| wrong(format!("there is no value {first:?}")))?;
         while !path.is_empty() {
             let (key, behind) = match path.strip_prefix('[') {
-                Some(inside) => inside.split_once(']').ok_or_else(|| wrong("a [ has no ]"))?,
+                Some(inside) => inside
+                    .split_once(']')
+                    .ok_or_else(|| wrong("a [ has no ]"))?,
                 None => {
-                    let path = path.strip_prefix('.').ok_or_else(|| wrong("a ] needs a . or [ behind it"))?;
+                    let path = path
+                        .strip_prefix('.')
+                        .ok_or_else(|| wrong("a ] needs a . or [ behind it"))?;
                     path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
                 }
             };
-            let key = key.parse::<usize>().map_or_else(|_| Value::from(key), Value::from);
+            let key = key
+                .parse::<usize>()
+                .map_or_else(|_| Value::from(key), Value::from);
             value = value.get_item(&key).unwrap_or_default();
             path = behind;
         }
@@ -279,23 +354,33 @@ fn laid_out(value: &Value, spec: &str) -> Result<String> {
     if spec.is_empty() {
         return Ok(text(value).into_owned());
     }
-    let kind = spec.chars().next_back().filter(|c| c.is_ascii_alphabetic() || *c == '%');
+    let kind = spec
+        .chars()
+        .next_back()
+        .filter(|c| c.is_ascii_alphabetic() || *c == '%');
     let sized = &spec[..spec.len() - kind.map_or(0, char::len_utf8)];
     match (as_text(value), value.kind(), kind) {
         (Some(text), _, None | Some('s')) => {
-            let align = sized.find(['<', '>', '^', '=']).filter(|at| sized[..*at].chars().count() < 2);
+            let align = sized
+                .find(['<', '>', '^', '='])
+                .filter(|at| sized[..*at].chars().count() < 2);
             if sized[align.map_or(0, |at| at + 1)..].contains(['+', ' ', '#', ',', '_']) {
                 return Err(wrong("a text has neither sign nor digits"));
             }
             // Zeros follow a text.
             let zeros = sized.strip_prefix('0').map(|width| format!("0<{width}"));
-            spec::text(FormatStyle::StrFormat, zeros.as_deref().unwrap_or(sized), text)
+            spec::text(
+                FormatStyle::StrFormat,
+                zeros.as_deref().unwrap_or(sized),
+                text,
+            )
         }
         (_, ValueKind::Number | ValueKind::Bool, Some('c')) => {
             spec::text(FormatStyle::StrFormat, sized, &character(value)?)
         }
         (_, ValueKind::Number | ValueKind::Bool, kind) => {
-            let whole = matches!(kind, None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n')) && integer(value).is_some();
+            let whole = matches!(kind, None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n'))
+                && integer(value).is_some();
             if whole && sized.contains('.') {
                 return Err(wrong("an integer has no digits behind the point"));
             }
@@ -311,12 +396,20 @@ mod tests {
 
     #[test]
     fn widths_are_bounded() {
-        for text in ["%99999999999d", "%999999999999999999999999s", "%.99999f", "%.99999999999d"] {
+        for text in [
+            "%99999999999d",
+            "%999999999999999999999999s",
+            "%.99999f",
+            "%.99999999999d",
+        ] {
             assert!(format(text, &Value::from(1)).is_err(), "{text}");
         }
         let args = [Value::from(1)];
         for text in ["{:99999999999}", "{:.99999f}", "{:{:{", "{:{{{{"] {
-            assert!(str_format(text, &Args::new(&args).unwrap()).is_err(), "{text}");
+            assert!(
+                str_format(text, &Args::new(&args).unwrap()).is_err(),
+                "{text}"
+            );
         }
     }
 }

@@ -37,7 +37,9 @@ impl Key {
         }
         match (integer(value), real(value)) {
             (Some(number), _) => Key::Whole(number),
-            (None, Some(number)) if number.fract() == 0.0 && truncate(number).is_some() => Key::Whole(number as i128),
+            (None, Some(number)) if number.fract() == 0.0 && truncate(number).is_some() => {
+                Key::Whole(number as i128)
+            }
             (None, Some(number)) => Key::Real(number.to_bits()),
             _ => match value.as_object().and_then(|object| object.try_iter()) {
                 Some(items) => Key::Tuple(items.map(|item| Key::of(&item)).collect()),
@@ -51,12 +53,19 @@ impl Map {
     /// A map of `pairs`. For equal keys the last value is used, at the position of the first.
     pub fn of(pairs: Vec<(Value, Value)>) -> Map {
         let is_short = pairs.len() <= SHORT && pairs.iter().all(|(key, _)| key.as_str().is_some());
-        let mut map = Map { pairs: Vec::with_capacity(pairs.len()), index: (!is_short).then(HashMap::new) };
+        let mut map = Map {
+            pairs: Vec::with_capacity(pairs.len()),
+            index: (!is_short).then(HashMap::new),
+        };
         for (key, value) in pairs {
             let end = map.pairs.len();
             let at = match &mut map.index {
                 Some(index) => *index.entry(Key::of(&key)).or_insert(end),
-                None => map.pairs.iter().position(|(known, _)| *known == key).unwrap_or(end),
+                None => map
+                    .pairs
+                    .iter()
+                    .position(|(known, _)| *known == key)
+                    .unwrap_or(end),
             };
             match map.pairs.get_mut(at) {
                 Some(pair) => pair.1 = value,
@@ -68,7 +77,11 @@ impl Map {
 
     /// A map of `pairs` with distinct text keys.
     pub fn of_json(pairs: Vec<(Value, Value)>) -> Map {
-        if pairs.len() > SHORT { Map::of(pairs) } else { Map { pairs, index: None } }
+        if pairs.len() > SHORT {
+            Map::of(pairs)
+        } else {
+            Map { pairs, index: None }
+        }
     }
 
     pub fn get(&self, key: &Value) -> Option<Value> {
@@ -85,7 +98,10 @@ impl Map {
     fn place(&self, key: &str) -> Option<usize> {
         match &self.index {
             Some(index) => index.get(&Key::Text(key.into())).copied(),
-            None => self.pairs.iter().position(|(name, _)| name.as_str() == Some(key)),
+            None => self
+                .pairs
+                .iter()
+                .position(|(name, _)| name.as_str() == Some(key)),
         }
     }
 
@@ -125,25 +141,43 @@ mod tests {
         for count in [3, SHORT, SHORT + 1, 100] {
             let pair = |n: usize| (Value::from(format!("key {n}")), Value::from(n));
             let mut pairs: Vec<_> = (0..count).map(pair).collect();
-            pairs.extend([(Value::from("key 1"), Value::from("again")), (Value::from("last"), Value::from(()))]);
+            pairs.extend([
+                (Value::from("key 1"), Value::from("again")),
+                (Value::from("last"), Value::from(())),
+            ]);
             let map = Map::of(pairs);
             assert_eq!(map.len(), count + 1);
             assert_eq!(map.keys().len(), count + 1);
-            assert_eq!(map.pairs()[1].clone(), (Value::from("key 1"), Value::from("again")));
+            assert_eq!(
+                map.pairs()[1].clone(),
+                (Value::from("key 1"), Value::from("again"))
+            );
             assert_eq!(map.pairs()[count].0, Value::from("last"));
             assert_eq!(map.get(&Value::from("key 1")), map.get_by_str("key 1"));
             assert_eq!(map.get_by_str("key 2"), Some(Value::from(2)));
-            assert_eq!((map.get_by_str("key"), map.get(&Value::from(1))), (None, None));
+            assert_eq!(
+                (map.get_by_str("key"), map.get(&Value::from(1))),
+                (None, None)
+            );
         }
     }
 
     #[test]
     fn keys_that_are_no_texts_are_found() {
-        let map = Map::of(vec![(Value::from(1), Value::from("one")), (Value::from("a"), Value::from("b"))]);
+        let map = Map::of(vec![
+            (Value::from(1), Value::from("one")),
+            (Value::from("a"), Value::from("b")),
+        ]);
         assert_eq!(map.get(&Value::from(1)), Some(Value::from("one")));
         assert_eq!(map.get_by_str("a"), Some(Value::from("b")));
-        let map = Map::of(vec![(Value::from(true), Value::from("one")), (Value::from(1.0), Value::from("again"))]);
-        assert_eq!((map.len(), map.get(&Value::from(1))), (1, Some(Value::from("again"))));
+        let map = Map::of(vec![
+            (Value::from(true), Value::from("one")),
+            (Value::from(1.0), Value::from("again")),
+        ]);
+        assert_eq!(
+            (map.len(), map.get(&Value::from(1))),
+            (1, Some(Value::from("again")))
+        );
         assert_eq!(map.keys(), [Value::from(true)]);
     }
 }

@@ -1,8 +1,9 @@
-//! Lists, maps and texts with Python's behaviour: lists can be changed in place, maps keep their order.
+//! Lists, maps and texts with Python's behaviour: lists can be changed in place, maps keep their
+//! order.
 //!
-//! Templates only ever access containers of these types. Each container has an upper bound of its depth, so that printing,
-//! comparing and dropping stay within the stack. The depth of a container that is inside of another one never grows, so that
-//! no cycle can arise and all bounds stay valid.
+//! Templates only ever access containers of these types. Each container has an upper bound of its
+//! depth, so that printing, comparing and dropping stay within the stack. The depth of a container
+//! that is inside of another one never grows, so that no cycle can arise and all bounds stay valid.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,12 +23,13 @@ use crate::probe::trace::Trace;
 use chatparse_base::limits::VALUE_DEPTH;
 use chatparse_message::Tool;
 
-/// The levels that a container made by a template reserves, so that it can be filled after it was put into another one, and
-/// how many more the container around it reserves.
+/// The levels that a container made by a template reserves, so that it can be filled after it was
+/// put into another one, and how many more the container around it reserves.
 const HEADROOM: usize = 16;
 const STEP: usize = 8;
 
-/// The levels that each container of the context reserves, because templates put lists and maps into messages.
+/// The levels that each container of the context reserves, because templates put lists and maps
+/// into messages.
 const ROOM: usize = 6;
 
 /// The maximum depth of a container.
@@ -38,8 +40,8 @@ const DEPTH: usize = VALUE_DEPTH + HEADROOM;
 struct Height {
     levels: AtomicUsize,
     inside: AtomicBool,
-    /// It contains a value that is not data and may refer to other containers, so it must not be put into an existing
-    /// container.
+    /// It contains a value that is not data and may refer to other containers, so it must not be
+    /// put into an existing container.
     loose: bool,
     /// The template was given it.
     given: bool,
@@ -55,7 +57,9 @@ impl Height {
                 levels = levels.max(height.levels.load(Ordering::Relaxed));
                 loose |= height.loose;
             } else {
-                loose |= child.as_object().is_some_and(|object| !object.is::<Text>() && !object.is::<Scalar>());
+                loose |= child
+                    .as_object()
+                    .is_some_and(|object| !object.is::<Text>() && !object.is::<Scalar>());
             }
         }
         let known = Height::known((levels + STEP).max(HEADROOM), false)?;
@@ -66,12 +70,20 @@ impl Height {
         if levels > DEPTH {
             return Err(too_deep());
         }
-        Ok(Height { levels: AtomicUsize::new(levels), inside: AtomicBool::new(inside), loose: false, given: false })
+        Ok(Height {
+            levels: AtomicUsize::new(levels),
+            inside: AtomicBool::new(inside),
+            loose: false,
+            given: false,
+        })
     }
 
     /// The height of a container that a template is given, at so many levels below.
     fn given(below: usize, inside: bool) -> Result<Height> {
-        Ok(Height { given: true, ..Height::known(below + 1 + ROOM, inside)? })
+        Ok(Height {
+            given: true,
+            ..Height::known(below + 1 + ROOM, inside)?
+        })
     }
 
     /// Called before a change.
@@ -83,7 +95,9 @@ impl Height {
 
     /// Makes room for another child.
     fn admit(&self, child: &Value) -> Result<()> {
-        let Some(height) = height_of(child) else { return Ok(()) };
+        let Some(height) = height_of(child) else {
+            return Ok(());
+        };
         if std::ptr::eq(height, self) {
             return Err(invalid("a list or map cannot be put into itself"));
         }
@@ -101,7 +115,10 @@ impl Height {
 
 fn height_of(value: &Value) -> Option<&Height> {
     let object = value.as_object()?;
-    object.downcast_ref::<List>().map(|list| &list.height).or_else(|| object.downcast_ref::<Dict>().map(|d| &d.height))
+    object
+        .downcast_ref::<List>()
+        .map(|list| &list.height)
+        .or_else(|| object.downcast_ref::<Dict>().map(|d| &d.height))
 }
 
 fn too_deep() -> Error {
@@ -141,7 +158,12 @@ impl List {
     pub fn make(items: Vec<Value>, form: Form) -> Result<Value> {
         charge_container(items.len())?;
         let height = Height::above(items.iter())?;
-        Ok(Value::from_object(List { items: Mutex::new(items), height, form, trace: None }))
+        Ok(Value::from_object(List {
+            items: Mutex::new(items),
+            height,
+            form,
+            trace: None,
+        }))
     }
 
     /// A list of `items`.
@@ -159,8 +181,8 @@ impl List {
         self.look(|items| charge_items(items.len()).map(|()| items.to_vec()))
     }
 
-    /// Passes the items to `look`, which must not access this list. It cannot meet it among the items, because there are no
-    /// cycles.
+    /// Passes the items to `look`, which must not access this list. It cannot meet it among the
+    /// items, because there are no cycles.
     pub fn look<R>(&self, look: impl FnOnce(&[Value]) -> R) -> R {
         look(&lock(&self.items))
     }
@@ -173,7 +195,11 @@ impl List {
     }
 
     /// Changes the items; `added`: the values that the change adds.
-    pub fn change<R>(&self, added: &[Value], change: impl FnOnce(&mut Vec<Value>) -> R) -> Result<R> {
+    pub fn change<R>(
+        &self,
+        added: &[Value],
+        change: impl FnOnce(&mut Vec<Value>) -> R,
+    ) -> Result<R> {
         if self.form != Form::List {
             return Err(invalid("a tuple or range cannot be changed"));
         }
@@ -199,7 +225,11 @@ struct Unread {
 #[derive(Debug)]
 pub enum Source {
     Json(Arc<Json>, fn(&Json) -> Pairs),
-    Tool(Arc<[Tool]>, usize, fn(&Tool, &Arc<ToolMemo>) -> Option<Pairs>),
+    Tool(
+        Arc<[Tool]>,
+        usize,
+        fn(&Tool, &Arc<ToolMemo>) -> Option<Pairs>,
+    ),
 }
 
 type Pairs = Vec<(Value, Value)>;
@@ -227,7 +257,13 @@ impl Dict {
     }
 
     fn new(map: Map, height: Height) -> Dict {
-        Dict { map: Mutex::new(map), height, trace: None, unread: None, memo: None }
+        Dict {
+            map: Mutex::new(map),
+            height,
+            trace: None,
+            unread: None,
+            memo: None,
+        }
     }
 
     /// The map, locked: no other method of this dict may be called meanwhile.
@@ -238,9 +274,11 @@ impl Dict {
         {
             *map = Map::of_json(match from {
                 Source::Json(json, pairs) => pairs(json),
-                Source::Tool(tools, index, pairs) => {
-                    self.memo.as_ref().and_then(|(memo, _)| pairs(&tools[*index], memo)).unwrap_or_default()
-                }
+                Source::Tool(tools, index, pairs) => self
+                    .memo
+                    .as_ref()
+                    .and_then(|(memo, _)| pairs(&tools[*index], memo))
+                    .unwrap_or_default(),
             });
         }
         map
@@ -248,12 +286,19 @@ impl Dict {
 
     /// The JSON that it is, if nobody has looked at it.
     pub fn unread(&self) -> Option<&Json> {
-        let Unread { from: Source::Json(json, _), is_unread } = self.unread.as_ref()? else { return None };
+        let Unread {
+            from: Source::Json(json, _),
+            is_unread,
+        } = self.unread.as_ref()?
+        else {
+            return None;
+        };
         let _map = lock(&self.map);
         is_unread.load(Ordering::Relaxed).then_some(json)
     }
 
-    /// What is known of it as a map in a tool, unless one of the values that the template was given has changed.
+    /// What is known of it as a map in a tool, unless one of the values that the template was given
+    /// has changed.
     pub fn known(&self) -> Option<(&ToolMemo, Part)> {
         let (memo, part) = self.memo.as_ref().filter(|_| !budget::given_changed())?;
         Some((memo, *part))
@@ -274,7 +319,12 @@ impl Dict {
     /// Records that all values were read.
     pub fn read_values(&self) {
         if let Some(trace) = &self.trace {
-            self.look(|pairs| pairs.iter().filter_map(|(key, _)| key.as_str()).for_each(|key| trace.read_child(key)));
+            self.look(|pairs| {
+                pairs
+                    .iter()
+                    .filter_map(|(key, _)| key.as_str())
+                    .for_each(|key| trace.read_child(key))
+            });
         }
     }
 
@@ -291,8 +341,8 @@ impl Dict {
         }
     }
 
-    /// Sets the value of a key; the value must be data. A value that is too deep for this place, because it contains this
-    /// map or reserves too many levels, is copied as it is now.
+    /// Sets the value of a key; the value must be data. A value that is too deep for this place,
+    /// because it contains this map or reserves too many levels, is copied as it is now.
     pub fn set(&self, key: &str, value: Value) -> Result<()> {
         self.height.changes();
         let value = match self.height.admit(&value) {
@@ -307,7 +357,11 @@ impl Dict {
     }
 
     /// Changes the pairs; `added`: the values that the change adds.
-    pub fn change<R>(&self, added: &[(Value, Value)], change: impl FnOnce(&mut Vec<(Value, Value)>) -> R) -> Result<R> {
+    pub fn change<R>(
+        &self,
+        added: &[(Value, Value)],
+        change: impl FnOnce(&mut Vec<(Value, Value)>) -> R,
+    ) -> Result<R> {
         self.height.changes();
         for (key, value) in added {
             check_key(key)?;
@@ -322,7 +376,8 @@ impl Dict {
     }
 }
 
-/// Keys must be immutable: scalars and tuples of them, as in Python. Their parts are copied, and count: a tuple may hold one many times.
+/// Keys must be immutable: scalars and tuples of them, as in Python. Their parts are copied, and
+/// count: a tuple may hold one many times.
 fn check_key(key: &Value) -> Result<()> {
     if let Some(text) = as_text(key) {
         return budget::scan(text.len());
@@ -353,8 +408,15 @@ impl Object for Text {
         let index = key.as_i64()?;
         self.trace.index();
         budget::note(self.text.len() as u64);
-        let index = if index < 0 { index + self.text.chars().count() as i64 } else { index };
-        self.text.chars().nth(usize::try_from(index).ok()?).map(|c| Value::from(c.to_string()))
+        let index = if index < 0 {
+            index + self.text.chars().count() as i64
+        } else {
+            index
+        };
+        self.text
+            .chars()
+            .nth(usize::try_from(index).ok()?)
+            .map(|c| Value::from(c.to_string()))
     }
 
     fn is_true(self: &Arc<Self>) -> bool {
@@ -378,11 +440,15 @@ pub fn as_dict(value: &Value) -> Option<&Dict> {
 
 /// The text of a string.
 pub fn as_text(value: &Value) -> Option<&str> {
-    value.as_str().or_else(|| value.downcast_object_ref::<Text>().map(|text| text.text.as_str()))
+    value.as_str().or_else(|| {
+        value
+            .downcast_object_ref::<Text>()
+            .map(|text| text.text.as_str())
+    })
 }
 
-/// The items of a list, the keys of a map or the characters of a string, for filters; empty for undefined and none. They are
-/// copies, and count.
+/// The items of a list, the keys of a map or the characters of a string, for filters; empty for
+/// undefined and none. They are copies, and count.
 pub fn items(value: &Value) -> Result<Vec<Value>> {
     if let Some(list) = as_list(value) {
         list.read_items();
@@ -403,24 +469,35 @@ pub fn items(value: &Value) -> Result<Vec<Value>> {
     if value.is_none() {
         return Ok(Vec::new());
     }
-    value.try_iter()?.map(|item| charge_piece(0).map(|()| item)).collect()
+    value
+        .try_iter()?
+        .map(|item| charge_piece(0).map(|()| item))
+        .collect()
 }
 
 /// The first of [`items`], or the last. Undefined if there is none.
 pub fn end_item(value: &Value, last: bool) -> Result<Value> {
     if let Some(list) = as_list(value) {
         list.read_items();
-        return Ok(list.look(|items| if last { items.last() } else { items.first() }.cloned()).unwrap_or_default());
+        return Ok(list
+            .look(|items| if last { items.last() } else { items.first() }.cloned())
+            .unwrap_or_default());
     }
     if let Some(text) = value.downcast_object_ref::<Text>() {
         text.trace.index();
     }
     if let Some(text) = as_text(value) {
-        let end = if last { text.chars().next_back() } else { text.chars().next() };
+        let end = if last {
+            text.chars().next_back()
+        } else {
+            text.chars().next()
+        };
         return Ok(end.map(Value::from).unwrap_or_default());
     }
     let all = items(value)?;
-    Ok(if last { all.last() } else { all.first() }.cloned().unwrap_or_default())
+    Ok(if last { all.last() } else { all.first() }
+        .cloned()
+        .unwrap_or_default())
 }
 
 /// The pairs of a map; empty for undefined and none.
@@ -429,14 +506,18 @@ pub fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
         dict.read_values();
         return dict.pairs();
     }
-    match (value.kind(), value.as_object().and_then(|object| object.try_iter_pairs())) {
+    match (
+        value.kind(),
+        value.as_object().and_then(|object| object.try_iter_pairs()),
+    ) {
         (ValueKind::Map, Some(pairs)) => pairs.map(|pair| charge_piece(0).map(|()| pair)).collect(),
         (ValueKind::Undefined | ValueKind::None, _) => Ok(Vec::new()),
         (kind, _) => Err(invalid(format!("a map is needed here, not {kind}"))),
     }
 }
 
-/// `value` as data that may be stored: the engine's containers are converted, and values that are not data are rejected.
+/// `value` as data that may be stored: the engine's containers are converted, and values that are
+/// not data are rejected.
 pub fn own(value: Value) -> Result<Value> {
     own_at(value, 0)
 }
@@ -445,21 +526,35 @@ fn own_at(value: Value, depth: usize) -> Result<Value> {
     if depth > VALUE_DEPTH {
         return Err(too_deep());
     }
-    let Some(object) = value.as_object() else { return Ok(value) };
-    if object.is::<Text>() || object.is::<Scalar>() || height_of(&value).is_some_and(|height| !height.loose) {
+    let Some(object) = value.as_object() else {
+        return Ok(value);
+    };
+    if object.is::<Text>()
+        || object.is::<Scalar>()
+        || height_of(&value).is_some_and(|height| !height.loose)
+    {
         return Ok(value);
     }
     match object.repr() {
         ObjectRepr::Seq | ObjectRepr::Iterable => {
-            let form = object.downcast_ref::<List>().map_or(Form::List, |list| list.form);
-            let items = value.try_iter()?.map(|item| own_at(item, depth + 1)).collect::<Result<_, _>>()?;
+            let form = object
+                .downcast_ref::<List>()
+                .map_or(Form::List, |list| list.form);
+            let items = value
+                .try_iter()?
+                .map(|item| own_at(item, depth + 1))
+                .collect::<Result<_, _>>()?;
             List::make(items, form)
         }
         ObjectRepr::Map => {
-            let pairs = pairs(&value)?.into_iter().map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
+            let pairs = pairs(&value)?
+                .into_iter()
+                .map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
             Dict::of(pairs.collect::<Result<_>>()?)
         }
-        _ => Err(invalid("only data can be kept in a list, a map or a namespace")),
+        _ => Err(invalid(
+            "only data can be kept in a list, a map or a namespace",
+        )),
     }
 }
 
@@ -470,7 +565,12 @@ fn copied(value: &Value) -> Result<(Value, usize)> {
         charge_container(0)?;
         let below = copy_each(items.iter_mut())?;
         let height = Height::known(below + 1, true)?;
-        let copy = List { items: Mutex::new(items), height, form: list.form, trace: None };
+        let copy = List {
+            items: Mutex::new(items),
+            height,
+            form: list.form,
+            trace: None,
+        };
         return Ok((Value::from_object(copy), below + 1));
     }
     if let Some(dict) = as_dict(value) {
@@ -478,7 +578,10 @@ fn copied(value: &Value) -> Result<(Value, usize)> {
         charge_container(2 * pairs.len())?;
         let below = copy_each(pairs.iter_mut().map(|(_, item)| item))?;
         let height = Height::known(below + 1, true)?;
-        return Ok((Value::from_object(Dict::new(Map::of(pairs), height)), below + 1));
+        return Ok((
+            Value::from_object(Dict::new(Map::of(pairs), height)),
+            below + 1,
+        ));
     }
     Ok((value.clone(), 0))
 }
@@ -493,14 +596,28 @@ fn copy_each<'v>(items: impl Iterator<Item = &'v mut Value>) -> Result<usize> {
     Ok(below)
 }
 
-/// A list of `items` of the depth `below`, which know that they are inside of a list, and its depth. `inside`: whether the
-/// list is inside of another container.
-pub fn nested_list(items: Vec<Value>, below: usize, inside: bool, trace: Option<Trace>) -> Result<(Value, usize)> {
+/// A list of `items` of the depth `below`, which know that they are inside of a list, and its
+/// depth. `inside`: whether the list is inside of another container.
+pub fn nested_list(
+    items: Vec<Value>,
+    below: usize,
+    inside: bool,
+    trace: Option<Trace>,
+) -> Result<(Value, usize)> {
     let height = Height::given(below, inside)?;
-    Ok((Value::from_object(List { items: Mutex::new(items), height, form: Form::List, trace }), below + 1))
+    Ok((
+        Value::from_object(List {
+            items: Mutex::new(items),
+            height,
+            form: Form::List,
+            trace,
+        }),
+        below + 1,
+    ))
 }
 
-/// A map, as [`nested_list`] makes a list; its keys are distinct texts. `memo`: of a map in a tool, what is known of that.
+/// A map, as [`nested_list`] makes a list; its keys are distinct texts. `memo`: of a map in a tool,
+/// what is known of that.
 pub fn nested_dict(
     pairs: Vec<(Value, Value)>,
     below: usize,
@@ -509,12 +626,34 @@ pub fn nested_dict(
     memo: Option<(Arc<ToolMemo>, Part)>,
 ) -> Result<(Value, usize)> {
     let height = Height::given(below, inside)?;
-    Ok((Value::from_object(Dict { trace, memo, ..Dict::new(Map::of_json(pairs), height) }), below + 1))
+    Ok((
+        Value::from_object(Dict {
+            trace,
+            memo,
+            ..Dict::new(Map::of_json(pairs), height)
+        }),
+        below + 1,
+    ))
 }
 
-/// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another container.
-pub fn unread_dict(from: Source, below: usize, memo: Option<(Arc<ToolMemo>, Part)>) -> Result<(Value, usize)> {
+/// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another
+/// container.
+pub fn unread_dict(
+    from: Source,
+    below: usize,
+    memo: Option<(Arc<ToolMemo>, Part)>,
+) -> Result<(Value, usize)> {
     let height = Height::given(below, true)?;
-    let unread = Some(Unread { from, is_unread: AtomicBool::new(true) });
-    Ok((Value::from_object(Dict { unread, memo, ..Dict::new(Map::of_json(Vec::new()), height) }), below + 1))
+    let unread = Some(Unread {
+        from,
+        is_unread: AtomicBool::new(true),
+    });
+    Ok((
+        Value::from_object(Dict {
+            unread,
+            memo,
+            ..Dict::new(Map::of_json(Vec::new()), height)
+        }),
+        below + 1,
+    ))
 }

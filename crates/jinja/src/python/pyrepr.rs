@@ -28,13 +28,16 @@ pub fn repr(value: &Value) -> String {
 }
 
 fn write_repr(out: &mut String, value: &Value) {
-    // A list may contain one text many times. A render without work or room left fails at its end, so the rest is skipped.
+    // A list may contain one text many times. A render without work or room left fails at its end,
+    // so the rest is skipped.
     if check_text(out.len()).is_err() || !note(PRINTED as u64) {
         return;
     }
     if let Some(text) = as_text(value) {
         // An escape is up to four times as long.
-        if !note(text.len() as u64) || check_text(out.len().saturating_add(text.len().saturating_mul(4))).is_err() {
+        if !note(text.len() as u64)
+            || check_text(out.len().saturating_add(text.len().saturating_mul(4))).is_err()
+        {
             return;
         }
         return write_quoted(out, text);
@@ -43,7 +46,11 @@ fn write_repr(out: &mut String, value: &Value) {
         let tuple = list.form.is_tuple();
         if let Form::Range(start, stop, step) = list.form {
             let _ = write!(out, "range({start}, {stop}");
-            let _ = if step == 1 { write!(out, ")") } else { write!(out, ", {step})") };
+            let _ = if step == 1 {
+                write!(out, ")")
+            } else {
+                write!(out, ", {step})")
+            };
             return;
         }
         return list.look(|items| {
@@ -85,7 +92,11 @@ fn write_repr(out: &mut String, value: &Value) {
 
 /// Uses single quotes, unless double quotes avoid escapes.
 fn write_quoted(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
     out.push(quote);
     for c in text.chars() {
         match c {
@@ -122,7 +133,9 @@ pub fn float_text(number: f64) -> String {
     if size != 0.0 && !(1e-4..1e16).contains(&size) {
         let text = format!("{number:e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+        let (sign, exponent) = exponent
+            .strip_prefix('-')
+            .map_or(('+', exponent), |exponent| ('-', exponent));
         return format!("{digits}e{sign}{exponent:0>2}");
     }
     format!("{number:?}")

@@ -27,8 +27,16 @@ pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a s
         (None, Some(chars)) => chars.contains(c),
         (None, None) => chars::space(c),
     };
-    let kept = if ends.left { text.trim_start_matches(drop) } else { text };
-    let kept = if ends.right { kept.trim_end_matches(drop) } else { kept };
+    let kept = if ends.left {
+        text.trim_start_matches(drop)
+    } else {
+        text
+    };
+    let kept = if ends.right {
+        kept.trim_end_matches(drop)
+    } else {
+        kept
+    };
     work(text.len() - kept.len()).map(|()| kept)
 }
 
@@ -48,7 +56,11 @@ pub fn capitalize(text: &str) -> String {
 
 /// The filter `title`: words are separated by white space, hyphens and opening brackets.
 pub fn words_upper(text: &str) -> String {
-    titled(text, |out, c| out.extend(c.to_uppercase()), |c| c.is_whitespace() || "-({[<".contains(c))
+    titled(
+        text,
+        |out, c| out.extend(c.to_uppercase()),
+        |c| c.is_whitespace() || "-({[<".contains(c),
+    )
 }
 
 /// The method `title`: [`capitalize`] for each run of letters.
@@ -56,7 +68,8 @@ pub fn title(text: &str) -> String {
     titled(text, chars::push_title, |c| !c.is_alphabetic())
 }
 
-/// The text with the first letter of each word as `push` writes it, and the others in lower case. `between`: what separates words.
+/// The text with the first letter of each word as `push` writes it, and the others in lower case.
+/// `between`: what separates words.
 fn titled(text: &str, push: fn(&mut String, char), between: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
@@ -82,7 +95,11 @@ pub fn casefold(text: &str) -> String {
 pub fn swapcase(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_uppercase() { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
+        if c.is_uppercase() {
+            out.extend(c.to_lowercase())
+        } else {
+            out.extend(c.to_uppercase())
+        }
     }
     out
 }
@@ -121,7 +138,11 @@ pub fn expand_tabs(text: &str, width: usize) -> Result<String> {
     for c in text.chars() {
         match c {
             '\t' => {
-                let fill = if width == 0 { 0 } else { width - column % width };
+                let fill = if width == 0 {
+                    0
+                } else {
+                    width - column % width
+                };
                 out.extend(std::iter::repeat_n(' ', fill));
                 column += fill;
             }
@@ -140,22 +161,36 @@ pub fn expand_tabs(text: &str, width: usize) -> Result<String> {
 
 /// Replaces the first `count` occurrences of `old`, or all.
 pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String> {
-    let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX);
+    let count = count
+        .and_then(|count| usize::try_from(count).ok())
+        .unwrap_or(usize::MAX);
     let hits = text.matches(old).take(count).count();
     work(hits.saturating_mul(ITEM))?;
     check_text(text.len().saturating_add(hits.saturating_mul(new.len())))?;
     Ok(text.replacen(old, new, count))
 }
 
-/// Splits at `separator`, or at runs of white space, at most `limit` times, from the left or the right.
-pub fn split<'t>(text: &'t str, separator: Option<&str>, limit: Option<i64>, right: bool) -> Result<Vec<&'t str>> {
-    let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+/// Splits at `separator`, or at runs of white space, at most `limit` times, from the left or the
+/// right.
+pub fn split<'t>(
+    text: &'t str,
+    separator: Option<&str>,
+    limit: Option<i64>,
+    right: bool,
+) -> Result<Vec<&'t str>> {
+    let limit = limit
+        .and_then(|limit| usize::try_from(limit).ok())
+        .unwrap_or(usize::MAX);
     let mut pieces: Vec<&str> = match separator {
         Some("") => return Err(invalid("empty separator")),
-        Some(separator) if right => {
-            text.rsplitn(limit.saturating_add(1), separator).map(piece).collect::<Result<_, _>>()?
-        }
-        Some(separator) => text.splitn(limit.saturating_add(1), separator).map(piece).collect::<Result<_, _>>()?,
+        Some(separator) if right => text
+            .rsplitn(limit.saturating_add(1), separator)
+            .map(piece)
+            .collect::<Result<_, _>>()?,
+        Some(separator) => text
+            .splitn(limit.saturating_add(1), separator)
+            .map(piece)
+            .collect::<Result<_, _>>()?,
         None => words(text, limit, right)?,
     };
     if right {
@@ -173,17 +208,29 @@ pub fn piece(part: &str) -> Result<&str> {
 fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>> {
     let mut words = Vec::new();
     let near = |rest| {
-        if right { str::trim_end_matches(rest, chars::space) } else { str::trim_start_matches(rest, chars::space) }
+        if right {
+            str::trim_end_matches(rest, chars::space)
+        } else {
+            str::trim_start_matches(rest, chars::space)
+        }
     };
     let mut rest = near(text);
     while !rest.is_empty() {
-        let cut = if right { rest.rfind(chars::space) } else { rest.find(chars::space) };
+        let cut = if right {
+            rest.rfind(chars::space)
+        } else {
+            rest.find(chars::space)
+        };
         let Some(cut) = cut.filter(|_| words.len() < limit) else {
             words.push(piece(rest)?);
             break;
         };
         let (before, after) = rest.split_at(cut);
-        words.push(piece(if right { after.trim_start_matches(chars::space) } else { before })?);
+        words.push(piece(if right {
+            after.trim_start_matches(chars::space)
+        } else {
+            before
+        })?);
         rest = near(if right { before } else { after });
     }
     Ok(words)
@@ -192,7 +239,11 @@ fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>> {
 /// The lines, with their ends if `keep`.
 pub fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
     let end = |c: char| {
-        matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'
+                ..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
     };
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -201,7 +252,11 @@ pub fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
         }
         let at = rest.find(end).unwrap_or(rest.len());
         let after = &rest[at..];
-        let width = if after.starts_with("\r\n") { 2 } else { after.chars().next().map_or(0, char::len_utf8) };
+        let width = if after.starts_with("\r\n") {
+            2
+        } else {
+            after.chars().next().map_or(0, char::len_utf8)
+        };
         let line = &rest[..if keep { at + width } else { at }];
         rest = &rest[at + width..];
         Some(line)
@@ -213,13 +268,20 @@ pub fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<S
     // With the additional line break, a text that ends with one has a last, empty line.
     let text = format!("{text}\n");
     let lines = lines(&text, false);
-    check_text(text.len().saturating_add(lines.clone().count().saturating_mul(indention.len() + 1)))?;
+    check_text(
+        text.len()
+            .saturating_add(lines.clone().count().saturating_mul(indention.len() + 1)),
+    )?;
     let mut out = String::with_capacity(text.len());
     for (index, line) in lines.enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        if if index == 0 { first } else { blank || !line.is_empty() } {
+        if if index == 0 {
+            first
+        } else {
+            blank || !line.is_empty()
+        } {
             out.push_str(indention);
         }
         out.push_str(line);
@@ -235,11 +297,16 @@ pub fn parse_int(text: &str, base: u32) -> Option<i128> {
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let prefix = |long: &str| {
-        let rest = digits.get(..2).filter(|start| start.eq_ignore_ascii_case(long)).map(|_| &digits[2..])?;
+        let rest = digits
+            .get(..2)
+            .filter(|start| start.eq_ignore_ascii_case(long))
+            .map(|_| &digits[2..])?;
         Some(rest.strip_prefix('_').unwrap_or(rest))
     };
     // The prefix of a base, or of any of them.
-    let mut prefixes = [(16, "0x"), (8, "0o"), (2, "0b")].into_iter().filter(|(radix, _)| [0, *radix].contains(&base));
+    let mut prefixes = [(16, "0x"), (8, "0o"), (2, "0b")]
+        .into_iter()
+        .filter(|(radix, _)| [0, *radix].contains(&base));
     let prefixed = prefixes.find_map(|(radix, long)| Some((radix, prefix(long)?)));
     let (base, digits) = prefixed.unwrap_or((if base == 0 { 10 } else { base }, digits));
     if !(2..=36).contains(&base) {
@@ -258,7 +325,8 @@ pub fn parse_float(text: &str) -> Option<f64> {
     plain_digits(text.trim_matches(chars::space))?.parse().ok()
 }
 
-/// Digits of any script as ASCII, without underscores; `None` if an underscore is not between digits.
+/// Digits of any script as ASCII, without underscores; `None` if an underscore is not between
+/// digits.
 fn plain_digits(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -19,7 +19,11 @@ pub struct Scalar {
 
 impl Scalar {
     pub fn new(value: Value, number: usize, labels: Labels) -> Self {
-        Scalar { value, number, labels }
+        Scalar {
+            value,
+            number,
+            labels,
+        }
     }
 
     /// Its text with the label. `print` converts the plain value.
@@ -51,7 +55,9 @@ pub fn labels(state: &State) -> Option<Labels> {
 }
 
 fn plain(value: &Value) -> Option<&Value> {
-    value.downcast_object_ref::<Scalar>().map(|scalar| &scalar.value)
+    value
+        .downcast_object_ref::<Scalar>()
+        .map(|scalar| &scalar.value)
 }
 
 /// The value without its labels.
@@ -65,7 +71,10 @@ pub fn bare(value: &Value, labels: &Labels) -> Value {
 /// The arguments with plain values instead of labelled ones.
 pub fn without_labels(args: &[Value]) -> Cow<'_, [Value]> {
     match args.iter().any(|value| plain(value).is_some()) {
-        true => args.iter().map(|value| plain(value).unwrap_or(value).clone()).collect(),
+        true => args
+            .iter()
+            .map(|value| plain(value).unwrap_or(value).clone())
+            .collect(),
         false => Cow::Borrowed(args),
     }
 }

@@ -1,5 +1,5 @@
-//! Values formatted by specifications, as the engine does it, within bounds and with Python's kinds of numbers. Used by `%` and by
-//! `str.format`.
+//! Values formatted by specifications, as the engine does it, within bounds and with Python's kinds
+//! of numbers. Used by `%` and by `str.format`.
 
 use minijinja::Error;
 use minijinja::formatting::{FormatStyle, format};
@@ -17,14 +17,19 @@ pub fn wrong(what: impl Into<String>) -> Error {
     invalid(format!("format: {}", what.into()))
 }
 
-/// The number at the start of `text`, and the text after it. Its size is bounded, because no text is that wide.
+/// The number at the start of `text`, and the text after it. Its size is bounded, because no text
+/// is that wide.
 pub fn leading_number(text: &str) -> (Option<usize>, &str) {
     let len = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = text.split_at(len);
-    ((len > 0).then(|| digits.parse().unwrap_or(usize::MAX)), rest)
+    (
+        (len > 0).then(|| digits.parse().unwrap_or(usize::MAX)),
+        rest,
+    )
 }
 
-/// A text by the specification without its type letter: what stands between `{:` and `}`, or behind `%`.
+/// A text by the specification without its type letter: what stands between `{:` and `}`, or behind
+/// `%`.
 pub fn text(style: FormatStyle, spec: &str, text: &str) -> Result<String> {
     laid_out(style, spec, Some('s'), Value::from(text))
 }
@@ -41,16 +46,30 @@ pub fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value)
     match kind {
         Some('%') => Ok(laid_out(style, spec, Some('f'), Value::from(number * 100.0))? + "%"),
         Some('n') => laid_out(style, spec, Some('g'), Value::from(number)),
-        None | Some('e' | 'E' | 'f' | 'F' | 'g' | 'G') => laid_out(style, spec, kind, Value::from(number)),
+        None | Some('e' | 'E' | 'f' | 'F' | 'g' | 'G') => {
+            laid_out(style, spec, kind, Value::from(number))
+        }
         _ => Err(not_a_number()),
     }
 }
 
 fn laid_out(style: FormatStyle, spec: &str, kind: Option<char>, value: Value) -> Result<String> {
     let (width, precision) = spec.split_once('.').unwrap_or((spec, ""));
-    let width = width.trim_end_matches([',', '_']).rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-    check_text(leading_number(width).0.unwrap_or(0).saturating_mul(char::MAX.len_utf8()))?;
-    if leading_number(precision).0.is_some_and(|precision| precision > PRECISION) {
+    let width = width
+        .trim_end_matches([',', '_'])
+        .rsplit(|c: char| !c.is_ascii_digit())
+        .next()
+        .unwrap_or_default();
+    check_text(
+        leading_number(width)
+            .0
+            .unwrap_or(0)
+            .saturating_mul(char::MAX.len_utf8()),
+    )?;
+    if leading_number(precision)
+        .0
+        .is_some_and(|precision| precision > PRECISION)
+    {
         return Err(wrong("a precision is too large"));
     }
     let kind = kind.map_or_else(String::new, String::from);

@@ -21,7 +21,9 @@ pub fn format(now: i64, format: &str) -> Result<String> {
 
 /// The error for `name` if there is no clock.
 pub fn missing(name: &str) -> Error {
-    let message = format!("{name}: this system has no clock: set the time in the request's `now`, in Unix seconds");
+    let message = format!(
+        "{name}: this system has no clock: set the time in the request's `now`, in Unix seconds"
+    );
     invalid(message)
 }
 
@@ -56,7 +58,10 @@ pub fn text(now: i64, format: &str) -> String {
 
 /// The length of the conversion at the start of `text`: `%`, flags, a letter.
 fn spec_len(text: &str) -> usize {
-    let flags = text[1..].bytes().take_while(|b| b"-_0^#EO".contains(b)).count();
+    let flags = text[1..]
+        .bytes()
+        .take_while(|b| b"-_0^#EO".contains(b))
+        .count();
     let letter = text[1 + flags..].chars().next().map_or(0, char::len_utf8);
     1 + flags + letter
 }

@@ -15,12 +15,11 @@ use crate::reading::Reads;
 /// What a method of a text, or of another value, reads of texts.
 pub fn reads(name: &str) -> Reads {
     match name {
-        "append" | "copy" | "endswith" | "extend" | "get" | "insert" | "items" | "keys" | "lstrip" | "pop"
-        | "remove" | "removeprefix" | "removesuffix" | "rstrip" | "setdefault" | "startswith" | "strip" | "update" => {
-            Reads::Bytes
-        }
-        "count" | "find" | "index" | "join" | "partition" | "replace" | "rfind" | "rindex" | "rpartition"
-        | "rsplit" | "split" => Reads::Search,
+        "append" | "copy" | "endswith" | "extend" | "get" | "insert" | "items" | "keys"
+        | "lstrip" | "pop" | "remove" | "removeprefix" | "removesuffix" | "rstrip"
+        | "setdefault" | "startswith" | "strip" | "update" => Reads::Bytes,
+        "count" | "find" | "index" | "join" | "partition" | "replace" | "rfind" | "rindex"
+        | "rpartition" | "rsplit" | "split" => Reads::Search,
         "capitalize" | "casefold" | "istitle" | "swapcase" | "title" => Reads::Letters,
         _ => Reads::Characters,
     }
@@ -30,7 +29,11 @@ pub fn reads(name: &str) -> Reads {
 pub fn call(this: &str, name: &str, args: &Args) -> Result<Value> {
     let strip = |left: bool, right: bool| {
         let chars = args.text(0, "chars")?;
-        Ok(Value::from(pystr::strip(this, Ends { left, right }, chars.as_deref())?))
+        Ok(Value::from(pystr::strip(
+            this,
+            Ends { left, right },
+            chars.as_deref(),
+        )?))
     };
     let list = |texts: Vec<&str>| List::of(texts.into_iter().map(Value::from).collect());
     Ok(match name {
@@ -45,24 +48,47 @@ pub fn call(this: &str, name: &str, args: &Args) -> Result<Value> {
         "rstrip" => return strip(false, true),
         "startswith" => Value::from(any_of(this, args, |text, part| text.starts_with(part))?),
         "endswith" => Value::from(any_of(this, args, |text, part| text.ends_with(part))?),
-        "removeprefix" => Value::from(this.strip_prefix(&*args.required_text(0, "prefix")?).unwrap_or(this)),
-        "removesuffix" => Value::from(this.strip_suffix(&*args.required_text(0, "suffix")?).unwrap_or(this)),
+        "removeprefix" => Value::from(
+            this.strip_prefix(&*args.required_text(0, "prefix")?)
+                .unwrap_or(this),
+        ),
+        "removesuffix" => Value::from(
+            this.strip_suffix(&*args.required_text(0, "suffix")?)
+                .unwrap_or(this),
+        ),
         "split" | "rsplit" => {
             let separator = args.text(0, "sep")?;
-            let pieces = pystr::split(this, separator.as_deref(), args.integer(1, "maxsplit")?, name == "rsplit")?;
+            let pieces = pystr::split(
+                this,
+                separator.as_deref(),
+                args.integer(1, "maxsplit")?,
+                name == "rsplit",
+            )?;
             return list(pieces);
         }
         "splitlines" => {
             let lines = pystr::lines(this, args.flag(0, "keepends"));
             return list(lines.map(pystr::piece).collect::<Result<_, _>>()?);
         }
-        "partition" | "rpartition" => return partition(this, &args.required_text(0, "sep")?, name == "rpartition"),
+        "partition" | "rpartition" => {
+            return partition(this, &args.required_text(0, "sep")?, name == "rpartition");
+        }
         "replace" => {
             let (old, new) = (args.required_text(0, "old")?, args.required_text(1, "new")?);
             Value::from(pystr::replace(this, &old, &new, args.integer(2, "count")?)?)
         }
-        "find" | "index" => return position(find(this, args, |text, part| text.find(part))?, name == "index"),
-        "rfind" | "rindex" => return position(find(this, args, |text, part| text.rfind(part))?, name == "rindex"),
+        "find" | "index" => {
+            return position(
+                find(this, args, |text, part| text.find(part))?,
+                name == "index",
+            );
+        }
+        "rfind" | "rindex" => {
+            return position(
+                find(this, args, |text, part| text.rfind(part))?,
+                name == "rindex",
+            );
+        }
         "count" => {
             let part = args.required_text(0, "sub")?;
             Value::from(window(this, args)?.map_or(0, |(_, text)| text.matches(&*part).count()))
@@ -71,21 +97,34 @@ pub fn call(this: &str, name: &str, args: &Args) -> Result<Value> {
         "format" => Value::from(printf::str_format(this, args)?),
         "format_map" => {
             let map = args.get(0, "mapping");
-            let named = as_dict(&map).ok_or_else(|| invalid("format_map needs a map"))?.pairs()?;
-            let named = named.into_iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value)));
+            let named = as_dict(&map)
+                .ok_or_else(|| invalid("format_map needs a map"))?
+                .pairs()?;
+            let named = named
+                .into_iter()
+                .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value)));
             let values = [Value::from(named.collect::<minijinja::value::Kwargs>())];
             Value::from(printf::str_format(this, &Args::new(&values)?)?)
         }
         "expandtabs" => {
             let width = args.integer(0, "tabsize")?.unwrap_or(8);
-            Value::from(pystr::expand_tabs(this, usize::try_from(width).unwrap_or(0))?)
+            Value::from(pystr::expand_tabs(
+                this,
+                usize::try_from(width).unwrap_or(0),
+            )?)
         }
         "translate" => return translate(this, &args.get(0, "table")),
         "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, args),
         _ => {
             // The category of a character that is not ASCII is searched for.
-            budget::work(if this.is_ascii() { 0 } else { CHARACTER.saturating_mul(this.len()) / 2 })?;
-            return is(this, name).map(Value::from).ok_or_else(|| Error::from(ErrorKind::UnknownMethod));
+            budget::work(if this.is_ascii() {
+                0
+            } else {
+                CHARACTER.saturating_mul(this.len()) / 2
+            })?;
+            return is(this, name)
+                .map(Value::from)
+                .ok_or_else(|| Error::from(ErrorKind::UnknownMethod));
         }
     })
 }
@@ -125,8 +164,8 @@ fn is(this: &str, name: &str) -> Option<bool> {
     })
 }
 
-/// The part of a text between the second and the third argument, and the number of characters before it; `None` if it would
-/// begin after the end.
+/// The part of a text between the second and the third argument, and the number of characters
+/// before it; `None` if it would begin after the end.
 fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>> {
     let (start, stop) = (args.integer(1, "start")?, args.integer(2, "end")?);
     if start.is_none() && stop.is_none() {
@@ -134,20 +173,41 @@ fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>> {
     }
     budget::work(2 * this.len())?;
     let len = this.chars().count() as i64;
-    let place = |at: i64| if at < 0 { at.saturating_add(len).max(0) } else { at };
-    let (start, stop) = (place(start.unwrap_or(0)), place(stop.unwrap_or(len)).min(len));
+    let place = |at: i64| {
+        if at < 0 {
+            at.saturating_add(len).max(0)
+        } else {
+            at
+        }
+    };
+    let (start, stop) = (
+        place(start.unwrap_or(0)),
+        place(stop.unwrap_or(len)).min(len),
+    );
     if start > stop {
         return Ok(None);
     }
-    let byte = |at: i64| this.char_indices().nth(at as usize).map_or(this.len(), |(byte, _)| byte);
+    let byte = |at: i64| {
+        this.char_indices()
+            .nth(at as usize)
+            .map_or(this.len(), |(byte, _)| byte)
+    };
     Ok(Some((start as usize, &this[byte(start)..byte(stop)])))
 }
 
 /// The position of the first argument, in characters.
-fn find(this: &str, args: &Args, find: impl Fn(&str, &str) -> Option<usize>) -> Result<Option<usize>> {
+fn find(
+    this: &str,
+    args: &Args,
+    find: impl Fn(&str, &str) -> Option<usize>,
+) -> Result<Option<usize>> {
     let part = args.required_text(0, "sub")?;
-    let Some((before, text)) = window(this, args)? else { return Ok(None) };
-    let Some(at) = find(text, &part) else { return Ok(None) };
+    let Some((before, text)) = window(this, args)? else {
+        return Ok(None);
+    };
+    let Some(at) = find(text, &part) else {
+        return Ok(None);
+    };
     budget::work(at)?;
     Ok(Some(before + text[..at].chars().count()))
 }
@@ -163,13 +223,20 @@ fn position(found: Option<usize>, must: bool) -> Result<Value> {
 /// Whether the first argument, or one of its items if it is a tuple, passes the test.
 fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<bool> {
     let parts = args.get(0, "prefix");
-    let Some((_, text)) = window(this, args)? else { return Ok(false) };
+    let Some((_, text)) = window(this, args)? else {
+        return Ok(false);
+    };
     match as_text(&parts) {
         Some(part) => Ok(test(text, part)),
         None => {
             let parts = items(&parts)?;
-            parts.iter().filter_map(as_text).try_for_each(|part| budget::scan(part.len().min(text.len())))?;
-            Ok(parts.iter().any(|part| as_text(part).is_some_and(|part| test(text, part))))
+            parts
+                .iter()
+                .filter_map(as_text)
+                .try_for_each(|part| budget::scan(part.len().min(text.len())))?;
+            Ok(parts
+                .iter()
+                .any(|part| as_text(part).is_some_and(|part| test(text, part))))
         }
     }
 }
@@ -178,7 +245,11 @@ fn partition(this: &str, separator: &str, right: bool) -> Result<Value> {
     if separator.is_empty() {
         return Err(invalid("empty separator"));
     }
-    let cut = if right { this.rsplit_once(separator) } else { this.split_once(separator) };
+    let cut = if right {
+        this.rsplit_once(separator)
+    } else {
+        this.split_once(separator)
+    };
     let parts = match cut {
         Some((before, after)) => [before, separator, after],
         None if right => ["", "", this],
@@ -188,10 +259,20 @@ fn partition(this: &str, separator: &str, right: bool) -> Result<Value> {
 }
 
 fn pad(this: &str, name: &str, args: &Args) -> Result<Value> {
-    let width = args.integer(0, "width")?.and_then(|width| usize::try_from(width).ok()).unwrap_or(0);
-    let fill = args.text(1, "fillchar")?.and_then(|fill| fill.chars().next()).unwrap_or(' ');
+    let width = args
+        .integer(0, "width")?
+        .and_then(|width| usize::try_from(width).ok())
+        .unwrap_or(0);
+    let fill = args
+        .text(1, "fillchar")?
+        .and_then(|fill| fill.chars().next())
+        .unwrap_or(' ');
     let missing = width.saturating_sub(this.chars().count());
-    check_text(missing.saturating_mul(fill.len_utf8()).saturating_add(this.len()))?;
+    check_text(
+        missing
+            .saturating_mul(fill.len_utf8())
+            .saturating_add(this.len()),
+    )?;
     let (sign, text) = this.split_at(usize::from(name == "zfill" && this.starts_with(['+', '-'])));
     let fill = String::from(if name == "zfill" { '0' } else { fill });
     let left = match name {
@@ -200,7 +281,11 @@ fn pad(this: &str, name: &str, args: &Args) -> Result<Value> {
         "center" => missing / 2 + (missing & width & 1),
         _ => missing,
     };
-    Ok(Value::from(format!("{sign}{}{text}{}", fill.repeat(left), fill.repeat(missing - left))))
+    Ok(Value::from(format!(
+        "{sign}{}{text}{}",
+        fill.repeat(left),
+        fill.repeat(missing - left)
+    )))
 }
 
 /// The units of work for a character that is looked for in a map or a table.
@@ -218,7 +303,9 @@ fn translate(this: &str, table: &Value) -> Result<Value> {
             Some(other) => match (as_text(&other), integer(&other)) {
                 (Some(text), _) => out.push_str(text),
                 (None, Some(code)) => out.extend(u32::try_from(code).ok().and_then(char::from_u32)),
-                (None, None) => return Err(invalid("a character becomes a text, a number or none")),
+                (None, None) => {
+                    return Err(invalid("a character becomes a text, a number or none"));
+                }
             },
         }
         check_text(out.len())?;

@@ -38,7 +38,8 @@ impl Watch {
 
     fn read(&self) {
         if self.reads.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.first.store(self.written.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.first
+                .store(self.written.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
@@ -84,13 +85,23 @@ impl Object for Root {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let dates = self.dates.iter().map(|(name, _)| *name).filter(|name| self.set.get_by_str(name).is_none());
-        Enumerator::Values(self.set.keys().into_iter().chain(dates.map(Value::from)).collect())
+        let dates = self
+            .dates
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| self.set.get_by_str(name).is_none());
+        Enumerator::Values(
+            self.set
+                .keys()
+                .into_iter()
+                .chain(dates.map(Value::from))
+                .collect(),
+        )
     }
 }
 
-/// The context of a conversation; `takes_none`: the variables that transformers always passes may be none. `watch` is told when
-/// [`ASKS`] is read.
+/// The context of a conversation; `takes_none`: the variables that transformers always passes may
+/// be none. `watch` is told when [`ASKS`] is read.
 pub fn conversation(
     conversation: &Conversation,
     bos: &str,
@@ -105,7 +116,8 @@ pub fn conversation(
     // Later variables replace earlier ones of the same name.
     let mut set: Vec<(&str, Value)> = Vec::with_capacity(13 + conversation.extra.len());
     if !is_plain {
-        // Vendors name the same two switches differently: a value set under our name is set under all names.
+        // Vendors name the same two switches differently: a value set under our name is set under
+        // all names.
         if let Some(Json::Bool(keep)) = conversation.extra.get("preserve_reasoning") {
             set.extend(preserve_reasoning(*keep).map(|(name, value)| (name, Value::from(value))));
         }
@@ -116,7 +128,9 @@ pub fn conversation(
     }
     set.push(("messages", conversation.messages.value(labels)?));
     // If the tokeniser lacks the token, the variable stays undefined.
-    let tokens = [("bos_token", bos), ("eos_token", eos)].into_iter().filter(|(_, text)| !is_plain || !text.is_empty());
+    let tokens = [("bos_token", bos), ("eos_token", eos)]
+        .into_iter()
+        .filter(|(_, text)| !is_plain || !text.is_empty());
     set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
     if passes_none || !conversation.tools.is_null() {
         set.push(("tools", conversation.tools.value(labels, memo)?));
@@ -133,9 +147,18 @@ pub fn conversation(
     if conversation.host != Host::LlamaCpp || conversation.add_generation_prompt {
         set.push((ASKS, Value::from(conversation.add_generation_prompt)));
     }
-    let set = Pairs::of(set.into_iter().map(|(name, value)| (Value::from(name), value)).collect());
+    let set = Pairs::of(
+        set.into_iter()
+            .map(|(name, value)| (Value::from(name), value))
+            .collect(),
+    );
     let dates = if is_plain { &[][..] } else { &DATES };
-    Ok(Value::from_object(Root { set, now: conversation.now, dates, watch }))
+    Ok(Value::from_object(Root {
+        set,
+        now: conversation.now,
+        dates,
+        watch,
+    }))
 }
 
 /// The switch of thinking, and its name in templates that do not have that one.

@@ -1,4 +1,5 @@
-//! A message that the model continues: the conversation is rendered with it, up to where its text ends. As transformers does.
+//! A message that the model continues: the conversation is rendered with it, up to where its text
+//! ends. As transformers does.
 
 use std::sync::Arc;
 
@@ -33,12 +34,28 @@ pub fn whole(request: &Request) -> Result<Request> {
     whole.add_generation_prompt = false;
     let missing = || Error::invalid("continue_final_message: there is no message");
     if let Some(given) = &mut whole.plain {
-        let last = Arc::make_mut(&mut given.messages).as_array_mut().and_then(|messages| messages.last_mut());
+        let last = Arc::make_mut(&mut given.messages)
+            .as_array_mut()
+            .and_then(|messages| messages.last_mut());
         let last = last.and_then(Value::as_object_mut).ok_or_else(missing)?;
-        let fields: &[&str] = if part == Continuation::Reasoning { &REASONING } else { &["content"] };
-        let texts = last.iter_mut().filter(|(name, _)| fields.contains(&name.as_str()));
-        if texts.filter_map(|(_, content)| last_text(content)).map(mark).count() == 0 {
-            let message = format!("continue_final_message: the last message has no {} of text", fields[0]);
+        let fields: &[&str] = if part == Continuation::Reasoning {
+            &REASONING
+        } else {
+            &["content"]
+        };
+        let texts = last
+            .iter_mut()
+            .filter(|(name, _)| fields.contains(&name.as_str()));
+        if texts
+            .filter_map(|(_, content)| last_text(content))
+            .map(mark)
+            .count()
+            == 0
+        {
+            let message = format!(
+                "continue_final_message: the last message has no {} of text",
+                fields[0]
+            );
             return Err(Error::invalid(message));
         }
         return Ok(whole);
@@ -56,7 +73,10 @@ pub fn whole(request: &Request) -> Result<Request> {
             text.kind = "text".into();
             last.parts.push(text);
         }
-        last.parts.last_mut().into_iter().for_each(|part| mark_text(&mut part.text));
+        last.parts
+            .last_mut()
+            .into_iter()
+            .for_each(|part| mark_text(&mut part.text));
     }
     Ok(whole)
 }
@@ -64,16 +84,25 @@ pub fn whole(request: &Request) -> Result<Request> {
 /// A text, or the text of the last part that has one.
 fn last_text(content: &mut Value) -> Option<&mut String> {
     let text = match content {
-        Value::Array(parts) => parts.iter_mut().rev().find_map(|part| part.get_mut("text"))?,
+        Value::Array(parts) => parts
+            .iter_mut()
+            .rev()
+            .find_map(|part| part.get_mut("text"))?,
         text => text,
     };
-    if let Value::String(text) = text { Some(text) } else { None }
+    if let Value::String(text) = text {
+        Some(text)
+    } else {
+        None
+    }
 }
 
-/// The render up to the mark; without the white space in front of it if the template trims text. `None` if it does not show
-/// the mark.
+/// The render up to the mark; without the white space in front of it if the template trims text.
+/// `None` if it does not show the mark.
 pub fn cut(mut prompt: String) -> Option<String> {
-    let end = prompt.rfind(&format!("{MARK} {MARK}")).or_else(|| prompt.rfind(MARK))?;
+    let end = prompt
+        .rfind(&format!("{MARK} {MARK}"))
+        .or_else(|| prompt.rfind(MARK))?;
     let keeps_blanks = prompt[end + MARK.len()..].starts_with(' ');
     prompt.truncate(end);
     if !keeps_blanks {

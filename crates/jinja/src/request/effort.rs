@@ -25,20 +25,38 @@ pub enum Level {
 }
 
 /// The request with a level of effort that the template takes, and a note if that is another one.
-pub fn laddered<'r>(template: &Template, request: &'r Request) -> (Cow<'r, Request>, Option<String>) {
+pub fn laddered<'r>(
+    template: &Template,
+    request: &'r Request,
+) -> (Cow<'r, Request>, Option<String>) {
     let as_sent = (Cow::Borrowed(request), None);
-    if request.effort == Effort::AsSent || request.output.compat == Compat::LlamaCpp || request.plain.is_some() {
+    if request.effort == Effort::AsSent
+        || request.output.compat == Compat::LlamaCpp
+        || request.plain.is_some()
+    {
         return as_sent;
     }
     let kwargs = &request.template_kwargs;
     let level = kwargs.get(EFFORT[0]).and_then(Value::as_str);
-    let Some(asked) = level.and_then(|level| LADDER.iter().position(|known| *known == level)) else { return as_sent };
-    let is_switched = [THINKS, OTHER_SWITCH].iter().any(|name| kwargs.contains_key(*name));
-    if asked == 0 && !is_switched && (template.knows_thinking_switch() || template.has_other_switch()) {
+    let Some(asked) = level.and_then(|level| LADDER.iter().position(|known| *known == level))
+    else {
+        return as_sent;
+    };
+    let is_switched = [THINKS, OTHER_SWITCH]
+        .iter()
+        .any(|name| kwargs.contains_key(*name));
+    if asked == 0
+        && !is_switched
+        && (template.knows_thinking_switch() || template.has_other_switch())
+    {
         let mut changed = request.clone();
         changed.template_kwargs.remove(EFFORT[0]);
         match template.has_other_switch() {
-            true => drop(changed.template_kwargs.insert(OTHER_SWITCH.to_owned(), false.into())),
+            true => drop(
+                changed
+                    .template_kwargs
+                    .insert(OTHER_SWITCH.to_owned(), false.into()),
+            ),
             false => changed.output.enable_thinking = false,
         }
         return (Cow::Owned(changed), None);
@@ -50,17 +68,27 @@ pub fn laddered<'r>(template: &Template, request: &'r Request) -> (Cow<'r, Reque
     let levels = template.levels();
     match levels[asked] {
         Level::Known => as_sent,
-        Level::Unknown => (as_sent.0, Some(format!("reasoning_effort: the template knows no level {level:?}"))),
+        Level::Unknown => (
+            as_sent.0,
+            Some(format!(
+                "reasoning_effort: the template knows no level {level:?}"
+            )),
+        ),
         Level::Refused => {
             // A level that thinks stays one.
             let nearest = |wanted: Level| {
-                let taken = (usize::from(asked > 0)..LADDER.len()).filter(|at| levels[*at] == wanted);
+                let taken =
+                    (usize::from(asked > 0)..LADDER.len()).filter(|at| levels[*at] == wanted);
                 taken.min_by_key(|at| at.abs_diff(asked))
             };
-            let Some(nearest) = nearest(Level::Known).or_else(|| nearest(Level::Unknown)) else { return as_sent };
+            let Some(nearest) = nearest(Level::Known).or_else(|| nearest(Level::Unknown)) else {
+                return as_sent;
+            };
             let taken = LADDER[nearest];
             let mut changed = request.clone();
-            changed.template_kwargs.insert(EFFORT[0].to_owned(), taken.into());
+            changed
+                .template_kwargs
+                .insert(EFFORT[0].to_owned(), taken.into());
             let why = format!(
                 "reasoning_effort: the template refuses {level:?}; {taken:?} is the nearest level that it takes"
             );

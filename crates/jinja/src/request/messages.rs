@@ -1,4 +1,5 @@
-//! The messages of a render. Messages of texts, which are the most common, become engine values without conversion to JSON.
+//! The messages of a render. Messages of texts, which are the most common, become engine values
+//! without conversion to JSON.
 
 use std::fmt;
 use std::ops::Deref;
@@ -32,9 +33,10 @@ pub enum Shown {
 impl Shown {
     pub fn to_json(&self) -> Json {
         match self {
-            Shown::Texts(texts) => {
-                texts.iter().map(|(name, text)| (*name, text.as_str().unwrap_or_default())).collect()
-            }
+            Shown::Texts(texts) => texts
+                .iter()
+                .map(|(name, text)| (*name, text.as_str().unwrap_or_default()))
+                .collect(),
             Shown::Json(json) => json.clone(),
         }
     }
@@ -42,7 +44,10 @@ impl Shown {
 
 impl Messages {
     pub(crate) fn new(prepared: Vec<Shown>) -> Messages {
-        Messages(Arc::new(Inner { prepared, json: OnceLock::new() }))
+        Messages(Arc::new(Inner {
+            prepared,
+            json: OnceLock::new(),
+        }))
     }
 
     /// The engine value for the template; `labels`: those that the texts may contain.
@@ -59,7 +64,10 @@ impl Messages {
 
 impl From<Arc<Json>> for Messages {
     fn from(json: Arc<Json>) -> Self {
-        Messages(Arc::new(Inner { prepared: Vec::new(), json: json.into() }))
+        Messages(Arc::new(Inner {
+            prepared: Vec::new(),
+            json: json.into(),
+        }))
     }
 }
 
@@ -73,7 +81,9 @@ impl Deref for Messages {
     type Target = Json;
 
     fn deref(&self) -> &Json {
-        self.0.json.get_or_init(|| Arc::new(self.0.prepared.iter().map(Shown::to_json).collect()))
+        self.0
+            .json
+            .get_or_init(|| Arc::new(self.0.prepared.iter().map(Shown::to_json).collect()))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Renders the prompt like transformers: with the request's messages, tools and variables unchanged.
+//! Renders the prompt like transformers: with the request's messages, tools and variables
+//! unchanged.
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::Result;
 use chatparse_message::{PlainConversation, REASONING, Request};
 
-/// The prompt of `request` with the conversation `given`, and the generation prompt if `asked` is set, which may take a
-/// second render.
+/// The prompt of `request` with the conversation `given`, and the generation prompt if `asked` is
+/// set, which may take a second render.
 ///
 /// # Errors
 /// As [`Template::render_with_generation_prompt`].
@@ -20,7 +21,9 @@ pub fn plain(
     asked: bool,
 ) -> Result<(String, String)> {
     let mut extra = request.template_kwargs.clone();
-    extra.entry("documents").or_insert_with(|| Value::clone(&given.documents));
+    extra
+        .entry("documents")
+        .or_insert_with(|| Value::clone(&given.documents));
     let conversation = Conversation {
         messages: with_reasoning(&given.messages).into(),
         tools: Arc::clone(&given.tools).into(),
@@ -38,7 +41,10 @@ pub fn plain(
 
 /// A message's reasoning, under any of its names.
 fn reasoning(message: &Value) -> Option<&Value> {
-    REASONING.iter().map(|name| &message[*name]).find(|thought| !thought.is_null())
+    REASONING
+        .iter()
+        .map(|name| &message[*name])
+        .find(|thought| !thought.is_null())
 }
 
 /// The messages with their reasoning as both `reasoning_content` and `thinking`.

@@ -1,4 +1,5 @@
-//! Converts a request to the conversation of a render, with messages in the form that the template takes. Follows llama.cpp.
+//! Converts a request to the conversation of a render, with messages in the form that the template
+//! takes. Follows llama.cpp.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,8 +15,8 @@ use crate::probe::caps::{Form, UNKNOWN, reads_field};
 use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{
-    Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING, TOOL_REFERENCE, ToolChoice,
-    join_parts, text_part, thinking_part,
+    Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING,
+    TOOL_REFERENCE, ToolChoice, join_parts, text_part, thinking_part,
 };
 
 /// A request, converted for rendering.
@@ -35,8 +36,12 @@ impl Prepared {
     /// Whether the prompt has each text of media as often as there are media with it.
     pub fn is_shown(&self, prompt: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
-        self.media.iter().for_each(|media| *counts.entry(&media.text).or_default() += 1);
-        counts.into_iter().all(|(text, count)| prompt.matches(text).count() >= count)
+        self.media
+            .iter()
+            .for_each(|media| *counts.entry(&media.text).or_default() += 1);
+        counts
+            .into_iter()
+            .all(|(text, count)| prompt.matches(text).count() >= count)
     }
 }
 
@@ -60,13 +65,17 @@ pub enum ReasoningIn {
     Field(String),
     /// A part of the content, of the type `thinking`.
     Part,
-    /// A content of blocks, of the types `thoughts` and `response`, which all answers of the conversation then have.
+    /// A content of blocks, of the types `thoughts` and `response`, which all answers of the
+    /// conversation then have.
     Blocks,
 }
 
 /// A content of blocks, without those that are empty.
 pub fn blocks(thought: &str, said: &str) -> Value {
-    let mut blocks = vec![json!({"type": "thoughts", "text": thought}), json!({"type": "response", "text": said})];
+    let mut blocks = vec![
+        json!({"type": "thoughts", "text": thought}),
+        json!({"type": "response", "text": said}),
+    ];
     blocks.retain(|block| block["text"] != "");
     json!({"blocks": blocks})
 }
@@ -78,7 +87,10 @@ impl ReasoningIn {
         if source.contains(usual) {
             return ReasoningIn::Usual;
         }
-        let fields: Vec<&'static str> = others.into_iter().filter(|field| reads_field(source, field)).collect();
+        let fields: Vec<&'static str> = others
+            .into_iter()
+            .filter(|field| reads_field(source, field))
+            .collect();
         let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
         part["content"][0]["unknown"] = json!(UNKNOWN);
         let mut in_blocks = json!({"role": "assistant", "content": blocks(TRIED[0], TRIED[1])});
@@ -100,8 +112,12 @@ impl ReasoningIn {
             ReasoningIn::Blocks
         } else {
             // Not in these places; an unused field does no harm.
-            let read = fields.into_iter().find(|field| source.contains(&format!(".{field}")));
-            read.map_or(ReasoningIn::Usual, |field| ReasoningIn::Field(field.to_owned()))
+            let read = fields
+                .into_iter()
+                .find(|field| source.contains(&format!(".{field}")));
+            read.map_or(ReasoningIn::Usual, |field| {
+                ReasoningIn::Field(field.to_owned())
+            })
         }
     }
 }
@@ -116,9 +132,11 @@ fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
 impl Ways {
     pub fn of(source: &str) -> Self {
         Ways {
-            trims: source.contains("You have access to the following functions in JSONSchema format"),
+            trims: source
+                .contains("You have access to the following functions in JSONSchema format"),
             knows_developer: source.contains("<|channel|>"),
-            knows_deferred: reads_field(source, "defer_loading") && reads_field(source, TOOL_REFERENCE),
+            knows_deferred: reads_field(source, "defer_loading")
+                && reads_field(source, TOOL_REFERENCE),
         }
     }
 }
@@ -126,18 +144,26 @@ impl Ways {
 impl Template {
     /// The name of a role in messages for the template.
     pub(super) fn role<'r>(&self, role: &'r str) -> &'r str {
-        if role == "developer" && !self.ways.knows_developer { "system" } else { role }
+        if role == "developer" && !self.ways.knows_developer {
+            "system"
+        } else {
+            role
+        }
     }
 }
 
-/// Converts `request` for `template`. `native`: media may have the text that the template writes for them.
+/// Converts `request` for `template`. `native`: media may have the text that the template writes
+/// for them.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's arguments are no JSON
-/// object and the request refuses such.
+/// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's
+/// arguments are no JSON object and the request refuses such.
 pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<Prepared> {
     let callable = request.allowed_tools.as_ref().unwrap_or(&request.tools);
-    if !callable.is_empty() && request.output.tool_choice != ToolChoice::None && !request.grammar.is_empty() {
+    if !callable.is_empty()
+        && request.output.tool_choice != ToolChoice::None
+        && !request.grammar.is_empty()
+    {
         return Err(Error::invalid("grammar: cannot go with tools"));
     }
     let caps = template.caps();
@@ -158,7 +184,11 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
         let placed = media::placed(message, index, template, request, native, &mut media);
         Shown::Json(message_json(&placed, template, request.output.compat))
     };
-    let mut messages: Vec<Shown> = shown.iter().enumerate().map(|(index, message)| placed(index, message)).collect();
+    let mut messages: Vec<Shown> = shown
+        .iter()
+        .enumerate()
+        .map(|(index, message)| placed(index, message))
+        .collect();
     for (index, message) in messages.iter_mut().enumerate() {
         if let Shown::Json(message) = message {
             fit_arguments(message, index, template, request)?;
@@ -175,14 +205,20 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
         tools: Tools::Own(request.tools.as_slice().into()),
         enable_thinking: request.output.enable_thinking,
         add_generation_prompt: request.add_generation_prompt && !continues,
-        host: if request.output.compat == Compat::LlamaCpp { Host::LlamaCpp } else { Host::Own },
+        host: if request.output.compat == Compat::LlamaCpp {
+            Host::LlamaCpp
+        } else {
+            Host::Own
+        },
         extra: request.template_kwargs.clone(),
         now: request.now.or_else(system_clock),
     };
     Ok(Prepared {
         conversation,
         continuation: resolve(request.continuation, last.as_deref()),
-        continued: last.filter(|message| !message.is_empty()).map(Cow::into_owned),
+        continued: last
+            .filter(|message| !message.is_empty())
+            .map(Cow::into_owned),
         media,
     })
 }
@@ -191,7 +227,9 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
 pub fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
     match (continuation, last) {
         (Continuation::Auto, Some(message))
-            if !message.reasoning_content.is_empty() && message.content.is_empty() && message.parts.is_empty() =>
+            if !message.reasoning_content.is_empty()
+                && message.content.is_empty()
+                && message.parts.is_empty() =>
         {
             Continuation::Reasoning
         }
@@ -200,19 +238,34 @@ pub fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuati
     }
 }
 
-/// The fields of a message that consists of texts, if the template takes them unchanged: equal to the result of
-/// [`message_json`].
-fn texts(message: &Message, template: &Template, compat: Compat) -> Option<Vec<(&'static str, Engine)>> {
-    let is_usual =
-        message.parts.is_empty() && message.tool_calls.is_empty() && message.more.is_empty() && !template.ways.trims;
-    let reasons = !message.reasoning_content.is_empty() && *template.reasoning_in() != ReasoningIn::Usual;
+/// The fields of a message that consists of texts, if the template takes them unchanged: equal to
+/// the result of [`message_json`].
+fn texts(
+    message: &Message,
+    template: &Template,
+    compat: Compat,
+) -> Option<Vec<(&'static str, Engine)>> {
+    let is_usual = message.parts.is_empty()
+        && message.tool_calls.is_empty()
+        && message.more.is_empty()
+        && !template.ways.trims;
+    let reasons =
+        !message.reasoning_content.is_empty() && *template.reasoning_in() != ReasoningIn::Usual;
     let role = template.role(&message.role);
     if !is_usual || reasons || template.caps().wants_parts() || is_listed(role, template, compat) {
         return None;
     }
-    let texts = [("role", role), ("content", &message.content)].into_iter().chain(message.further_texts());
-    let mut texts: Vec<(&'static str, Engine)> = texts.map(|(name, text)| (name, Engine::from(text))).collect();
-    let demanded = template.caps().demanded_reasoning.as_deref().filter(|_| role == "assistant");
+    let texts = [("role", role), ("content", &message.content)]
+        .into_iter()
+        .chain(message.further_texts());
+    let mut texts: Vec<(&'static str, Engine)> = texts
+        .map(|(name, text)| (name, Engine::from(text)))
+        .collect();
+    let demanded = template
+        .caps()
+        .demanded_reasoning
+        .as_deref()
+        .filter(|_| role == "assistant");
     let missing = REASONING.into_iter().find(|field| demanded == Some(field));
     if let Some(field) = missing.filter(|field| texts.iter().all(|(name, _)| name != field)) {
         texts.push((field, Engine::from("")));
@@ -228,9 +281,12 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
     } else {
         message
     };
-    // Reasoning among the parts stays there if the template renders it there, and they do not become one text.
+    // Reasoning among the parts stays there if the template renders it there, and they do not
+    // become one text.
     let apart = match template.reasoning_in() {
-        ReasoningIn::Part if message.parts.iter().all(|part| part.kind != "media_marker") => Cow::Borrowed(message),
+        ReasoningIn::Part if message.parts.iter().all(|part| part.kind != "media_marker") => {
+            Cow::Borrowed(message)
+        }
         _ => message.with_reasoning_apart(),
     };
     let message = &*apart;
@@ -246,7 +302,9 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
             ReasoningIn::Usual | ReasoningIn::Blocks => {}
             ReasoningIn::Field(name) => json[&**name] = json!(thought),
             ReasoningIn::Part => {
-                let said = as_parts(&json["content"]).into_iter().filter(|part| part["text"] != "");
+                let said = as_parts(&json["content"])
+                    .into_iter()
+                    .filter(|part| part["text"] != "");
                 json["content"] = thinking_first(thought, said.collect());
             }
         }
@@ -256,19 +314,32 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
 }
 
 fn trim(mut message: Message) -> Message {
-    let trim =
-        |text: &mut String| *text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}').to_owned();
+    let trim = |text: &mut String| {
+        *text = text
+            .trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}')
+            .to_owned()
+    };
     trim(&mut message.content);
     trim(&mut message.reasoning_content);
-    message.parts.iter_mut().filter(|part| part.kind == "text").for_each(|part| trim(&mut part.text));
+    message
+        .parts
+        .iter_mut()
+        .filter(|part| part.kind == "text")
+        .for_each(|part| trim(&mut part.text));
     message
 }
 
-/// Converts the content to the form that the template takes for this role; in llama.cpp's way, for the user's. Parts with media
-/// stay.
+/// Converts the content to the form that the template takes for this role; in llama.cpp's way, for
+/// the user's. Parts with media stay.
 fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Compat) {
     let caps = template.caps();
-    let form = || if compat == Compat::LlamaCpp { Form::Unknown } else { template.form(role) };
+    let form = || {
+        if compat == Compat::LlamaCpp {
+            Form::Unknown
+        } else {
+            template.form(role)
+        }
+    };
     if let Value::Array(parts) = content
         && parts.iter().all(is_text)
     {
@@ -277,18 +348,26 @@ fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Com
             Form::Text | Form::Item => true,
             Form::Parts => false,
             Form::Both => is_one,
-            Form::Unknown if compat == Compat::LlamaCpp => caps.string_content && !caps.typed_content,
+            Form::Unknown if compat == Compat::LlamaCpp => {
+                caps.string_content && !caps.typed_content
+            }
             Form::Unknown => is_one || !caps.wants_parts(),
         };
         if joined {
-            let texts = parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default()));
+            let texts = parts
+                .iter()
+                .map(|part| ("text", part["text"].as_str().unwrap_or_default()));
             *content = Value::String(join_parts(texts));
         }
     }
     if let Value::String(text) = content
         && (is_listed(role, template, compat) || caps.wants_parts() && form() != Form::Text)
     {
-        *content = json!([if form() == Form::Item { json!(text) } else { text_part(text) }]);
+        *content = json!([if form() == Form::Item {
+            json!(text)
+        } else {
+            text_part(text)
+        }]);
     }
 }
 
@@ -311,7 +390,9 @@ fn fold_system_message(messages: &mut Vec<Shown>) {
     if let Some(next) = messages.first_mut() {
         let mut json = next.to_json();
         json["content"] = match (&first["content"], &json["content"]) {
-            (Value::String(system), Value::String(next)) => Value::String(format!("{system}\n{next}")),
+            (Value::String(system), Value::String(next)) => {
+                Value::String(format!("{system}\n{next}"))
+            }
             (system, next) => [system, next].into_iter().flat_map(as_parts).collect(),
         };
         *next = Shown::Json(json);
@@ -334,24 +415,39 @@ fn write_blocks(messages: &mut [Shown]) {
             answers.push((index, json));
         }
     }
-    if answers.iter().all(|(_, json)| json[REASONING[0]] == "" || json[REASONING[0]].is_null()) {
+    if answers
+        .iter()
+        .all(|(_, json)| json[REASONING[0]] == "" || json[REASONING[0]].is_null())
+    {
         return;
     }
     for (index, mut json) in answers {
         let parts = as_parts(&json["content"]);
-        let said = join_parts(parts.iter().map(|part| ("text", part["text"].as_str().unwrap_or_default())));
+        let said = join_parts(
+            parts
+                .iter()
+                .map(|part| ("text", part["text"].as_str().unwrap_or_default())),
+        );
         json["content"] = blocks(json[REASONING[0]].as_str().unwrap_or_default(), &said);
         messages[index] = Shown::Json(json);
     }
 }
 
-/// Converts the arguments of each call to the form that the template takes: text, or the value in the text.
-fn fit_arguments(message: &mut Value, index: usize, template: &Template, request: &Request) -> Result<()> {
+/// Converts the arguments of each call to the form that the template takes: text, or the value in
+/// the text.
+fn fit_arguments(
+    message: &mut Value,
+    index: usize,
+    template: &Template,
+    request: &Request,
+) -> Result<()> {
     let is_ours = request.output.compat == Compat::Off;
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     for (call_index, call) in calls.into_iter().flatten().enumerate() {
         let arguments = &mut call["function"]["arguments"];
-        let Some(text) = arguments.as_str() else { continue };
+        let Some(text) = arguments.as_str() else {
+            continue;
+        };
         let read = number::read::<Value>(text);
         let caps = template.caps();
         let empty = match (&read, request.malformed_arguments) {

@@ -1,4 +1,5 @@
-//! Messages as a template takes them, where it raises on them as they were sent, or leaves out what they say: [`Roles::Fit`].
+//! Messages as a template takes them, where it raises on them as they were sent, or leaves out what
+//! they say: [`Roles::Fit`].
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -43,12 +44,24 @@ enum Change {
 }
 
 /// The ways with instructions: what rewrites least of what was sent before comes first.
-const INSTRUCTIONS: [&[Change]; 3] = [&[Change::Lead, Change::Place], &[Change::Systems], &[Change::User]];
+const INSTRUCTIONS: [&[Change]; 3] = [
+    &[Change::Lead, Change::Place],
+    &[Change::Systems],
+    &[Change::User],
+];
 
-/// The other changes, before those and after them, the cheapest first: what changes least of what the model reads.
+/// The other changes, before those and after them, the cheapest first: what changes least of what
+/// the model reads.
 const BEFORE: [Change; 3] = [Change::Ids, Change::Split, Change::Apart];
-const AFTER: [Change; 7] =
-    [Change::Join, Change::First, Change::Last, Change::Answer, Change::Blank, Change::JoinCalls, Change::Call];
+const AFTER: [Change; 7] = [
+    Change::Join,
+    Change::First,
+    Change::Last,
+    Change::Answer,
+    Change::Blank,
+    Change::JoinCalls,
+    Change::Call,
+];
 
 /// The changes with which a template renders a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,8 +74,8 @@ pub struct Fitted<'r> {
     pub fit: Fit,
     /// What was changed: which message, and how.
     pub notes: Vec<String>,
-    /// For each message, those as sent that it has the texts of, and how many calls of the first one precede its own; empty if all
-    /// are as sent.
+    /// For each message, those as sent that it has the texts of, and how many calls of the first
+    /// one precede its own; empty if all are as sent.
     from: Vec<(Vec<usize>, usize)>,
 }
 
@@ -84,7 +97,11 @@ struct Turn {
 
 impl Turn {
     fn new(message: Message, from: Vec<usize>) -> Turn {
-        Turn { message, from, calls_before: 0 }
+        Turn {
+            message,
+            from,
+            calls_before: 0,
+        }
     }
 
     fn put(role: &str, text: &str) -> Turn {
@@ -115,7 +132,10 @@ impl Turn {
 
 impl<'r> Fitted<'r> {
     /// What `render` makes of it.
-    fn made<T>(self, render: &mut impl FnMut(&Request) -> Option<(T, Vec<Said>)>) -> Option<Arranged<'r, T>> {
+    fn made<T>(
+        self,
+        render: &mut impl FnMut(&Request) -> Option<(T, Vec<Said>)>,
+    ) -> Option<Arranged<'r, T>> {
         let (made, lacks) = render(&self.request)?;
         let mut lost: Vec<Said> = Vec::new();
         for said in lacks {
@@ -126,14 +146,20 @@ impl<'r> Fitted<'r> {
         }
         lost.sort_unstable();
         lost.dedup();
-        Some(Arranged { made, fitted: self, lost })
+        Some(Arranged {
+            made,
+            fitted: self,
+            lost,
+        })
     }
 }
 
 impl<'r, T> Arranged<'r, T> {
-    /// Finds the fewest changes with which the prompt lacks the fewest texts. `render` makes it, and says which texts it lacks; `None`
-    /// if the template raises. Changes are added as long as they may help, and then those are left out that are not needed: so
-    /// there are, for each way with instructions, fewer renders than twice the changes. `None`: the template raises on all of it.
+    /// Finds the fewest changes with which the prompt lacks the fewest texts. `render` makes it,
+    /// and says which texts it lacks; `None` if the template raises. Changes are added as long as
+    /// they may help, and then those are left out that are not needed: so there are, for each way
+    /// with instructions, fewer renders than twice the changes. `None`: the template raises on all
+    /// of it.
     pub fn find(
         template: &Template,
         sent: &'r Request,
@@ -170,7 +196,12 @@ impl<'r, T> Arranged<'r, T> {
             }
         }
         let mut best = best?;
-        for change in BEFORE.iter().chain(INSTRUCTIONS.into_iter().flatten()).chain(&AFTER).rev() {
+        for change in BEFORE
+            .iter()
+            .chain(INSTRUCTIONS.into_iter().flatten())
+            .chain(&AFTER)
+            .rev()
+        {
             if !best.fitted.fit.has(*change) {
                 continue;
             }
@@ -193,7 +224,10 @@ impl Change {
 
     /// Whether a prompt that lacks this may have it with the change.
     fn may_help(self, lost: Said, sent: &Request) -> bool {
-        let instructs = matches!(self, Change::Lead | Change::Place | Change::Systems | Change::User);
+        let instructs = matches!(
+            self,
+            Change::Lead | Change::Place | Change::Systems | Change::User
+        );
         match lost {
             Said::Tool(_) => instructs,
             Said::Reasoning(_) => false,
@@ -231,13 +265,25 @@ impl Fit {
         self.without(Change::Ids)
     }
 
-    /// The request with these changes. A message that is continued stays as it is. Except for ids, what is done depends on nothing but the
-    /// roles, on who calls and on which ids are equal, so texts may be marked.
+    /// The request with these changes. A message that is continued stays as it is. Except for ids,
+    /// what is done depends on nothing but the roles, on who calls and on which ids are equal, so
+    /// texts may be marked.
     pub fn apply<'r>(self, template: &Template, sent: &'r Request) -> Fitted<'r> {
-        let answers = if self.has(Change::Results) { answers(template, &sent.messages) } else { Vec::new() };
-        let is_ordered = answers.iter().all(|answer| answer.index == answer.place && answer.name.is_none());
+        let answers = if self.has(Change::Results) {
+            answers(template, &sent.messages)
+        } else {
+            Vec::new()
+        };
+        let is_ordered = answers
+            .iter()
+            .all(|answer| answer.index == answer.place && answer.name.is_none());
         if self.without(Change::Results) == Fit::default() && is_ordered {
-            return Fitted { request: Cow::Borrowed(sent), fit: Fit::default(), notes: Vec::new(), from: Vec::new() };
+            return Fitted {
+                request: Cow::Borrowed(sent),
+                fit: Fit::default(),
+                notes: Vec::new(),
+                from: Vec::new(),
+            };
         }
         let mut notes = Vec::new();
         let mut request = self.with_ids(template, sent, &mut notes);
@@ -245,8 +291,12 @@ impl Fit {
             Continuation::None => None,
             _ => request.messages.pop(),
         };
-        let messages = std::mem::take(&mut request.messages).into_iter().enumerate();
-        let mut turns: Vec<Turn> = messages.map(|(index, message)| Turn::new(message, vec![index])).collect();
+        let messages = std::mem::take(&mut request.messages)
+            .into_iter()
+            .enumerate();
+        let mut turns: Vec<Turn> = messages
+            .map(|(index, message)| Turn::new(message, vec![index]))
+            .collect();
         turns = in_order(turns, &answers, &mut notes);
         if self.has(Change::Call) {
             turns = with_calls(turns, &mut notes);
@@ -258,8 +308,13 @@ impl Fit {
             turns = apart(turns, &mut notes);
         }
         if self.has(Change::Systems) {
-            let (systems, rest): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(Turn::is_system);
-            for (_, turn) in systems.iter().enumerate().filter(|(at, turn)| turn.from[0] != *at) {
+            let (systems, rest): (Vec<Turn>, Vec<Turn>) =
+                turns.into_iter().partition(Turn::is_system);
+            for (_, turn) in systems
+                .iter()
+                .enumerate()
+                .filter(|(at, turn)| turn.from[0] != *at)
+            {
                 notes.push(format!("{}: moved to the front", turn.place()));
             }
             turns = joined(systems, |_, _| true, &mut notes);
@@ -274,7 +329,11 @@ impl Fit {
             }
         }
         if self.has(Change::Lead) {
-            turns = joined(turns, |last, next| last.is_system() && next.is_system(), &mut notes);
+            turns = joined(
+                turns,
+                |last, next| last.is_system() && next.is_system(),
+                &mut notes,
+            );
         }
         if self.has(Change::Join) || self.has(Change::JoinCalls) {
             let with_calls = self.has(Change::JoinCalls);
@@ -285,17 +344,29 @@ impl Fit {
             turns = joined(turns, alike, &mut notes);
         }
         let blank = self.has(Change::Blank);
-        let (text, is) = if blank { (" ", "a blank") } else { ("", "an empty") };
+        let (text, is) = if blank {
+            (" ", "a blank")
+        } else {
+            ("", "an empty")
+        };
         let mut put = |turns: &mut Vec<Turn>, at: usize, role: &str| {
-            let (side, other) = if at < turns.len() { ("in front of", at) } else { ("behind", at.saturating_sub(1)) };
-            let place = turns.get(other).map_or_else(String::new, |turn| format!("{side} {}: ", turn.place()));
+            let (side, other) = if at < turns.len() {
+                ("in front of", at)
+            } else {
+                ("behind", at.saturating_sub(1))
+            };
+            let place = turns
+                .get(other)
+                .map_or_else(String::new, |turn| format!("{side} {}: ", turn.place()));
             notes.push(format!("{place}{is} turn of the {role} was put"));
             turns.insert(at, Turn::put(role, text));
         };
         if self.has(Change::Answer) {
             let mut answered: Vec<Turn> = Vec::with_capacity(turns.len());
             for turn in turns {
-                let waits = answered.last().is_some_and(|last| last.is("tool") || last.calls());
+                let waits = answered
+                    .last()
+                    .is_some_and(|last| last.is("tool") || last.calls());
                 let (goes_on, place) = (turn.is("user") && waits, answered.len());
                 answered.push(turn);
                 if goes_on {
@@ -304,33 +375,54 @@ impl Fit {
             }
             turns = answered;
         }
-        let first = turns.iter().position(|turn| !turn.is_system()).unwrap_or(turns.len());
+        let first = turns
+            .iter()
+            .position(|turn| !turn.is_system())
+            .unwrap_or(turns.len());
         if self.has(Change::First) && !turns.get(first).is_some_and(|turn| turn.is("user")) {
             put(&mut turns, first, "user");
         }
         let open = continued.is_none() && request.add_generation_prompt;
-        if self.has(Change::Last) && open && turns.last().is_some_and(|last| last.is("assistant") && !last.calls()) {
+        if self.has(Change::Last)
+            && open
+            && turns
+                .last()
+                .is_some_and(|last| last.is("assistant") && !last.calls())
+        {
             let end = turns.len();
             put(&mut turns, end, "user");
         }
         turns.extend(continued.map(|message| Turn::new(message, vec![sent.messages.len() - 1])));
         let from;
-        (request.messages, from) = turns.into_iter().map(|turn| (turn.message, (turn.from, turn.calls_before))).unzip();
-        Fitted { request: Cow::Owned(request), fit: self, notes, from }
+        (request.messages, from) = turns
+            .into_iter()
+            .map(|turn| (turn.message, (turn.from, turn.calls_before)))
+            .unzip();
+        Fitted {
+            request: Cow::Owned(request),
+            fit: self,
+            notes,
+            from,
+        }
     }
 
-    /// The request with ids of nine letters and digits, or with the names of tools in them where the template's have. Equal ids stay
-    /// equal, and a result without an id gets that of the first call that waits for one.
+    /// The request with ids of nine letters and digits, or with the names of tools in them where
+    /// the template's have. Equal ids stay equal, and a result without an id gets that of the first
+    /// call that waits for one.
     pub fn with_ids(self, template: &Template, sent: &Request, notes: &mut Vec<String>) -> Request {
         let mut request = sent.clone();
         if !self.has(Change::Ids) {
             return request;
         }
-        let has_form = |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let all = sent
-            .messages
-            .iter()
-            .flat_map(|message| message.tool_calls.iter().map(|call| &*call.id).chain([&*message.tool_call_id]));
+        let has_form =
+            |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let all = sent.messages.iter().flat_map(|message| {
+            message
+                .tool_calls
+                .iter()
+                .map(|call| &*call.id)
+                .chain([&*message.tool_call_id])
+        });
         let mut used: HashSet<String> = all.filter(|id| has_form(id)).map(str::to_owned).collect();
         let (mut count, mut known) = (0, HashMap::new());
         let mut new_id = |name: &str| loop {
@@ -362,15 +454,26 @@ impl Fit {
             }
             for (call_index, call) in message.tool_calls.iter_mut().enumerate() {
                 let was_missing = call.id.is_empty();
-                change(&mut call.id, &call.name, format!("messages[{index}].tool_calls[{call_index}].id"));
+                change(
+                    &mut call.id,
+                    &call.name,
+                    format!("messages[{index}].tool_calls[{call_index}].id"),
+                );
                 if was_missing {
                     waiting.push_back(call.id.clone());
                 }
             }
             if message.role == "tool" {
-                match waiting.pop_front().filter(|_| message.tool_call_id.is_empty()) {
+                match waiting
+                    .pop_front()
+                    .filter(|_| message.tool_call_id.is_empty())
+                {
                     Some(id) => message.tool_call_id = id,
-                    None => change(&mut message.tool_call_id, &message.name, format!("messages[{index}].tool_call_id")),
+                    None => change(
+                        &mut message.tool_call_id,
+                        &message.name,
+                        format!("messages[{index}].tool_call_id"),
+                    ),
                 }
             }
         }
@@ -393,10 +496,17 @@ fn answers<'m>(template: &Template, messages: &'m [Message]) -> Vec<Answer<'m>> 
     let mut caller = None;
     let mut at = 0;
     while at < messages.len() {
-        let run = messages[at..].iter().take_while(|message| message.role == "tool").count();
+        let run = messages[at..]
+            .iter()
+            .take_while(|message| message.role == "tool")
+            .count();
         if run == 0 {
             let called = &messages[at].tool_calls;
-            calls = called.iter().enumerate().map(|(index, call)| (&*call.id, index)).collect();
+            calls = called
+                .iter()
+                .enumerate()
+                .map(|(index, call)| (&*call.id, index))
+                .collect();
             // Of two calls of one id, or one without, a result may be of either.
             let is_clear = calls.len() == called.len() && !calls.contains_key("");
             caller = Some(&messages[at]).filter(|_| is_clear);
@@ -409,16 +519,20 @@ fn answers<'m>(template: &Template, messages: &'m [Message]) -> Vec<Answer<'m>> 
             matched.extend(calls.get(&*result.tool_call_id).map(|call| (*call, index)));
         }
         matched.sort_unstable();
-        let is_one_each = matched.len() == run && matched.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        let is_one_each =
+            matched.len() == run && matched.windows(2).all(|pair| pair[0].0 != pair[1].0);
         if let Some(caller) = caller.filter(|_| is_one_each) {
-            all.extend(matched.into_iter().enumerate().map(|(place, (call, index))| {
-                Answer {
-                    index: at + index,
-                    place: at + place,
-                    name: Some(&*caller.tool_calls[call].name)
-                        .filter(|_| results[index].name.is_empty() && template.names_results()),
-                }
-            }));
+            all.extend(
+                matched
+                    .into_iter()
+                    .enumerate()
+                    .map(|(place, (call, index))| Answer {
+                        index: at + index,
+                        place: at + place,
+                        name: Some(&*caller.tool_calls[call].name)
+                            .filter(|_| results[index].name.is_empty() && template.names_results()),
+                    }),
+            );
         }
         at += run;
     }
@@ -430,12 +544,17 @@ fn in_order(mut turns: Vec<Turn>, answers: &[Answer], notes: &mut Vec<String>) -
     let mut places: Vec<usize> = (0..turns.len()).collect();
     for Answer { index, place, name } in answers {
         // A result that is continued is none of the turns.
-        let Some(turn) = turns.get_mut(*index) else { continue };
+        let Some(turn) = turns.get_mut(*index) else {
+            continue;
+        };
         if let Some(name) = name {
             (*name).clone_into(&mut turn.message.name);
         }
         if index != place {
-            notes.push(format!("{}: in the order of the calls in the prompt", turn.place()));
+            notes.push(format!(
+                "{}: in the order of the calls in the prompt",
+                turn.place()
+            ));
         }
         places[*index] = *place;
     }
@@ -444,7 +563,8 @@ fn in_order(mut turns: Vec<Turn>, answers: &[Answer], notes: &mut Vec<String>) -
     placed.into_iter().map(|(_, turn)| turn).collect()
 }
 
-/// Each call of a turn as a turn of its own, before its result: the next one, if it has the call's id or one of them has none.
+/// Each call of a turn as a turn of its own, before its result: the next one, if it has the call's
+/// id or one of them has none.
 fn split(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
     let mut all: Vec<Turn> = Vec::with_capacity(turns.len());
     let mut rest = turns.into_iter().peekable();
@@ -461,16 +581,27 @@ fn split(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
         for (index, call) in calls.into_iter().enumerate() {
             let mut own = match index {
                 0 => Turn::new(turn.message.clone(), turn.from.clone()),
-                _ => Turn { from: turn.from.clone(), calls_before: index, ..Turn::put("assistant", "") },
+                _ => Turn {
+                    from: turn.from.clone(),
+                    calls_before: index,
+                    ..Turn::put("assistant", "")
+                },
             };
             if index > 0 {
-                notes.push(format!("{}: call {index} is a turn of its own in the prompt", turn.place()));
+                notes.push(format!(
+                    "{}: call {index} is a turn of its own in the prompt",
+                    turn.place()
+                ));
             }
             let answers = |result: &Turn| {
                 let id = &result.message.tool_call_id;
                 id.is_empty() || call.id.is_empty() || *id == call.id
             };
-            let result = if results.front().is_some_and(answers) { results.pop_front() } else { None };
+            let result = if results.front().is_some_and(answers) {
+                results.pop_front()
+            } else {
+                None
+            };
             own.message.tool_calls.push(call);
             all.push(own);
             all.extend(result);
@@ -490,7 +621,10 @@ fn apart(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
             let mut said = Message::new(&message.role, std::mem::take(&mut message.content));
             said.parts = std::mem::take(&mut message.parts);
             all.push(Turn::new(said, turn.from.clone()));
-            notes.push(format!("{}: its text is a message of its own in the prompt", turn.place()));
+            notes.push(format!(
+                "{}: its text is a message of its own in the prompt",
+                turn.place()
+            ));
         }
         all.push(turn);
     }
@@ -501,13 +635,22 @@ fn apart(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
 fn with_calls(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
     let mut called: Vec<Turn> = Vec::with_capacity(turns.len());
     for turn in turns {
-        let follows = called.last().is_some_and(|last| last.calls() || last.is("tool"));
+        let follows = called
+            .last()
+            .is_some_and(|last| last.calls() || last.is("tool"));
         if turn.is("tool") && !follows {
-            notes.push(format!("in front of {}: a call without arguments was put", turn.place()));
-            let Message { name, tool_call_id, .. } = &turn.message;
+            notes.push(format!(
+                "in front of {}: a call without arguments was put",
+                turn.place()
+            ));
+            let Message {
+                name, tool_call_id, ..
+            } = &turn.message;
             let name = if name.is_empty() { "tool" } else { name };
             let mut call = Turn::put("assistant", "");
-            call.message.tool_calls.push(ToolCall::new(name, "{}", tool_call_id));
+            call.message
+                .tool_calls
+                .push(ToolCall::new(name, "{}", tool_call_id));
             called.push(call);
         }
         called.push(turn);
@@ -516,7 +659,11 @@ fn with_calls(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
 }
 
 /// Joins neighbours that are alike.
-fn joined(turns: Vec<Turn>, alike: impl Fn(&Turn, &Turn) -> bool, notes: &mut Vec<String>) -> Vec<Turn> {
+fn joined(
+    turns: Vec<Turn>,
+    alike: impl Fn(&Turn, &Turn) -> bool,
+    notes: &mut Vec<String>,
+) -> Vec<Turn> {
     let mut all: Vec<Turn> = Vec::with_capacity(turns.len());
     for next in turns {
         match all.last_mut().filter(|last| alike(last, &next)) {

@@ -1,7 +1,7 @@
 //! Whether a prompt has what its conversation says.
 //!
-//! A piece of each text is looked for, in characters that no template changes. Where one is missing, the text may be written another
-//! way: a render with marked texts decides.
+//! A piece of each text is looked for, in characters that no template changes. Where one is
+//! missing, the text may be written another way: a render with marked texts decides.
 
 use memchr::memmem;
 
@@ -32,7 +32,9 @@ impl Said {
             Said::Tool(tool) => format!("tools[{tool}].function.name"),
             Said::Reasoning(message) => format!("messages[{message}].reasoning_content"),
             Said::Content(message) => format!("messages[{message}].content"),
-            Said::Call(message, call) => format!("messages[{message}].tool_calls[{call}].function.arguments"),
+            Said::Call(message, call) => {
+                format!("messages[{message}].tool_calls[{call}].function.arguments")
+            }
         }
     }
 
@@ -40,7 +42,9 @@ impl Said {
     pub fn message(self) -> Option<usize> {
         match self {
             Said::Tool(_) => None,
-            Said::Reasoning(message) | Said::Content(message) | Said::Call(message, _) => Some(message),
+            Said::Reasoning(message) | Said::Content(message) | Said::Call(message, _) => {
+                Some(message)
+            }
         }
     }
 
@@ -62,9 +66,20 @@ pub fn lost(
     prompt: &str,
     render: impl FnOnce(&Request) -> Option<String>,
 ) -> Vec<Said> {
-    let mut search = Search { prompt, at: 0, work: SEARCHES * prompt.len().max(1), thought: None, missing: Vec::new() };
+    let mut search = Search {
+        prompt,
+        at: 0,
+        work: SEARCHES * prompt.len().max(1),
+        thought: None,
+        missing: Vec::new(),
+    };
     if template.caps().tools {
-        for (index, tool) in request.tools.iter().enumerate().filter(|(_, tool)| !tool.deferred) {
+        for (index, tool) in request
+            .tools
+            .iter()
+            .enumerate()
+            .filter(|(_, tool)| !tool.deferred)
+        {
             search.look(Said::Tool(index), &tool.name);
         }
         search.at = 0;
@@ -76,7 +91,11 @@ pub fn lost(
             search.at = 0;
         }
         search.think(Said::Reasoning(index), piece(&message.reasoning_content));
-        let parts = message.parts.iter().filter(|part| part.kind == "text").map(|part| &part.text);
+        let parts = message
+            .parts
+            .iter()
+            .filter(|part| part.kind == "text")
+            .map(|part| &part.text);
         for text in [&message.content].into_iter().chain(parts) {
             search.look(Said::Content(index), piece(text));
         }
@@ -92,14 +111,19 @@ pub fn lost(
     search.end_thought(prompt.len());
     let Search { mut missing, .. } = search;
     missing.dedup();
-    let (thoughts, suspects): (Vec<Said>, Vec<Said>) =
-        missing.into_iter().partition(|said| matches!(said, Said::Reasoning(_)));
+    let (thoughts, suspects): (Vec<Said>, Vec<Said>) = missing
+        .into_iter()
+        .partition(|said| matches!(said, Said::Reasoning(_)));
     let mut lost = thoughts;
     if !suspects.is_empty()
         && let Some(marked) = render(&marked(request, &suspects))
     {
         let suspects = suspects.into_iter().enumerate();
-        lost.extend(suspects.filter(|(index, _)| !marked.contains(&mark(*index))).map(|(_, said)| said));
+        lost.extend(
+            suspects
+                .filter(|(index, _)| !marked.contains(&mark(*index)))
+                .map(|(_, said)| said),
+        );
     }
     lost.sort_unstable();
     lost
@@ -146,7 +170,9 @@ impl<'a> Search<'a> {
 
     /// Looks for the reasoning before the text that begins here.
     fn end_thought(&mut self, next: usize) {
-        let Some((said, piece, from)) = self.thought.take() else { return };
+        let Some((said, piece, from)) = self.thought.take() else {
+            return;
+        };
         if from > next || self.work == 0 {
             return;
         }
@@ -163,7 +189,8 @@ const CHOSEN_IN: usize = 32;
 /// The longest piece that is looked for, in bytes.
 const PIECE: usize = 24;
 
-/// The longest run of letters, digits, blanks and what is not ASCII near the end of a text, or near its beginning.
+/// The longest run of letters, digits, blanks and what is not ASCII near the end of a text, or near
+/// its beginning.
 fn piece(text: &str) -> &str {
     fn longest(text: &str) -> &str {
         let is_inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ' || !byte.is_ascii();
@@ -186,11 +213,14 @@ fn piece(text: &str) -> &str {
 
 /// The same of the JSON of arguments: in a value, because tools name the keys.
 fn argument_piece(arguments: &str) -> &str {
-    let tail = &arguments[char_border_behind(arguments, arguments.len().saturating_sub(CHOSEN_IN))..];
+    let tail =
+        &arguments[char_border_behind(arguments, arguments.len().saturating_sub(CHOSEN_IN))..];
     let texts: Vec<&str> = tail.split('"').collect();
     let mut longest = "";
     for (index, text) in texts.iter().enumerate() {
-        let is_key = texts.get(index + 1).is_some_and(|next| next.trim_start().starts_with(':'));
+        let is_key = texts
+            .get(index + 1)
+            .is_some_and(|next| next.trim_start().starts_with(':'));
         let run = piece(text);
         // What follows a backslash is no letter of the value.
         if run.len() > longest.len() && !is_key && !text.contains('\\') {
@@ -215,12 +245,20 @@ fn marked(request: &Request, suspects: &[Said]) -> Request {
             Said::Reasoning(message) => marked.messages[message].reasoning_content = mark,
             Said::Content(message) => {
                 let message = &mut marked.messages[message];
-                let parts = message.parts.iter_mut().filter(|part| part.kind == "text").map(|part| &mut part.text);
-                let texts = [&mut message.content].into_iter().chain(parts).filter(|text| !text.is_empty());
+                let parts = message
+                    .parts
+                    .iter_mut()
+                    .filter(|part| part.kind == "text")
+                    .map(|part| &mut part.text);
+                let texts = [&mut message.content]
+                    .into_iter()
+                    .chain(parts)
+                    .filter(|text| !text.is_empty());
                 texts.for_each(|text| text.clone_from(&mark));
             }
             Said::Call(message, call) => {
-                marked.messages[message].tool_calls[call].arguments = json!({"marked": mark}).to_string();
+                marked.messages[message].tool_calls[call].arguments =
+                    json!({"marked": mark}).to_string();
             }
         }
     }

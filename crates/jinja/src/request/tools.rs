@@ -42,7 +42,8 @@ impl Tools {
         }
     }
 
-    /// The engine value for the template; `labels`: those that the texts may contain; `memo`: what is known of tools.
+    /// The engine value for the template; `labels`: those that the texts may contain; `memo`: what
+    /// is known of tools.
     pub(crate) fn value(&self, labels: Option<&Labels>, memo: Option<&Memo>) -> Result<Value> {
         match (self, memo) {
             (Tools::Json(json), _) => labelled(json, labels),
@@ -50,7 +51,9 @@ impl Tools {
             (Tools::Own(tools), Some(memo)) if labels.is_none() => {
                 list_of((0..tools.len()).map(|index| known_of(tools, index, memo)))
             }
-            (Tools::Own(tools), _) => list_of(tools.iter().map(|tool| of_json(&tool.to_json(), labels))),
+            (Tools::Own(tools), _) => {
+                list_of(tools.iter().map(|tool| of_json(&tool.to_json(), labels)))
+            }
         }
     }
 }
@@ -62,9 +65,12 @@ fn known_of(tools: &Arc<[Tool]>, index: usize, memo: &Memo) -> Result<(Value, us
         return of_json(&tool.to_json(), None);
     }
     let memo = memo.of(tool, depth);
-    // Only depth can fail, and that is looked at here: the function and the tool are above the parameters.
+    // Only depth can fail, and that is looked at here: the function and the tool are above the
+    // parameters.
     let below = memo.levels + 1;
-    let source = Source::Tool(Arc::clone(tools), index, |tool, memo| pairs_of(tool, memo).ok());
+    let source = Source::Tool(Arc::clone(tools), index, |tool, memo| {
+        pairs_of(tool, memo).ok()
+    });
     unread_dict(source, below, Some((memo, Part::Tool)))
 }
 
@@ -72,10 +78,20 @@ fn pairs_of(tool: &Tool, memo: &Arc<ToolMemo>) -> Result<Vec<(Value, Value)>> {
     let of = |part| Some((Arc::clone(memo), part));
     let parameters = unread_json(&tool.parameters, memo.levels, of(Part::Parameters))?;
     let [name, description] = [&tool.name, &tool.description].map(|text| (Value::from(&**text), 0));
-    let own = [("name", name), ("description", description), ("parameters", parameters)];
-    let more = tool.more.iter().map(|(name, value)| Ok((&**name, of_json(value, None)?)));
+    let own = [
+        ("name", name),
+        ("description", description),
+        ("parameters", parameters),
+    ];
+    let more = tool
+        .more
+        .iter()
+        .map(|(name, value)| Ok((&**name, of_json(value, None)?)));
     let (function, _) = of_pairs(own.into_iter().map(Ok).chain(more), of(Part::Function))?;
-    let mut pairs = vec![("type".into(), "function".into()), ("function".into(), function)];
+    let mut pairs = vec![
+        ("type".into(), "function".into()),
+        ("function".into(), function),
+    ];
     if tool.deferred {
         pairs.push(("defer_loading".into(), true.into()));
     }

@@ -1,7 +1,9 @@
-//! Macros with Python's calling convention: defaults that refer to earlier arguments, and `varargs` and `kwargs`.
+//! Macros with Python's calling convention: defaults that refer to earlier arguments, and `varargs`
+//! and `kwargs`.
 //!
-//! In llama.cpp, a macro also sees its caller's variables, and templates made for it rely on that: a macro reads the variable
-//! of the loop that calls it. In Jinja, it sees those of the place where it is defined, which come first here as well.
+//! In llama.cpp, a macro also sees its caller's variables, and templates made for it rely on that:
+//! a macro reads the variable of the loop that calls it. In Jinja, it sees those of the place where
+//! it is defined, which come first here as well.
 
 use std::collections::HashSet;
 use std::fmt::{self, Display};
@@ -18,7 +20,8 @@ use crate::builtins::args::Args;
 use crate::fault::Result;
 use crate::python::pyobject::{Dict, List};
 
-/// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last tag is missing in each.
+/// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last
+/// tag is missing in each.
 #[derive(Default)]
 pub struct Around {
     pub before: String,
@@ -28,19 +31,26 @@ pub struct Around {
 /// Rewrites the inside of `{% macro name(parameters) %}`, a tag whose inside begins at `start`.
 pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result<Around, Stop> {
     tag.copy();
-    let Token::Name(name) = tag.copy() else { return Err(Stop::Syntax) };
+    let Token::Name(name) = tag.copy() else {
+        return Err(Stop::Syntax);
+    };
     tag.expect("(")?;
     let (mut names, mut known, mut before) = (Vec::<&'s str>::new(), HashSet::new(), String::new());
     while tag.peek() != Token::Sign(")") {
-        let Token::Name(parameter) = tag.copy() else { return Err(Stop::Syntax) };
+        let Token::Name(parameter) = tag.copy() else {
+            return Err(Stop::Syntax);
+        };
         if tag.copy_if(Token::Sign("=")) {
             let start = tag.out.len();
             tag.expression()?;
-            // The engine sets the last parameter first, so defaults that name another parameter are set in the body.
+            // The engine sets the last parameter first, so defaults that name another parameter are
+            // set in the body.
             if words(&tag.out[start..]).any(|word| known.contains(word)) {
                 let value = tag.out.split_off(start);
                 tag.out.push_str("0|op.absent");
-                before += &format!("%}}{{% set {parameter} = ({value}) if {parameter} is undefined else {parameter} ");
+                before += &format!(
+                    "%}}{{% set {parameter} = ({value}) if {parameter} is undefined else {parameter} "
+                );
             }
         }
         names.push(parameter);
@@ -51,7 +61,11 @@ pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result
     }
     let asked = extras.asked(start);
     let extra = [0, 1].map(|at| asked[at] && !known.contains(EXTRAS[at]));
-    let mut comma = if tag.out.ends_with(['(', ',']) { "" } else { ", " };
+    let mut comma = if tag.out.ends_with(['(', ',']) {
+        ""
+    } else {
+        ", "
+    };
     for (extra, _) in EXTRAS.iter().zip(extra).filter(|(_, asked)| *asked) {
         tag.out.extend([comma, extra, "=0"]);
         comma = ", ";
@@ -64,10 +78,15 @@ pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result
     if extra != [false; 2] || !extras.callers.is_empty() {
         let names: String = names.iter().map(|name| format!(", \"{name}\"")).collect();
         let callers = extras.callers.join(" ");
-        after = format!("%}}{{% set {name} = {name}|op.catch({}, {}, \"{callers}\"{names}) ", extra[0], extra[1]);
+        after = format!(
+            "%}}{{% set {name} = {name}|op.catch({}, {}, \"{callers}\"{names}) ",
+            extra[0], extra[1]
+        );
     }
     for name in extras.callers.iter().filter(|name| !known.contains(*name)) {
-        before += &format!("%}}{{% if {name} is undefined %}}{{% set {name} = {CALLER}.{name} %}}{{% endif ");
+        before += &format!(
+            "%}}{{% if {name} is undefined %}}{{% set {name} = {CALLER}.{name} %}}{{% endif "
+        );
     }
     Ok(Around { before, after })
 }
@@ -90,19 +109,29 @@ impl<'s> Extras<'s> {
     /// `callers`: from [`callers`].
     pub fn of(source: &str, callers: Vec<&'s str>) -> Extras<'s> {
         let places = |word: &str| source.match_indices(word).map(|(at, _)| at).collect();
-        Extras { named: EXTRAS.map(places), ends: places("endmacro"), callers }
+        Extras {
+            named: EXTRAS.map(places),
+            ends: places("endmacro"),
+            callers,
+        }
     }
 
     /// Which of them the macro that begins at `start` uses.
     fn asked(&self, start: usize) -> [bool; 2] {
-        let behind = |places: &[usize]| places.get(places.partition_point(|at| *at < start)).copied();
+        let behind = |places: &[usize]| {
+            places
+                .get(places.partition_point(|at| *at < start))
+                .copied()
+        };
         let end = behind(&self.ends).unwrap_or(start);
-        self.named.each_ref().map(|places| behind(places).is_some_and(|at| at < end))
+        self.named
+            .each_ref()
+            .map(|places| behind(places).is_some_and(|at| at < end))
     }
 }
 
-/// Variables that are set inside of loops and macros only, and that another macro reads: the variables of callers. At most
-/// [`CALLERS`].
+/// Variables that are set inside of loops and macros only, and that another macro reads: the
+/// variables of callers. At most [`CALLERS`].
 pub fn callers(source: &str) -> Vec<&str> {
     if !source.contains("endmacro") {
         return Vec::new();
@@ -149,7 +178,10 @@ impl<'s> Scopes<'s> {
         let mut scopes = Scopes::default();
         // The open macro, and the number of open loops and calls.
         let (mut inside, mut depth) = (None, 0_usize);
-        for tag in tags.iter().filter(|tag| source[tag.start..].starts_with("{%")) {
+        for tag in tags
+            .iter()
+            .filter(|tag| source[tag.start..].starts_with("{%"))
+        {
             let start = token::inside(source, tag.start);
             let mut tokens = names(source, start);
             match tokens.next() {
@@ -164,7 +196,9 @@ impl<'s> Scopes<'s> {
                     inside = Some(scopes.macros.len());
                     scopes.macros.push(start..source.len());
                     scopes.outer.extend(tokens.next());
-                    scopes.inner.extend(parameters(source, start).map(|name| (name, inside)));
+                    scopes
+                        .inner
+                        .extend(parameters(source, start).map(|name| (name, inside)));
                 }
                 Some("endmacro") => {
                     if let Some(body) = inside.take() {
@@ -187,7 +221,13 @@ impl<'s> Scopes<'s> {
 
 /// The names in a tag.
 fn names(source: &str, from: usize) -> impl Iterator<Item = &str> {
-    tokens(source, from, "%}").filter_map(|token| if let Token::Name(name) = token { Some(name) } else { None })
+    tokens(source, from, "%}").filter_map(|token| {
+        if let Token::Name(name) = token {
+            Some(name)
+        } else {
+            None
+        }
+    })
 }
 
 /// The parameters of the macro whose tag begins at `from`.
@@ -199,7 +239,9 @@ fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
         match token {
             Token::Sign("(" | "[" | "{") => depth += 1,
             Token::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
-            Token::Name(name) if depth == 1 && matches!(before, Token::Sign("(" | ",")) => return Some(name),
+            Token::Name(name) if depth == 1 && matches!(before, Token::Sign("(" | ",")) => {
+                return Some(name);
+            }
             _ => {}
         }
         None
@@ -210,7 +252,9 @@ fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
 fn reads_variable(tag: &str, name: &str) -> bool {
     let end = if tag.starts_with("{{") { "}}" } else { "%}" };
     let mut before = Token::None;
-    let reads = |token| std::mem::replace(&mut before, token) != Token::Sign(".") && token == Token::Name(name);
+    let reads = |token| {
+        std::mem::replace(&mut before, token) != Token::Sign(".") && token == Token::Name(name)
+    };
     tag.contains(name) && tokens(tag, token::inside(tag, 0), end).any(reads)
 }
 
@@ -230,15 +274,30 @@ struct Catching {
     names: Vec<String>,
 }
 
-/// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables of callers, and the macro's
-/// parameters.
+/// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables
+/// of callers, and the macro's parameters.
 pub fn catch(_: &mut State, args: &[Value]) -> Result<Value> {
     let flag = |at: usize| args.get(at).is_some_and(Value::is_true);
-    let callers =
-        args.get(3).and_then(Value::as_str).unwrap_or_default().split_whitespace().map(str::to_owned).collect();
-    let names = args.iter().skip(4).filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    let callers = args
+        .get(3)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    let names = args
+        .iter()
+        .skip(4)
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
     let inner = args.first().cloned().unwrap_or_default();
-    Ok(Value::from_object(Catching { inner, varargs: flag(1), kwargs: flag(2), callers, names }))
+    Ok(Value::from_object(Catching {
+        inner,
+        varargs: flag(1),
+        kwargs: flag(2),
+        callers,
+        names,
+    }))
 }
 
 impl Object for Catching {
@@ -248,7 +307,13 @@ impl Object for Catching {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match key.as_str()? {
-            "arguments" => List::tuple(self.names.iter().map(|name| Value::from(name.as_str())).collect()).ok(),
+            "arguments" => List::tuple(
+                self.names
+                    .iter()
+                    .map(|name| Value::from(name.as_str()))
+                    .collect(),
+            )
+            .ok(),
             "catch_varargs" => Some(Value::from(self.varargs)),
             "catch_kwargs" => Some(Value::from(self.kwargs)),
             key => self.inner.get_attr(key).ok(),
@@ -267,20 +332,27 @@ impl Object for Catching {
         let mut named: Vec<(String, Value)> = Vec::new();
         let mut others = Vec::new();
         for name in given.names() {
-            let known = !self.kwargs || name == "caller" || self.names.iter().any(|known| known == name);
+            let known =
+                !self.kwargs || name == "caller" || self.names.iter().any(|known| known == name);
             match known {
                 true => named.push((name.to_owned(), given.named(name))),
                 false => others.push((Value::from(name), given.named(name))),
             }
         }
         if self.varargs {
-            named.push(("varargs".to_owned(), List::tuple(positional[own..].to_vec())?));
+            named.push((
+                "varargs".to_owned(),
+                List::tuple(positional[own..].to_vec())?,
+            ));
         }
         if self.kwargs {
             named.push(("kwargs".to_owned(), Dict::of(others)?));
         }
         if !self.callers.is_empty() {
-            let seen = self.callers.iter().filter_map(|name| Some((name.as_str(), state.lookup(name)?)));
+            let seen = self
+                .callers
+                .iter()
+                .filter_map(|name| Some((name.as_str(), state.lookup(name)?)));
             named.push((CALLER.to_owned(), Value::from_pairs(seen)));
         }
         call.push(Value::from(named.into_iter().collect::<Kwargs>()));

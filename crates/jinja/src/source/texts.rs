@@ -39,7 +39,9 @@ impl SourceParts {
         while let Some(open) = find_tag(source, at) {
             parts.plain(source, at..open);
             at = match source.as_bytes()[open + 1] {
-                b'#' => source[open..].find("#}").map_or(source.len(), |end| open + end + 2),
+                b'#' => source[open..]
+                    .find("#}")
+                    .map_or(source.len(), |end| open + end + 2),
                 b'{' => parts.tag(source, open, "}}"),
                 _ => parts.tag(source, open, "%}"),
             };
@@ -51,7 +53,11 @@ impl SourceParts {
     fn plain(&mut self, source: &str, bytes: Range<usize>) {
         if !bytes.is_empty() {
             let text = source[bytes.clone()].to_owned();
-            self.texts.push(SourceText { text, is_quoted: false, places: (bytes.start..=bytes.end).collect() });
+            self.texts.push(SourceText {
+                text,
+                is_quoted: false,
+                places: (bytes.start..=bytes.end).collect(),
+            });
         }
     }
 
@@ -61,7 +67,9 @@ impl SourceParts {
         loop {
             let (token, start, behind) = token::next(source, at, end, brackets > 0);
             match token {
-                Token::None => return start + source[start..].chars().next().map_or(0, char::len_utf8),
+                Token::None => {
+                    return start + source[start..].chars().next().map_or(0, char::len_utf8);
+                }
                 Token::End(_) => {
                     self.tags.push(open..behind);
                     return behind;
@@ -82,7 +90,9 @@ fn quoted(source: &str, bytes: Range<usize>) -> Option<SourceText> {
         return None;
     }
     let (mut text, mut places) = (String::new(), Vec::new());
-    let mut chars = source[bytes.start + 1..bytes.end - 1].char_indices().map(|(at, c)| (bytes.start + 1 + at, c));
+    let mut chars = source[bytes.start + 1..bytes.end - 1]
+        .char_indices()
+        .map(|(at, c)| (bytes.start + 1 + at, c));
     while let Some((at, c)) = chars.next() {
         let c = match c {
             '\\' => match chars.next().map(|(_, c)| c) {
@@ -97,7 +107,11 @@ fn quoted(source: &str, bytes: Range<usize>) -> Option<SourceText> {
         places.resize(text.len(), at);
     }
     places.push(bytes.end - 1);
-    Some(SourceText { text, is_quoted: true, places })
+    Some(SourceText {
+        text,
+        is_quoted: true,
+        places,
+    })
 }
 
 /// The name of the innermost block that is open at the end of a source, and its position.
@@ -105,11 +119,19 @@ pub fn open_block(source: &str) -> Option<(&str, usize)> {
     let mut open = Vec::new();
     for tag in SourceParts::of(source).tags {
         let mut tokens = token::tokens(source, token::inside(source, tag.start), "%}");
-        let Some(Token::Name(name)) = tokens.next().filter(|_| source[tag.start..].starts_with("{%")) else { continue };
+        let Some(Token::Name(name)) = tokens
+            .next()
+            .filter(|_| source[tag.start..].starts_with("{%"))
+        else {
+            continue;
+        };
         let opens = match name {
             // Nothing in it is a tag.
             "raw" => return None,
-            "set" => tokens.find(|token| matches!(token, Token::Sign("=" | "|"))) != Some(Token::Sign("=")),
+            "set" => {
+                tokens.find(|token| matches!(token, Token::Sign("=" | "|")))
+                    != Some(Token::Sign("="))
+            }
             _ => ["if", "for", "macro", "call", "filter", "with", "generation"].contains(&name),
         };
         if opens {
@@ -138,6 +160,9 @@ mod tests {
         assert_eq!(&source[quoted.place(1)..quoted.place(3)], "\\n\\'");
         assert_eq!(parts.tags.len(), 2);
         let there = place(source, source.find("f{%").unwrap());
-        assert_eq!((there.line, there.column, &*there.excerpt), (2, Some(1), "f{% if g == \"h\" %}"));
+        assert_eq!(
+            (there.line, there.column, &*there.excerpt),
+            (2, Some(1), "f{% if g == \"h\" %}")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The texts around reasoning as llama.cpp's analysis finds them, for continued messages: by their shape, in renders of a turn and of
-//! the prompt with thinking off and on.
+//! The texts around reasoning as llama.cpp's analysis finds them, for continued messages: by their
+//! shape, in renders of a turn and of the prompt with thinking off and on.
 
 use std::sync::Arc;
 
@@ -26,21 +26,47 @@ const TAIL: usize = 64;
 impl Around {
     /// Reasoning between `start` and `end`, after this opening.
     pub fn new(opening: &'static str, start: &str, end: &str) -> Around {
-        Around { opening, start: start.to_owned(), end: end.to_owned(), begins: start.trim_end().len() }
+        Around {
+            opening,
+            start: start.to_owned(),
+            end: end.to_owned(),
+            begins: start.trim_end().len(),
+        }
     }
 
     /// As a turn has it, whose content llama.cpp opens, too.
     pub fn of_turn(turn: &TurnFormat) -> Around {
-        let opens = |from| turn.glues([from], SlotKind::Content).next().map_or("", Glue::head);
-        let Some(Reasoning { start, open, close, shown, .. }) =
-            turn.reasoning.as_ref().filter(|it| !it.start.is_empty())
+        let opens = |from| {
+            turn.glues([from], SlotKind::Content)
+                .next()
+                .map_or("", Glue::head)
+        };
+        let Some(Reasoning {
+            start,
+            open,
+            close,
+            shown,
+            ..
+        }) = turn.reasoning.as_ref().filter(|it| !it.start.is_empty())
         else {
             return Around::new("", "", opens(SlotKind::Prompt));
         };
-        let begun = turn.opening.rfind(&**start).filter(|_| *shown).map_or("", |at| &turn.opening[at + start.len()..]);
+        let begun = turn
+            .opening
+            .rfind(&**start)
+            .filter(|_| *shown)
+            .map_or("", |at| &turn.opening[at + start.len()..]);
         let end = [close.head(), opens(SlotKind::Reasoning)].concat();
         let begun = [start, blank(begun)].concat();
-        Around::new("", if open.is_blank() { &begun } else { open.head().trim_start() }, &end)
+        Around::new(
+            "",
+            if open.is_blank() {
+                &begun
+            } else {
+                open.head().trim_start()
+            },
+            &end,
+        )
     }
 
     /// As a template renders it.
@@ -49,10 +75,14 @@ impl Around {
         let answer = json!({"role": "assistant", "content": REPLY, "reasoning_content": THOUGHT});
         let (none, tools) = (Arc::default(), Arc::new(tools()));
         let around = |answer, tools, spaced| {
-            Around::find(&render(template, json!([question, answer]), tools, true, false)?, spaced)
+            Around::find(
+                &render(template, json!([question, answer]), tools, true, false)?,
+                spaced,
+            )
         };
         let mut found = around(&answer, &none, true).unwrap_or_default();
-        let prompts = [false, true].map(|thinks| render(template, json!([question]), &none, thinks, true));
+        let prompts =
+            [false, true].map(|thinks| render(template, json!([question]), &none, thinks, true));
         if let [Some(off), Some(on)] = prompts {
             found.complete(&off, &on);
         }
@@ -61,8 +91,7 @@ impl Around {
             let function = json!({"name": SampleCall::name(0), "arguments": call.object()});
             let mut calling = answer.clone();
             calling["content"] = json!(null);
-            calling["tool_calls"] =
-                json!([{"type": "function", "id": SampleCall::id(template, 0), "function": function}]);
+            calling["tool_calls"] = json!([{"type": "function", "id": SampleCall::id(template, 0), "function": function}]);
             if let Some(mut in_calls) = around(&calling, &tools, false) {
                 in_calls.fill(&found.start, "");
                 found = in_calls;
@@ -70,20 +99,36 @@ impl Around {
         }
         // Two ways of templates that llama.cpp tells by their sources.
         let has = |text: &str| template.source().contains(text);
-        let splits = has("content.split('</think>')") && !has("reasoning_content") && !has("<SPECIAL_12>");
-        if has("Write your thoughts between <think></think>") || splits && found == Around::default() {
+        let splits =
+            has("content.split('</think>')") && !has("reasoning_content") && !has("<SPECIAL_12>");
+        if has("Write your thoughts between <think></think>")
+            || splits && found == Around::default()
+        {
             found.fill("<think>", "</think>");
         }
-        let end = if found.start.is_empty() { String::new() } else { found.end };
-        Around { begins: found.start.len(), end, ..found }
+        let end = if found.start.is_empty() {
+            String::new()
+        } else {
+            found.end
+        };
+        Around {
+            begins: found.start.len(),
+            end,
+            ..found
+        }
     }
 
-    /// Around the thought in a history. `spaced`: white space before the closing marker belongs to it.
+    /// Around the thought in a history. `spaced`: white space before the closing marker belongs to
+    /// it.
     fn find(history: &str, spaced: bool) -> Option<Around> {
         let (before, behind) = history.split_once(THOUGHT)?;
         let space = blank(behind).len();
         let close = marker(&behind[space..]).map_or(0, |length| space + length);
-        let end = &behind[..if close > 0 { close + blank(&behind[close..]).len() } else { 0 }];
+        let end = &behind[..if close > 0 {
+            close + blank(&behind[close..]).len()
+        } else {
+            0
+        }];
         let start = [('<', '>'), ('[', ']')].iter().find_map(|(open, close)| {
             let inside = before.trim_end().strip_suffix(*close)?;
             let from = inside.rfind(*close).map_or(0, |at| at + 1);
@@ -97,16 +142,26 @@ impl Around {
 
     /// With what the prompt opens reasoning, or closes it, where the history does not show that.
     fn complete(&mut self, off: &str, on: &str) {
-        if let Some(opens) = on.strip_prefix(off).filter(|opens| !opens.trim().is_empty()) {
+        if let Some(opens) = on
+            .strip_prefix(off)
+            .filter(|opens| !opens.trim().is_empty())
+        {
             self.fill(opens, "");
-        } else if let Some(closes) = off.strip_prefix(on).filter(|closes| !closes.trim().is_empty()) {
+        } else if let Some(closes) = off
+            .strip_prefix(on)
+            .filter(|closes| !closes.trim().is_empty())
+        {
             match markers(off)[..] {
-                [.., start, close] if close == closes.trim() && self.end.is_empty() => self.fill(start, closes),
+                [.., start, close] if close == closes.trim() && self.end.is_empty() => {
+                    self.fill(start, closes)
+                }
                 _ => self.fill("", closes),
             }
         } else {
             for (base, longer) in [(on, off), (off, on)] {
-                let tail = (base.len().saturating_sub(TAIL)..).find(|at| base.is_char_boundary(*at)).unwrap_or(0);
+                let tail = (base.len().saturating_sub(TAIL)..)
+                    .find(|at| base.is_char_boundary(*at))
+                    .unwrap_or(0);
                 if let Some((_, more)) = longer.rsplit_once(&base[tail..])
                     && let [start, end] = markers(more)[..]
                 {
@@ -125,11 +180,21 @@ impl Around {
         }
     }
 
-    /// The end of the prompt that continues a message: the opening, up to where it opens reasoning, and the message so far.
+    /// The end of the prompt that continues a message: the opening, up to where it opens reasoning,
+    /// and the message so far.
     pub fn continued(&self, opening: &str, reasoning: &str, content: Option<&str>) -> String {
-        let Around { start, end, begins, .. } = self;
-        let opening = if self.opening.is_empty() { opening } else { self.opening };
-        let begun = opening.find(&start[..*begins]).filter(|_| *begins > 0).unwrap_or(opening.len());
+        let Around {
+            start, end, begins, ..
+        } = self;
+        let opening = if self.opening.is_empty() {
+            opening
+        } else {
+            self.opening
+        };
+        let begun = opening
+            .find(&start[..*begins])
+            .filter(|_| *begins > 0)
+            .unwrap_or(opening.len());
         let reasoning = if start.is_empty() { "" } else { reasoning };
         let content = content.or(start.is_empty().then_some(""));
         let [end, content] = content.map_or(["", ""], |content| [&**end, content]);

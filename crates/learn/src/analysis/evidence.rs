@@ -1,4 +1,5 @@
-//! The evidence for a learnt turn: for each part, two renders that show it. They are rendered when somebody asks.
+//! The evidence for a learnt turn: for each part, two renders that show it. They are rendered when
+//! somebody asks.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -51,30 +52,67 @@ impl Evidence {
 
 /// The evidence for each part of a turn that has some, in the order of [`TurnFormat::rows`].
 pub fn evidence(template: &Template, turn: &TurnFormat) -> Vec<Evidence> {
-    let Some(sampler) = Sampler::new(template, true) else { return Vec::new() };
-    let Value::Object(parts) = turn.to_json() else { return Vec::new() };
+    let Some(sampler) = Sampler::new(template, true) else {
+        return Vec::new();
+    };
+    let Value::Object(parts) = turn.to_json() else {
+        return Vec::new();
+    };
     let shown = parts.into_iter().filter_map(|(field, value)| {
         let (question, a, b) = pair(&sampler, &field).filter(|(_, a, b)| a != b)?;
-        let Diff { prefix, left, right, suffix } = Diff::between(&a, &b);
+        let Diff {
+            prefix,
+            left,
+            right,
+            suffix,
+        } = Diff::between(&a, &b);
         let (before, after) = (tail(prefix, CONTEXT), head(suffix, CONTEXT));
         let (left, right) = (head(left, DIFFERENCE), head(right, DIFFERENCE));
-        Some(Evidence { field, value, source: Comparison { question, before, left, right, after } })
+        Some(Evidence {
+            field,
+            value,
+            source: Comparison {
+                question,
+                before,
+                left,
+                right,
+                after,
+            },
+        })
     });
     shown.collect()
 }
 
 /// A question about a part, and two renders that answer it.
 fn pair(sampler: &Sampler, part: &str) -> Option<(&'static str, String, String)> {
-    let turn = |thinks, speaks, calls| sampler.plain(&Sample { thinks, speaks, calls, checked: false });
+    let turn = |thinks, speaks, calls| {
+        sampler.plain(&Sample {
+            thinks,
+            speaks,
+            calls,
+            checked: false,
+        })
+    };
     let reply = || turn(false, true, Vec::new());
     let calls = |calls| turn(false, false, calls);
     let call = |kinds: &[ValueKind]| calls(vec![Words::default().call(kinds)]);
     let empty = SampleCall::default;
     let (question, a, b) = match part {
-        "opening" => ("a conversation / its prompt", Some(sampler.bare().to_owned()), Some(sampler.prompt.clone())),
-        "user" => ("nothing / a question", sampler.dialogue(&[]), sampler.dialogue(&[QUESTION])),
+        "opening" => (
+            "a conversation / its prompt",
+            Some(sampler.bare().to_owned()),
+            Some(sampler.prompt.clone()),
+        ),
+        "user" => (
+            "nothing / a question",
+            sampler.dialogue(&[]),
+            sampler.dialogue(&[QUESTION]),
+        ),
         "assistant" => {
-            let (asked, answered) = (sampler.dialogue(&[QUESTION]), sampler.dialogue(&[QUESTION, REPLY]));
+            let (asked, answered) = (
+                sampler.dialogue(&[QUESTION]),
+                sampler.dialogue(&[QUESTION, REPLY]),
+            );
             ("a question / a question and a reply", asked, answered)
         }
         "reasoning" => {
@@ -86,17 +124,35 @@ fn pair(sampler: &Sampler, part: &str) -> Option<(&'static str, String, String)>
                     return Some((question, a, b));
                 }
             }
-            ("a prompt with thinking off / on", sampler.switched_prompt(), Some(sampler.prompt.clone()))
+            (
+                "a prompt with thinking off / on",
+                sampler.switched_prompt(),
+                Some(sampler.prompt.clone()),
+            )
         }
-        "end" => ("a question / a question and a reply", Some(sampler.bare().to_owned()), reply()),
+        "end" => (
+            "a question / a question and a reply",
+            Some(sampler.bare().to_owned()),
+            reply(),
+        ),
         _ if part.ends_with("content") || part.starts_with("content") => {
             let both = turn(false, true, vec![empty()]).or_else(reply);
             ("a call / a reply and a call", calls(vec![empty()]), both)
         }
-        "call → call" => ("one call / two calls", calls(vec![empty()]), calls(vec![empty(), empty()])),
+        "call → call" => (
+            "one call / two calls",
+            calls(vec![empty()]),
+            calls(vec![empty(), empty()]),
+        ),
         _ if part.starts_with("argument: ") => {
-            let kind = ValueKind::ALL.into_iter().find(|kind| part.ends_with(kind.name()))?;
-            ("a call without / with this argument", call(&[]), call(&[kind]))
+            let kind = ValueKind::ALL
+                .into_iter()
+                .find(|kind| part.ends_with(kind.name()))?;
+            (
+                "a call without / with this argument",
+                call(&[]),
+                call(&[kind]),
+            )
         }
         _ => ("a reply / a call", reply(), call(&[ValueKind::Text])),
     };

@@ -1,8 +1,9 @@
 //! [`Layout`]: what llama.cpp's stand-in tells hosts of a turn: its markers, and the shape of its calls, in llama.cpp's words. Formats ask
 //! it where a grammar begins.
 //!
-//! Glue on an edge is one text. The layout divides it: the glue in front of the first call is the section's opening and the
-//! call's, and what is also in front of a second call is the call's. Texts of reasoning are left out of it.
+//! Glue on an edge is one text. The layout divides it: the glue in front of the first call is the
+//! section's opening and the call's, and what is also in front of a second call is the call's.
+//! Texts of reasoning are left out of it.
 
 use chatparse_base::brackets;
 use serde::Serialize;
@@ -16,8 +17,8 @@ use super::turn::{
 };
 use chatparse_base::find::shared_end;
 
-/// How a template writes reasoning, calls and turns. Markers have the white space that the template writes around them; an empty string stands for
-/// a missing one.
+/// How a template writes reasoning, calls and turns. Markers have the white space that the template
+/// writes around them; an empty string stands for a missing one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// The text around reasoning, if it has markers.
@@ -28,16 +29,19 @@ pub struct Layout {
     pub user_start: String,
     /// The opening of an assistant's turn, e.g. `<|im_start|>assistant`.
     pub assistant_start: String,
-    /// Texts that the tokeniser must keep as single tokens, e.g. `["<think>", "</think>", "<tool_call>"]`.
+    /// Texts that the tokeniser must keep as single tokens, e.g. `["<think>", "</think>",
+    /// "<tool_call>"]`.
     pub preserved_tokens: Vec<String>,
-    /// Texts at which the host should stop, in addition to the end-of-turn token, e.g. `["</assistant>"]`.
+    /// Texts at which the host should stop, in addition to the end-of-turn token, e.g.
+    /// `["</assistant>"]`.
     pub additional_stops: Vec<String>,
 }
 
 /// The text around reasoning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReasoningLayout {
-    /// The opening, e.g. `<think>\n`; empty if reasoning begins without one, as in `why</think>answer`.
+    /// The opening, e.g. `<think>\n`; empty if reasoning begins without one, as in
+    /// `why</think>answer`.
     pub start: String,
     /// The end, e.g. `\n</think>\n\n`.
     pub end: String,
@@ -74,10 +78,17 @@ impl Layout {
     pub fn of(turn: &TurnFormat) -> Layout {
         let view = View { turn };
         let reasoning = view.reasoning();
-        let mut marks: Vec<String> =
-            reasoning.iter().flat_map(|reasoning| [&reasoning.start, &reasoning.end]).cloned().collect();
+        let mut marks: Vec<String> = reasoning
+            .iter()
+            .flat_map(|reasoning| [&reasoning.start, &reasoning.end])
+            .cloned()
+            .collect();
         marks.extend(view.around_content());
-        let tools = turn.calls.first().map(|form| view.calls(form, &mut marks)).unwrap_or_default();
+        let tools = turn
+            .calls
+            .first()
+            .map(|form| view.calls(form, &mut marks))
+            .unwrap_or_default();
         let mut preserved_tokens: Vec<String> = Vec::new();
         for mark in marks.iter().map(|mark| trim(mark)) {
             if !mark.is_empty() && !preserved_tokens.iter().any(|token| token == mark) {
@@ -120,16 +131,32 @@ impl<'t> View<'t> {
 
     fn reasoning(&self) -> Option<ReasoningLayout> {
         let reasoning = self.turn.reasoning.as_ref()?;
-        let open = if reasoning.open.is_blank() { &reasoning.start } else { trim_start(reasoning.open.head()) };
-        Some(ReasoningLayout { start: open.to_owned(), end: reasoning.close.head().to_owned() })
+        let open = if reasoning.open.is_blank() {
+            &reasoning.start
+        } else {
+            trim_start(reasoning.open.head())
+        };
+        Some(ReasoningLayout {
+            start: open.to_owned(),
+            end: reasoning.close.head().to_owned(),
+        })
     }
 
     /// What opens a part behind the prompt, without a closed or an empty reasoning.
     fn opening(&self, to: SlotKind) -> String {
         let mut froms = [Prompt, Reasoning, Content].into_iter();
-        let text = froms.find_map(|from| self.turn.glues([from], to).next()).map_or_else(String::new, texts);
-        let close = self.turn.reasoning.as_ref().map_or("", |reasoning| trim(reasoning.close.head()));
-        let behind = text.rsplit_once(close).filter(|_| !close.is_empty()).map_or(&*text, |(_, behind)| behind);
+        let text = froms
+            .find_map(|from| self.turn.glues([from], to).next())
+            .map_or_else(String::new, texts);
+        let close = self
+            .turn
+            .reasoning
+            .as_ref()
+            .map_or("", |reasoning| trim(reasoning.close.head()));
+        let behind = text
+            .rsplit_once(close)
+            .filter(|_| !close.is_empty())
+            .map_or(&*text, |(_, behind)| behind);
         trim_start(behind).to_owned()
     }
 
@@ -137,10 +164,14 @@ impl<'t> View<'t> {
     fn around_content(&self) -> [String; 2] {
         let marked = |from, to| {
             let mut texts = self.turn.glues([from], to).map(Glue::head);
-            texts.find(|text| !text.trim().is_empty()).unwrap_or_default().to_owned()
+            texts
+                .find(|text| !text.trim().is_empty())
+                .unwrap_or_default()
+                .to_owned()
         };
-        let start =
-            Some(self.opening(Content)).filter(|start| !start.is_empty()).unwrap_or_else(|| marked(Reasoning, Content));
+        let start = Some(self.opening(Content))
+            .filter(|start| !start.is_empty())
+            .unwrap_or_else(|| marked(Reasoning, Content));
         [start, marked(Content, End)]
     }
 
@@ -161,7 +192,9 @@ impl<'t> View<'t> {
                 GluePiece::Text(more) => text.push_str(more),
                 // A value or the name of a member comes next in JSON.
                 GluePiece::Name => {
-                    let before = text.strip_suffix('"').map(|text| text.trim_end_matches(is_space));
+                    let before = text
+                        .strip_suffix('"')
+                        .map(|text| text.trim_end_matches(is_space));
                     is_json |= before.is_some_and(|before| before.ends_with(['{', ':']));
                 }
                 _ => {}
@@ -171,30 +204,61 @@ impl<'t> View<'t> {
             text.extend([&*texts(&form.close), self.glue(Call, End)]);
             return self.json(&text, marks);
         }
-        let as_one = form.pieces.iter().any(|piece| matches!(piece, CallPiece::Arguments { .. }));
-        let format = if as_one { ToolFormat::TagWithJson } else { ToolFormat::TagWithTagged };
+        let as_one = form
+            .pieces
+            .iter()
+            .any(|piece| matches!(piece, CallPiece::Arguments { .. }));
+        let format = if as_one {
+            ToolFormat::TagWithJson
+        } else {
+            ToolFormat::TagWithTagged
+        };
         let (section_start, per_call_start) = self.tagged(form, &first, marks);
-        ToolsLayout { format, section_start: section_start.to_owned(), per_call_start: per_call_start.to_owned() }
+        ToolsLayout {
+            format,
+            section_start: section_start.to_owned(),
+            per_call_start: per_call_start.to_owned(),
+        }
     }
 
-    /// What begins calls that are JSON throughout. `text`: one call, from the section's opening to its end.
+    /// What begins calls that are JSON throughout. `text`: one call, from the section's opening to
+    /// its end.
     fn json(&self, text: &str, marks: &mut Vec<String>) -> ToolsLayout {
         let (before, rest) = text.split_at(text.find('{').unwrap_or_default());
         let after = rest.rfind('}').map_or("", |at| &rest[at + 1..]);
-        let array = before.trim_end_matches(is_space).strip_suffix('[').zip(trim_start(after).strip_prefix(']'));
+        let array = before
+            .trim_end_matches(is_space)
+            .strip_suffix('[')
+            .zip(trim_start(after).strip_prefix(']'));
         let (start, end) = array.unwrap_or((before, after));
         marks.extend([start, through_first_marker(end)].map(str::to_owned));
         let next = self.glue(Call, Call);
         let repeated = !start.is_empty() && next.contains(trim(start));
-        let [section_start, per_call_start] = if repeated { ["", start] } else { [start, ""] }.map(str::to_owned);
-        ToolsLayout { format: ToolFormat::JsonNative, section_start, per_call_start }
+        let [section_start, per_call_start] =
+            if repeated { ["", start] } else { [start, ""] }.map(str::to_owned);
+        ToolsLayout {
+            format: ToolFormat::JsonNative,
+            section_start,
+            per_call_start,
+        }
     }
 
     /// What begins tagged calls: the markers of the section, of each call, and of the name.
-    fn tagged<'f>(&self, form: &CallForm, first: &'f str, marks: &mut Vec<String>) -> (&'f str, &'f str) {
+    fn tagged<'f>(
+        &self,
+        form: &CallForm,
+        first: &'f str,
+        marks: &mut Vec<String>,
+    ) -> (&'f str, &'f str) {
         let own = match self.turn.glues([Call], Call).next() {
             Some(next) => trim_start(common_end(first, next.head())),
-            None => &first[if let [section, _, ..] = *markers(first) { section.spaced } else { 0 }..],
+            None => {
+                &first[if let [section, _, ..] = *markers(first) {
+                    section.spaced
+                } else {
+                    0
+                }..]
+            }
         };
         let section_start = first.strip_suffix(own).unwrap_or_default();
         let (per_call_start, before_name) = match markers(own).first() {
@@ -208,12 +272,24 @@ impl<'t> View<'t> {
             _ => (close, ""),
         };
         let section_end = through_first_marker(self.glue(Call, End));
-        marks.extend([section_start, section_end, per_call_start, outer, before_name, inner].map(str::to_owned));
+        marks.extend(
+            [
+                section_start,
+                section_end,
+                per_call_start,
+                outer,
+                before_name,
+                inner,
+            ]
+            .map(str::to_owned),
+        );
         let mut between = String::new();
         for piece in &form.pieces {
             match piece {
                 CallPiece::Glue(glue) => between.push_str(glue.head()),
-                CallPiece::Members(members) => marks.extend(around_arguments(members).map(str::to_owned)),
+                CallPiece::Members(members) => {
+                    marks.extend(around_arguments(members).map(str::to_owned))
+                }
                 _ => marks.push(std::mem::take(&mut between)),
             }
         }
@@ -228,7 +304,9 @@ fn around_arguments(members: &Members) -> [&str; 6] {
         "" => since_last_marker(first).unwrap_or(first),
         common => trim_start(common),
     };
-    let (open, close) = members.shown_slot().map_or(("", ""), |slot| (slot.open.tail(), slot.close.head()));
+    let (open, close) = members
+        .shown_slot()
+        .map_or(("", ""), |slot| (slot.open.tail(), slot.close.head()));
     let at = match *markers(open) {
         [_] if !open.starts_with(|c| c != '[' && brackets::opens(c)) => open.len(),
         [first, ..] => first.spaced,
@@ -236,7 +314,14 @@ fn around_arguments(members: &Members) -> [&str; 6] {
         [] => open.len(),
     };
     let separator = next.strip_suffix(prefix).unwrap_or_default();
-    [&first[..first.len() - prefix.len()], prefix, &open[..at], separator, &open[at..], close]
+    [
+        &first[..first.len() - prefix.len()],
+        prefix,
+        &open[..at],
+        separator,
+        &open[at..],
+        close,
+    ]
 }
 
 /// The texts of glue, without what differs from call to call; calls are counted from 0.
@@ -252,11 +337,14 @@ fn texts(glue: &Glue) -> String {
 
 /// The text up to the end of its first marker; all of it if it has none.
 fn through_first_marker(text: &str) -> &str {
-    markers(text).first().map_or(text, |marker| &text[..marker.end])
+    markers(text)
+        .first()
+        .map_or(text, |marker| &text[..marker.end])
 }
 
 /// The common end of two texts, from the border of a marker or a line on.
 fn common_end<'a>(a: &'a str, b: &str) -> &'a str {
     let same = &a[a.len() - shared_end(a, b)..];
-    same.find(|c| c == '\n' || brackets::opens(c)).map_or("", |at| &same[at..])
+    same.find(|c| c == '\n' || brackets::opens(c))
+        .map_or("", |at| &same[at..])
 }

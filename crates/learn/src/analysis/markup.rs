@@ -1,9 +1,10 @@
 //! Finds the markers in rendered text, and the text between them.
 //!
-//! A *marker* is what chat templates write around the parts of a turn: `<think>`, `</tool_call>`, `<|im_start|>`, `[INST]`.
-//! It begins with a bracket and ends at the first one that closes it, whatever is in between; the analysis assumes
-//! nothing else about markers. JSON arrays and single angle brackets are read as markers too. This is harmless, because both
-//! renders of a pair are read the same way.
+//! A *marker* is what chat templates write around the parts of a turn: `<think>`, `</tool_call>`,
+//! `<|im_start|>`, `[INST]`. It begins with a bracket and ends at the first one that closes it,
+//! whatever is in between; the analysis assumes nothing else about markers. JSON arrays and single
+//! angle brackets are read as markers too. This is harmless, because both renders of a pair are
+//! read the same way.
 
 use chatparse_base::brackets;
 
@@ -68,7 +69,11 @@ pub fn markers(text: &str) -> Vec<Marker> {
             continue;
         };
         let end = start + length + closer.len_utf8();
-        markers.push(Marker { start, end, spaced: text.len() - trim_start(&text[end..]).len() });
+        markers.push(Marker {
+            start,
+            end,
+            spaced: text.len() - trim_start(&text[end..]).len(),
+        });
         at = end;
     }
     markers
@@ -76,7 +81,9 @@ pub fn markers(text: &str) -> Vec<Marker> {
 
 /// The first marker of a text.
 pub fn first_marker(text: &str) -> Option<&str> {
-    markers(text).first().map(|marker| &text[marker.start..marker.end])
+    markers(text)
+        .first()
+        .map(|marker| &text[marker.start..marker.end])
 }
 
 /// The text from the start of its last marker.
@@ -103,9 +110,29 @@ mod tests {
     #[test]
     fn markers_go_to_the_first_closer_of_their_kind() {
         let text = "x<a <b>[c>] <d";
-        assert_eq!(segments(text).iter().map(|s| s.as_str()).collect::<Vec<_>>(), ["x", "<a <b>", "[c>]", " <d"]);
+        assert_eq!(
+            segments(text)
+                .iter()
+                .map(|s| s.as_str())
+                .collect::<Vec<_>>(),
+            ["x", "<a <b>", "[c>]", " <d"]
+        );
         let found = markers(text);
-        assert_eq!(found, [Marker { start: 1, end: 7, spaced: 7 }, Marker { start: 7, end: 11, spaced: 12 }]);
+        assert_eq!(
+            found,
+            [
+                Marker {
+                    start: 1,
+                    end: 7,
+                    spaced: 7
+                },
+                Marker {
+                    start: 7,
+                    end: 11,
+                    spaced: 12
+                }
+            ]
+        );
         assert_eq!(since_last_marker(text), Some("[c>] <d"));
     }
 

@@ -1,4 +1,5 @@
-//! The families of templates of whose models renders do not show enough: rows of data, which add to the learnt turn.
+//! The families of templates of whose models renders do not show enough: rows of data, which add to
+//! the learnt turn.
 
 mod patches;
 mod prompts;
@@ -26,7 +27,8 @@ pub struct Family {
     pub has: Vec<String>,
     /// The sources of its templates contain none of these texts.
     pub lacks: Vec<String>,
-    /// The name of the way to make its prompts; empty: as the template renders them, and messages are continued as learnt.
+    /// The name of the way to make its prompts; empty: as the template renders them, and messages
+    /// are continued as learnt.
     prompt: String,
     /// How the model deviates from what the template writes.
     pub tolerances: Tolerances,
@@ -40,7 +42,8 @@ pub struct Family {
     pub host: Host,
     /// The turn is a list of messages on channels.
     pub harmony: Option<Dialect>,
-    /// Its templates render histories otherwise than the model writes, so that their renders prove nothing.
+    /// Its templates render histories otherwise than the model writes, so that their renders prove
+    /// nothing.
     pub history_misleads: bool,
 }
 
@@ -48,13 +51,22 @@ impl Family {
     /// How the family's models write, of whose turns the template shows these.
     pub fn writing(&'static self, mut turn: TurnFormat) -> Writing {
         if let (Some([start, close]), None) = (&self.reasoning, &turn.reasoning) {
-            turn.reasoning = Some(Reasoning { shown: true, ..Reasoning::behind(&turn.opening, start, close) });
+            turn.reasoning = Some(Reasoning {
+                shown: true,
+                ..Reasoning::behind(&turn.opening, start, close)
+            });
             reason_like_prompt(&mut turn.edges, close);
         }
         turn.edges.extend(self.edges.iter().cloned());
         patches::apply(&self.patch, &mut turn);
         let layout = Layout::of(&turn).into();
-        Writing { layout, turn, tolerances: self.tolerances.clone(), host: Some(&self.host), harmony: self.harmony }
+        Writing {
+            layout,
+            turn,
+            tolerances: self.tolerances.clone(),
+            host: Some(&self.host),
+            harmony: self.harmony,
+        }
     }
 
     /// How it makes prompts, where it does not leave that to the template.
@@ -70,15 +82,17 @@ impl Family {
     }
 }
 
-/// Every family, in the order in which they are tried: the first that detects a template gets it, if it reads what the template
-/// writes.
+/// Every family, in the order in which they are tried: the first that detects a template gets it,
+/// if it reads what the template writes.
 pub static FAMILIES: LazyLock<Vec<Family>> =
     LazyLock::new(|| serde_json::from_str(include_str!("families.json")).unwrap_or_default());
 
 /// The family of a template, if it has one.
 pub fn family_of(source: &str) -> Option<&'static Family> {
     let contains = |text: &String| source.contains(&**text);
-    FAMILIES.iter().find(|family| family.has.iter().all(contains) && !family.lacks.iter().any(contains))
+    FAMILIES
+        .iter()
+        .find(|family| family.has.iter().all(contains) && !family.lacks.iter().any(contains))
 }
 
 #[cfg(test)]
@@ -88,14 +102,26 @@ mod tests {
     #[test]
     fn rows_are_read_and_say_why() {
         let families: Vec<Family> = serde_json::from_str(include_str!("families.json")).unwrap();
-        for Family { name, why, prompt, patch, .. } in &families {
+        for Family {
+            name,
+            why,
+            prompt,
+            patch,
+            ..
+        } in &families
+        {
             assert!(!why.is_empty(), "{name}");
             assert_eq!(
                 prompt.is_empty(),
-                families.iter().all(|row| row.prompt != *prompt || row.prompt().is_none()),
+                families
+                    .iter()
+                    .all(|row| row.prompt != *prompt || row.prompt().is_none()),
                 "{name}"
             );
-            assert!(patch.is_empty() || patches::apply(patch, &mut TurnFormat::default()), "{name}: {patch}");
+            assert!(
+                patch.is_empty() || patches::apply(patch, &mut TurnFormat::default()),
+                "{name}: {patch}"
+            );
         }
     }
 }

@@ -23,13 +23,19 @@ pub fn apply(name: &str, turn: &mut TurnFormat) -> bool {
 fn ids_with_names(turn: &mut TurnFormat) {
     let before = Glue::from("functions.");
     for edge in turn.edges.iter_mut().filter(|edge| edge.to == Call) {
-        edge.glue = edge.glue.strip_suffix(&before).unwrap_or_else(|| edge.glue.clone());
+        edge.glue = edge
+            .glue
+            .strip_suffix(&before)
+            .unwrap_or_else(|| edge.glue.clone());
     }
     for form in &mut turn.calls {
         if let [CallPiece::Name, CallPiece::Glue(glue), ..] = &form.pieces[..]
             && let Some((behind, rest)) = glue.split_before("<|tool_call_argument_begin|>")
         {
-            let id = CallPiece::NamedId { before: before.clone(), behind };
+            let id = CallPiece::NamedId {
+                before: before.clone(),
+                behind,
+            };
             form.pieces.splice(..2, [id, CallPiece::Glue(rest)]);
         }
     }
@@ -37,13 +43,25 @@ fn ids_with_names(turn: &mut TurnFormat) {
 
 /// All arguments may be in one tag.
 fn arguments_in_one_tag(turn: &mut TurnFormat) {
-    let none = turn.calls.iter().find(|form| form.pieces == [CallPiece::Name]);
-    let Some((open, close)) = none.and_then(|form| form.close.split_before("<|close|>call")) else { return };
+    let none = turn
+        .calls
+        .iter()
+        .find(|form| form.pieces == [CallPiece::Name]);
+    let Some((open, close)) = none.and_then(|form| form.close.split_before("<|close|>call")) else {
+        return;
+    };
     let close = Glue::from("<|close|>json<|sep|>").and(&close);
     for json in ["<|open|>json type=\"object\"<|sep|>", "<|open|>json<|sep|>"] {
         let open = CallPiece::Glue(open.and(&json.into()));
-        let pieces = vec![CallPiece::Name, open, CallPiece::Arguments { quoted: false }];
-        turn.calls.push(CallForm { pieces, close: close.clone() });
+        let pieces = vec![
+            CallPiece::Name,
+            open,
+            CallPiece::Arguments { quoted: false },
+        ];
+        turn.calls.push(CallForm {
+            pieces,
+            close: close.clone(),
+        });
     }
 }
 
@@ -71,24 +89,52 @@ fn end_at_token(turn: &mut TurnFormat) {
 /// Calls are a list of Python between tokens, whatever the template renders.
 fn python_calls(turn: &mut TurnFormat) {
     let list = pythonic("<|tool_call_start|>[", "]<|tool_call_end|>");
-    turn.edges.retain(|edge| edge.from != Call && edge.to != Call);
+    turn.edges
+        .retain(|edge| edge.from != Call && edge.to != Call);
     turn.edges.extend(list.edges);
     for from in [Reasoning, Content] {
-        turn.edges.push(Edge { from, glue: "<|tool_call_start|>[".into(), to: Call });
+        turn.edges.push(Edge {
+            from,
+            glue: "<|tool_call_start|>[".into(),
+            to: Call,
+        });
     }
     turn.calls = list.calls;
 }
 
 /// Calls as a Python list between these brackets: `[f(x=1, s='text'), g()]`.
 fn pythonic(open: &str, close: &str) -> TurnFormat {
-    let slot = Slot { open: "=".into(), encoding: Encoding::Quoted, ..Slot::default() };
+    let slot = Slot {
+        open: "=".into(),
+        encoding: Encoding::Quoted,
+        ..Slot::default()
+    };
     let slots = ValueKind::ALL.map(|kind| (kind, slot.clone())).to_vec();
-    let members = Members { first: "(".into(), next: ", ".into(), slots, nested: Nested::default() };
-    let form = |pieces, close: &str| CallForm { pieces, close: close.into() };
+    let members = Members {
+        first: "(".into(),
+        next: ", ".into(),
+        slots,
+        nested: Nested::default(),
+    };
+    let form = |pieces, close: &str| CallForm {
+        pieces,
+        close: close.into(),
+    };
     let members = CallPiece::Members(members.into());
-    let calls = vec![form(vec![CallPiece::Name, members], ")"), form(vec![CallPiece::Name], "()")];
+    let calls = vec![
+        form(vec![CallPiece::Name, members], ")"),
+        form(vec![CallPiece::Name], "()"),
+    ];
     let edges = [(Prompt, open, Call), (Call, ", ", Call), (Call, close, End)]
-        .map(|(from, glue, to)| Edge { from, glue: glue.into(), to })
+        .map(|(from, glue, to)| Edge {
+            from,
+            glue: glue.into(),
+            to,
+        })
         .into();
-    TurnFormat { calls, edges, ..TurnFormat::default() }
+    TurnFormat {
+        calls,
+        edges,
+        ..TurnFormat::default()
+    }
 }

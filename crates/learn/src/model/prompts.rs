@@ -1,5 +1,5 @@
-//! Prompts that take more than a render of the request: the hooks of the families. Not learnt, because renders show what a
-//! template writes, and not what it should be given.
+//! Prompts that take more than a render of the request: the hooks of the families. Not learnt,
+//! because renders show what a template writes, and not what it should be given.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,19 @@ use chatparse_message::{Compat, text_part};
 /// Muse's prompt ends with the opening; the model writes the recipient behind it.
 pub fn muse(input: &PromptInput) -> Result<Prompt> {
     let prompt = input.template.render(&input.prepared.conversation)?;
-    let prompt = Prompt { prompt, generation_prompt: "<|start|>assistant".to_owned() };
-    Ok(prompt.continued(input, "<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"))
+    let prompt = Prompt {
+        prompt,
+        generation_prompt: "<|start|>assistant".to_owned(),
+    };
+    Ok(prompt.continued(
+        input,
+        "<|start|>assistant to=self<|message|>",
+        "<|eom|><|start|>assistant to=user<|message|>",
+    ))
 }
 
-/// DeepSeek V4 renders tool results in the order of the calls and the schema of the response, and closes empty reasoning
-/// without opening it.
+/// DeepSeek V4 renders tool results in the order of the calls and the schema of the response, and
+/// closes empty reasoning without opening it.
 pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {
     const OPENING: &str = "<｜Assistant｜>";
     let mut conversation: Conversation = input.prepared.conversation.clone();
@@ -26,23 +33,36 @@ pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {
     order_results(messages.as_array_mut().map_or(&mut [], Vec::as_mut_slice));
     conversation.messages = messages.into();
     if input.request.output.json_schema.is_object() {
-        conversation.extra.insert("response_format".to_owned(), input.request.output.json_schema.0.clone());
+        conversation.extra.insert(
+            "response_format".to_owned(),
+            input.request.output.json_schema.0.clone(),
+        );
     }
     let prompt = render(input, &conversation)?;
-    let reasons = input.prepared.continued.as_ref().is_some_and(|message| !message.reasoning_content.is_empty());
-    let (reasoning, end) = if reasons { ("<think>", "</think>") } else { ("</think>", "") };
+    let reasons = input
+        .prepared
+        .continued
+        .as_ref()
+        .is_some_and(|message| !message.reasoning_content.is_empty());
+    let (reasoning, end) = if reasons {
+        ("<think>", "</think>")
+    } else {
+        ("</think>", "")
+    };
     Ok(prompt.continued(input, &format!("{OPENING}{reasoning}"), end))
 }
 
-/// Sorts the results in each run of tool and user messages by the order of the calls they answer. Results of unknown calls
-/// go first.
+/// Sorts the results in each run of tool and user messages by the order of the calls they answer.
+/// Results of unknown calls go first.
 fn order_results(messages: &mut [Value]) {
     let mut order: HashMap<String, usize> = HashMap::new();
     let mut at = 0;
     while at < messages.len() {
         if let Some(calls) = calls_of(&messages[at]) {
-            let ids =
-                calls.iter().enumerate().filter_map(|(index, call)| Some((call["id"].as_str()?.to_owned(), index)));
+            let ids = calls
+                .iter()
+                .enumerate()
+                .filter_map(|(index, call)| Some((call["id"].as_str()?.to_owned(), index)));
             order = ids.filter(|(id, _)| !id.is_empty()).collect();
             at += 1;
             continue;
@@ -51,26 +71,47 @@ fn order_results(messages: &mut [Value]) {
         let run = run.take_while(|message| message["role"] == "tool" || message["role"] == "user");
         let run: Vec<&mut Value> = run.collect();
         at += run.len().max(1);
-        let places: Vec<&mut Value> = run.into_iter().filter(|message| message["role"] == "tool").collect();
+        let places: Vec<&mut Value> = run
+            .into_iter()
+            .filter(|message| message["role"] == "tool")
+            .collect();
         let mut results: Vec<Value> = places.iter().map(|result| Value::clone(result)).collect();
         chatparse_base::sort::by_key(&mut results, |result| {
-            result["tool_call_id"].as_str().and_then(|id| order.get(id)).copied().unwrap_or(0)
+            result["tool_call_id"]
+                .as_str()
+                .and_then(|id| order.get(id))
+                .copied()
+                .unwrap_or(0)
         });
-        places.into_iter().zip(results).for_each(|(place, result)| *place = result);
+        places
+            .into_iter()
+            .zip(results)
+            .for_each(|(place, result)| *place = result);
     }
 }
 
-/// Renders the prompt. Older templates do not accept tool messages, and behind a finished turn the model always begins a new
-/// one.
+/// Renders the prompt. Older templates do not accept tool messages, and behind a finished turn the
+/// model always begins a new one.
 pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
     const TURN: &str = "<|turn>model\n";
     const TURN_END: &str = "<turn|>\n";
     let conversation = &input.prepared.conversation;
     let mut prompt = match &*conversation.messages {
-        Value::Array(messages) if !input.template.source().contains("{#- OpenAI Chat Completions:") => {
+        Value::Array(messages)
+            if !input
+                .template
+                .source()
+                .contains("{#- OpenAI Chat Completions:") =>
+        {
             let joins = input.request.output.compat == Compat::Off;
             let messages = Value::Array(fold_results(messages, joins)).into();
-            render(input, &Conversation { messages, ..conversation.clone() })?
+            render(
+                input,
+                &Conversation {
+                    messages,
+                    ..conversation.clone()
+                },
+            )?
         }
         _ => plain(input)?,
     };
@@ -83,8 +124,8 @@ pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
     Ok(prompt.continued(input, &opening, "<channel|>"))
 }
 
-/// Folds an assistant message with calls, the tool messages that answer it, and an assistant message with content after
-/// those into one assistant message with `tool_responses`.
+/// Folds an assistant message with calls, the tool messages that answer it, and an assistant
+/// message with content after those into one assistant message with `tool_responses`.
 fn fold_results(messages: &[Value], joins: bool) -> Vec<Value> {
     let mut folded = Vec::new();
     let mut rest = messages;
@@ -94,14 +135,22 @@ fn fold_results(messages: &[Value], joins: bool) -> Vec<Value> {
             folded.push(message.clone());
             continue;
         };
-        let (results, after) = rest.split_at(rest.iter().take_while(|message| message["role"] == "tool").count());
+        let (results, after) = rest.split_at(
+            rest.iter()
+                .take_while(|message| message["role"] == "tool")
+                .count(),
+        );
         rest = after;
         let mut turn = json!({"role": "assistant", "tool_calls": calls});
         if !results.is_empty() {
-            let responses = results.iter().enumerate().map(|(index, result)| response(result, calls.get(index), joins));
+            let responses = results
+                .iter()
+                .enumerate()
+                .map(|(index, result)| response(result, calls.get(index), joins));
             turn["tool_responses"] = responses.collect();
         }
-        // A turn has one content: the one behind the results or, without it, the one beside the calls.
+        // A turn has one content: the one behind the results or, without it, the one beside the
+        // calls.
         if let Some((content, after)) = closing_content(rest) {
             turn["content"] = content.clone();
             rest = after;
@@ -119,7 +168,9 @@ fn fold_results(messages: &[Value], joins: bool) -> Vec<Value> {
 /// The content of an assistant message without calls, and the messages after it.
 fn closing_content(messages: &[Value]) -> Option<(&Value, &[Value])> {
     let (message, after) = messages.split_first()?;
-    let content = message.get("content").filter(|_| message["role"] == "assistant" && calls_of(message).is_none())?;
+    let content = message
+        .get("content")
+        .filter(|_| message["role"] == "assistant" && calls_of(message).is_none())?;
     has_text(content).then_some((content, after))
 }
 
@@ -131,7 +182,8 @@ fn has_text(content: &Value) -> bool {
     }
 }
 
-/// A tool message as a response, named after the call at the same index or, without one, by its id. JSON text is parsed.
+/// A tool message as a response, named after the call at the same index or, without one, by its id.
+/// JSON text is parsed.
 fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
     let name = call
         .and_then(|call| call["function"]["name"].as_str())
@@ -139,7 +191,9 @@ fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
         .or_else(|| result["tool_call_id"].as_str())
         .unwrap_or_default();
     let content = &result["content"];
-    let texts = content.as_array().is_some_and(|parts| joins && parts.iter().all(|part| part["type"] == "text"));
+    let texts = content
+        .as_array()
+        .is_some_and(|parts| joins && parts.iter().all(|part| part["type"] == "text"));
     let response = if texts || content.is_string() {
         let text = text(content);
         number::read(&text).unwrap_or_else(|_| json!(text))
@@ -149,13 +203,14 @@ fn response(result: &Value, call: Option<&Value>, joins: bool) -> Value {
     json!({"name": name, "response": response})
 }
 
-/// Renders the prompt. The template accepts only one of reasoning and content beside calls: the content follows the reasoning as
-/// the model writes it, except in llama.cpp's way. If the prompt ends with a complete turn, that turn ends as one inside a
-/// conversation, not as the last.
+/// Renders the prompt. The template accepts only one of reasoning and content beside calls: the
+/// content follows the reasoning as the model writes it, except in llama.cpp's way. If the prompt
+/// ends with a complete turn, that turn ends as one inside a conversation, not as the last.
 pub fn harmony(input: &PromptInput) -> Result<Prompt> {
     const ANALYSIS: &str = "<|start|>assistant<|channel|>analysis<|message|>";
     const PREAMBLE: &str = "<|end|><|start|>assistant<|channel|>commentary<|message|>";
-    let keeps = input.request.output.compat == Compat::Off && input.template.source().contains(ANALYSIS);
+    let keeps =
+        input.request.output.compat == Compat::Off && input.template.source().contains(ANALYSIS);
     let mut prompt = if input
         .request
         .messages
@@ -163,10 +218,18 @@ pub fn harmony(input: &PromptInput) -> Result<Prompt> {
         .any(|message| !message.tool_calls.is_empty() && !message.reasoning_content.is_empty())
     {
         render_changed(input, |message| {
-            let calls = message.get("tool_calls").and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
+            let calls = message
+                .get("tool_calls")
+                .and_then(Value::as_array)
+                .is_some_and(|calls| !calls.is_empty());
             if calls && message.get("thinking").is_some() {
-                let said = message.as_object_mut().and_then(|map| map.shift_remove("content")).unwrap_or_default();
-                if let (true, Value::String(thinking)) = (keeps && has_text(&said), &mut message["thinking"]) {
+                let said = message
+                    .as_object_mut()
+                    .and_then(|map| map.shift_remove("content"))
+                    .unwrap_or_default();
+                if let (true, Value::String(thinking)) =
+                    (keeps && has_text(&said), &mut message["thinking"])
+                {
                     *thinking += PREAMBLE;
                     *thinking += &text(&said);
                 }
@@ -178,10 +241,16 @@ pub fn harmony(input: &PromptInput) -> Result<Prompt> {
     if !input.prepared.conversation.add_generation_prompt {
         const LAST_WORD: &str = "<|return|>";
         if let Some(at) = prompt.prompt.rfind(LAST_WORD) {
-            prompt.prompt.replace_range(at..at + LAST_WORD.len(), "<|end|>");
+            prompt
+                .prompt
+                .replace_range(at..at + LAST_WORD.len(), "<|end|>");
         }
     }
-    Ok(prompt.continued(input, ANALYSIS, "<|end|><|start|>assistant<|channel|>final<|message|>"))
+    Ok(prompt.continued(
+        input,
+        ANALYSIS,
+        "<|end|><|start|>assistant<|channel|>final<|message|>",
+    ))
 }
 
 /// The fields of the part.
@@ -195,19 +264,28 @@ pub fn translate_gemma(input: &PromptInput) -> Result<Prompt> {
         if message["role"] == "user" {
             let mut part = text_part(&text(&message["content"]));
             for name in LANGUAGES {
-                part[name] =
-                    input.request.template_kwargs.get(name).cloned().unwrap_or_else(|| json!(DEFAULT_LANGUAGE));
+                part[name] = input
+                    .request
+                    .template_kwargs
+                    .get(name)
+                    .cloned()
+                    .unwrap_or_else(|| json!(DEFAULT_LANGUAGE));
             }
             message["content"] = [part].into_iter().collect();
         }
     })?;
-    Ok(prompt.continued_with(input.prepared, |message, _| format!("<start_of_turn>model\n{}", message.text())))
+    Ok(prompt.continued_with(input.prepared, |message, _| {
+        format!("<start_of_turn>model\n{}", message.text())
+    }))
 }
 
 /// A content as one text.
 fn text(content: &Value) -> String {
     let texts = match content {
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
         text => Vec::from_iter(text.as_str()),
     };
     texts.join("\n")

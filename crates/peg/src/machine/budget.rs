@@ -4,8 +4,8 @@ use super::Machine;
 use crate::program::Program;
 use chatparse_base::limits;
 
-/// The work that a run may do: a fixed amount, and an amount for each byte that it has looked at. The units are
-/// instructions, bytes passed and captures taken back.
+/// The work that a run may do: a fixed amount, and an amount for each byte that it has looked at.
+/// The units are instructions, bytes passed and captures taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// The fixed amount.
@@ -26,17 +26,26 @@ impl Budget {
 }
 
 impl Program {
-    /// The default budget of a run. It grows with the widest choice, because the machine may try each alternative.
+    /// The default budget of a run. It grows with the widest choice, because the machine may try
+    /// each alternative.
     pub fn budget(&self) -> Budget {
-        let per_byte = limits::PARSE_WORK_PER_BYTE + limits::PARSE_WORK_PER_ALTERNATIVE * u64::from(self.widest);
-        Budget { base: limits::PARSE_WORK_BASE, per_byte }
+        let per_byte = limits::PARSE_WORK_PER_BYTE
+            + limits::PARSE_WORK_PER_ALTERNATIVE * u64::from(self.widest);
+        Budget {
+            base: limits::PARSE_WORK_BASE,
+            per_byte,
+        }
     }
 }
 
 impl Machine {
     /// Sets the budget, and how much work counts as done.
     pub fn with_budget(self, budget: Budget, work: u64) -> Self {
-        Machine { budget, work, ..self }
+        Machine {
+            budget,
+            work,
+            ..self
+        }
     }
 
     /// Sets the budget for the rest of the run.
@@ -51,7 +60,8 @@ impl Machine {
 
     /// How much of the fixed amount is used.
     pub fn overdraft(&self) -> u64 {
-        self.work.saturating_sub(self.budget.for_bytes(self.furthest - self.start))
+        self.work
+            .saturating_sub(self.budget.for_bytes(self.furthest - self.start))
     }
 
     /// The work done so far: see [`Budget`].

@@ -1,22 +1,39 @@
-//! What a reader of the captures needs: the visible ones, those taken back, and those that may be taken back.
+//! What a reader of the captures needs: the visible ones, those taken back, and those that may be
+//! taken back.
 
 use super::{Frame, Kind, Machine, NONE, State};
 use crate::capture::Visible;
 
 impl Machine {
-    /// The captures that are visible now. If the run is about to go back, or does not go on: those that were, while the furthest
-    /// byte that it has looked at was missing.
+    /// The captures that are visible now. If the run is about to go back, or does not go on: those
+    /// that were, while the furthest byte that it has looked at was missing.
     pub fn visible(&self) -> Visible<'_> {
         let over = matches!(self.state, State::Undoing | State::Failed | State::Limit);
         if let Some((count, end)) = self.shown.filter(|_| over) {
-            return Visible { captures: &self.captures, count, end };
+            return Visible {
+                captures: &self.captures,
+                count,
+                end,
+            };
         }
-        let end = if self.looking == NONE { self.visible_end } else { self.stack[self.looking as usize].pos };
-        Visible { captures: &self.captures, count: self.visible_count(), end }
+        let end = if self.looking == NONE {
+            self.visible_end
+        } else {
+            self.stack[self.looking as usize].pos
+        };
+        Visible {
+            captures: &self.captures,
+            count: self.visible_count(),
+            end,
+        }
     }
 
     pub(super) fn visible_count(&self) -> usize {
-        if self.hiding == NONE { self.captures.len() } else { self.stack[self.hiding as usize].captures as usize }
+        if self.hiding == NONE {
+            self.captures.len()
+        } else {
+            self.stack[self.hiding as usize].captures as usize
+        }
     }
 
     /// The number of captures that are unchanged since the last call.
@@ -24,23 +41,32 @@ impl Machine {
         std::mem::replace(&mut self.kept, self.captures.len())
     }
 
-    /// The numbers of captures to which the run may still go back: from the highest down to `from`, and the next lower one
-    /// if there is one. Between two calls each number occurs a few times at most.
+    /// The numbers of captures to which the run may still go back: from the highest down to `from`,
+    /// and the next lower one if there is one. Between two calls each number occurs a few times at
+    /// most.
     pub fn restore_points(&self, from: usize) -> impl Iterator<Item = usize> {
         let mut below = false;
-        let near = move |frame: &&Frame| !std::mem::replace(&mut below, (frame.captures as usize) < from);
+        let near =
+            move |frame: &&Frame| !std::mem::replace(&mut below, (frame.captures as usize) < from);
         let counts = move |frame: &&Frame| {
             (frame.captures as usize) < from || !matches!(frame.kind, Kind::Return | Kind::Atomic)
         };
-        self.stack.iter().rev().take_while(near).filter(counts).map(|frame| frame.captures as usize)
+        self.stack
+            .iter()
+            .rev()
+            .take_while(near)
+            .filter(counts)
+            .map(|frame| frame.captures as usize)
     }
 
-    /// Whether a run that does not go on still has what was visible, because it has not gone back behind that.
+    /// Whether a run that does not go on still has what was visible, because it has not gone back
+    /// behind that.
     pub fn has_shown(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// Drops the captures in front of number `read`. If the run goes back behind them, it numbers the new ones from there.
+    /// Drops the captures in front of number `read`. If the run goes back behind them, it numbers
+    /// the new ones from there.
     pub fn forget(&mut self, read: usize) {
         self.captures.forget(read.min(self.visible_count()));
     }

@@ -1,4 +1,5 @@
-//! The instructions that read more than one byte: characters, the inside of strings, text up to a marker.
+//! The instructions that read more than one byte: characters, the inside of strings, text up to a
+//! marker.
 
 use super::{Eof, Flow, Machine};
 use crate::find::{find2, find3};
@@ -6,8 +7,8 @@ use crate::program::Op;
 use crate::until::Found;
 use crate::utf8::{Decoded, decode, incomplete_tail};
 
-/// The bytes that may follow a backslash, except `u` and the string's delimiter. A table, because branches would often be
-/// mispredicted.
+/// The bytes that may follow a backslash, except `u` and the string's delimiter. A table, because
+/// branches would often be mispredicted.
 const ESCAPED: [bool; 256] = {
     let mut table = [false; 256];
     let mut rest: &[u8] = b"\\/bfnrt";
@@ -19,12 +20,14 @@ const ESCAPED: [bool; 256] = {
 };
 
 impl Machine {
-    /// Most pieces of an output are text, and one instruction passes over all of it. This handles that case without the
-    /// setup of a longer run.
+    /// Most pieces of an output are text, and one instruction passes over all of it. This handles
+    /// that case without the setup of a longer run.
     pub(super) fn resume(&mut self, output: &[u8]) {
         let from = self.pos;
         let flow = match self.program.ops[self.ip as usize] {
-            Op::StringBody(delimiter, other) => self.string_body(output, [delimiter, other], Eof::NeedMore),
+            Op::StringBody(delimiter, other) => {
+                self.string_body(output, [delimiter, other], Eof::NeedMore)
+            }
             Op::Until(index) => self.until(output, index, Eof::NeedMore),
             _ => return self.run(output, Eof::NeedMore),
         };
@@ -79,7 +82,11 @@ impl Machine {
                 None => 0,
             };
             if length == 0 {
-                return if eof == Eof::End { Flow::Fail } else { Flow::Wait(self.pos) };
+                return if eof == Eof::End {
+                    Flow::Fail
+                } else {
+                    Flow::Wait(self.pos)
+                };
             }
             self.pos += length;
             self.work += 1;
@@ -140,7 +147,8 @@ impl Machine {
 /// The number of bytes from which on a search is remembered.
 const LONG_SEARCH: usize = 64;
 
-/// Where the last long searches for markers ended. Without it, each unfinished call would search the same text again.
+/// Where the last long searches for markers ended. Without it, each unfinished call would search
+/// the same text again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Searches {
     /// For each: the markers, where the search began, and the end of the text without any of them.
@@ -152,7 +160,9 @@ pub struct Searches {
 
 impl Searches {
     fn known(&self, markers: u64, from: usize) -> Option<usize> {
-        let covers = |search: &&(u64, usize, usize)| search.0 == markers && (search.1..search.2).contains(&from);
+        let covers = |search: &&(u64, usize, usize)| {
+            search.0 == markers && (search.1..search.2).contains(&from)
+        };
         self.last.iter().find(covers).map(|search| search.2)
     }
 
@@ -160,7 +170,11 @@ impl Searches {
         if to - from >= LONG_SEARCH {
             let same = self.last.iter().position(|search| search.0 == markers);
             self.last[same.unwrap_or(self.next)] = (markers, from, to);
-            self.next = if same.is_some() { self.next } else { (self.next + 1) % self.last.len() };
+            self.next = if same.is_some() {
+                self.next
+            } else {
+                (self.next + 1) % self.last.len()
+            };
         }
     }
 }

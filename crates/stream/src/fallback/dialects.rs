@@ -1,7 +1,9 @@
-//! The dialects in which models write calls instead of their template's format, with the texts that such calls begin with.
+//! The dialects in which models write calls instead of their template's format, with the texts that
+//! such calls begin with.
 //!
-//! A dialect is a stored turn (`dialects.json`): most are learnt of the built-in templates, which a test writes; those of no template follow
-//! them. Only JSON without a marker is an expression of its own: what may be nested in front of a call's name has a bound there.
+//! A dialect is a stored turn (`dialects.json`): most are learnt of the built-in templates, which a
+//! test writes; those of no template follow them. Only JSON without a marker is an expression of
+//! its own: what may be nested in front of a call's name has a bound there.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -24,7 +26,8 @@ struct Dialect {
     /// The texts that its calls may begin with.
     starts: Vec<String>,
     named: Option<Named>,
-    /// How its calls are written. A line break is any white space, or none. `None`: as JSON without a marker.
+    /// How its calls are written. A line break is any white space, or none. `None`: as JSON without
+    /// a marker.
     turn: Option<TurnFormat>,
 }
 
@@ -40,15 +43,23 @@ type StoredRow = (String, Vec<String>, TurnFormat);
 
 /// The table. The index of a row is part of its tag.
 static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
-    let stored: Vec<StoredRow> = serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
+    let stored: Vec<StoredRow> =
+        serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
     let mut rows: Vec<Dialect> = stored.into_iter().map(Dialect::from).collect();
     // Who writes arguments one by one may write them as one object, but not the other way round.
     chatparse_base::sort::by_key(&mut rows, |dialect| {
         let forms = dialect.turn.iter().flat_map(|turn| &turn.calls);
-        !forms.flat_map(|form| &form.pieces).any(|piece| piece.members().is_some())
+        !forms
+            .flat_map(|form| &form.pieces)
+            .any(|piece| piece.members().is_some())
     });
-    let bare =
-        |name, rows| Dialect { name: str::to_owned(name), rows, starts: vec!["{".to_owned()], named: None, turn: None };
+    let bare = |name, rows| Dialect {
+        name: str::to_owned(name),
+        rows,
+        starts: vec!["{".to_owned()],
+        named: None,
+        turn: None,
+    };
     rows.extend([bare("bare-json", Rows::Bare), bare(IN_TAGS, Rows::Held)]);
     debug_assert!(rows.len() <= Seen::ROWS, "a bit for each row");
     rows
@@ -57,23 +68,41 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
 impl From<StoredRow> for Dialect {
     fn from((name, starts, turn): StoredRow) -> Dialect {
         let named = Named::of(&turn);
-        // Where nothing marks the calls, the name of an offered tool on a line of its own begins them.
+        // Where nothing marks the calls, the name of an offered tool on a line of its own begins
+        // them.
         let (rows, named) = match starts.is_empty() && named.is_none() {
-            true => (Rows::Bare, Some(Named { before: vec![String::new()], behind: "\n{".to_owned() })),
+            true => (
+                Rows::Bare,
+                Some(Named {
+                    before: vec![String::new()],
+                    behind: "\n{".to_owned(),
+                }),
+            ),
             false => (Rows::Marked, named),
         };
-        Dialect { name, rows, starts, named, turn: Some(turn) }
+        Dialect {
+            name,
+            rows,
+            starts,
+            named,
+            turn: Some(turn),
+        }
     }
 }
 
 impl Dialect {
-    /// The texts that calls of these tools may begin with; without `whole`, what stands in front of the name is enough.
+    /// The texts that calls of these tools may begin with; without `whole`, what stands in front of
+    /// the name is enough.
     fn starts(&self, tools: &[Tool], whole: bool) -> Vec<String> {
         let mut starts = self.starts.clone();
         if let Some(Named { before, behind }) = &self.named {
             for before in before {
                 match whole || before.is_empty() {
-                    true => starts.extend(tools.iter().map(|tool| format!("{before}{}{behind}", tool.name))),
+                    true => starts.extend(
+                        tools
+                            .iter()
+                            .map(|tool| format!("{before}{}{behind}", tool.name)),
+                    ),
                     false => starts.push(before.clone()),
                 }
             }
@@ -84,15 +113,23 @@ impl Dialect {
     /// Where such calls begin.
     fn begins(&self, p: &FormatBuilder, tools: &[Tool]) -> ExprId {
         let starts = p.any_of(&self.starts);
-        let Some(Named { before, behind }) = &self.named else { return starts };
-        let names = p.shared("offered names", || p.one_of_tools(tools, |name| p.marker(name)));
-        let named = before.iter().map(|before| p.sequence([p.marker(&**before), names, p.marker(&**behind)]));
+        let Some(Named { before, behind }) = &self.named else {
+            return starts;
+        };
+        let names = p.shared("offered names", || {
+            p.one_of_tools(tools, |name| p.marker(name))
+        });
+        let named = before
+            .iter()
+            .map(|before| p.sequence([p.marker(&**before), names, p.marker(&**behind)]));
         p.choice(named.chain([starts]).collect::<Vec<_>>())
     }
 
     /// Its calls. `first`: the number of its first part.
     fn calls(&self, p: &mut FormatBuilder, offer: Offer, first: u32, want: Want) -> ExprId {
-        let Some(turn) = &self.turn else { return bare_json(p, offer) };
+        let Some(turn) = &self.turn else {
+            return bare_json(p, offer);
+        };
         p.late = Late::of(turn, offer.tools, want).numbered_from(first);
         // No thought is left open in front of a call.
         let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
@@ -104,7 +141,10 @@ impl Dialect {
 impl Named {
     fn of(turn: &TurnFormat) -> Option<Named> {
         let behind = turn.marker_behind_names()?.to_owned();
-        let mut before: Vec<String> = turn.before_calls().map(|glue| glue.head().trim_start().to_owned()).collect();
+        let mut before: Vec<String> = turn
+            .before_calls()
+            .map(|glue| glue.head().trim_start().to_owned())
+            .collect();
         chatparse_base::sort::sort(&mut before);
         before.dedup();
         Some(Named { before, behind })
@@ -113,12 +153,18 @@ impl Named {
     /// Where such a call of a known tool begins whose name ends this text.
     fn begins(&self, text: &[u8], is_known: &impl Fn(&str) -> bool) -> Option<usize> {
         let from = text.len().saturating_sub(NAME_BYTES);
-        let name = text[from..].iter().rposition(|byte| !is_of_name(*byte)).map_or(from, |at| from + at + 1);
+        let name = text[from..]
+            .iter()
+            .rposition(|byte| !is_of_name(*byte))
+            .map_or(from, |at| from + at + 1);
         let (text, name) = text.split_at(name);
         if !std::str::from_utf8(name).is_ok_and(is_known) {
             return None;
         }
-        let before = self.before.iter().filter(|before| text.ends_with(before.as_bytes()));
+        let before = self
+            .before
+            .iter()
+            .filter(|before| text.ends_with(before.as_bytes()));
         before.map(|before| text.len() - before.len()).min()
     }
 }
@@ -128,12 +174,17 @@ const NAME_BYTES: usize = 256;
 
 /// What opens and closes reasoning.
 fn marks_of(reasoning: &Reasoning) -> Vec<String> {
-    let texts = [&*reasoning.start, reasoning.open.head(), reasoning.close.head()].map(|text| text.trim().to_owned());
+    let texts = [
+        &*reasoning.start,
+        reasoning.open.head(),
+        reasoning.close.head(),
+    ]
+    .map(|text| text.trim().to_owned());
     texts.into_iter().filter(|text| is_marker(text)).collect()
 }
 
-/// JSON in tags: those of Hermes and Qwen, which are the most common and often incomplete, or any other wrapper that marks
-/// it.
+/// JSON in tags: those of Hermes and Qwen, which are the most common and often incomplete, or any
+/// other wrapper that marks it.
 const IN_TAGS: &str = "json-in-tags";
 
 /// Maximum nesting of arguments in front of the name of their call.
@@ -141,12 +192,16 @@ const SHALLOW: usize = 16;
 
 /// The name of the row with this index.
 pub(crate) fn name(index: u16) -> Option<&'static str> {
-    DIALECTS.get(usize::from(index)).map(|dialect| &*dialect.name)
+    DIALECTS
+        .get(usize::from(index))
+        .map(|dialect| &*dialect.name)
 }
 
 /// Whether the calls of a row have no marker; `None` if there is no such row.
 pub(super) fn is_bare(index: u16) -> Option<bool> {
-    DIALECTS.get(usize::from(index)).map(|dialect| dialect.rows == Rows::Bare)
+    DIALECTS
+        .get(usize::from(index))
+        .map(|dialect| dialect.rows == Rows::Bare)
 }
 
 /// A group of rows.
@@ -179,10 +234,14 @@ impl Seen {
 }
 
 fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
-    DIALECTS.iter().enumerate().filter(move |(_, dialect)| dialect.rows == rows)
+    DIALECTS
+        .iter()
+        .enumerate()
+        .filter(move |(_, dialect)| dialect.rows == rows)
 }
 
-/// The texts that the calls of a group begin with; without `whole`, what stands in front of a tool's name is enough.
+/// The texts that the calls of a group begin with; without `whole`, what stands in front of a
+/// tool's name is enough.
 pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = String> {
     table(rows).flat_map(move |(_, dialect)| dialect.starts(tools, whole))
 }
@@ -190,7 +249,10 @@ pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<I
 /// Where calls of rows with markers begin, but for those that were seen.
 pub(super) fn begins(p: &FormatBuilder, seen: Seen, tools: &[Tool]) -> ExprId {
     let rows = table(Rows::Marked).filter(|(row, _)| !seen.has(*row));
-    p.choice(rows.map(|(_, dialect)| dialect.begins(p, tools)).collect::<Vec<_>>())
+    p.choice(
+        rows.map(|(_, dialect)| dialect.begins(p, tools))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// A text that calls begin with, or end such a text with, and the row.
@@ -203,16 +265,26 @@ pub(super) struct Start {
     pub rows: Seen,
 }
 
-/// The first text that ends behind `from` and that calls of rows begin with which were not seen yet. `is_known`: whether a tool
-/// has this name.
-pub(super) fn find(output: &[u8], from: usize, seen: Seen, is_known: impl Fn(&str) -> bool) -> Option<Start> {
+/// The first text that ends behind `from` and that calls of rows begin with which were not seen
+/// yet. `is_known`: whether a tool has this name.
+pub(super) fn find(
+    output: &[u8],
+    from: usize,
+    seen: Seen,
+    is_known: impl Fn(&str) -> bool,
+) -> Option<Start> {
     // By last byte, which few bytes of prose are.
     static ENDING: LazyLock<Vec<Vec<Ending>>> = LazyLock::new(|| {
         let mut ending = vec![Vec::new(); 256];
         for (row, dialect) in table(Rows::Marked) {
             let named = dialect.named.as_ref();
-            let starts = dialect.starts.iter().map(|start| (start.as_bytes(), row, None));
-            for start in starts.chain(named.map(|named| (named.behind.as_bytes(), row, Some(named)))) {
+            let starts = dialect
+                .starts
+                .iter()
+                .map(|start| (start.as_bytes(), row, None));
+            for start in
+                starts.chain(named.map(|named| (named.behind.as_bytes(), row, Some(named))))
+            {
                 ending[usize::from(start.0[start.0.len() - 1])].push(start);
             }
         }
@@ -221,12 +293,22 @@ pub(super) fn find(output: &[u8], from: usize, seen: Seen, is_known: impl Fn(&st
     (from..output.len()).find_map(|last| {
         let to = last + 1;
         let mut found: Option<Start> = None;
-        for &(end, row, named) in ENDING[usize::from(output[last])].iter().filter(|(_, row, _)| !seen.has(*row)) {
-            let Some(before) = output[..to].strip_suffix(end) else { continue };
-            let Some(begins) = named.map_or(Some(before.len()), |named| named.begins(before, &is_known)) else {
+        for &(end, row, named) in ENDING[usize::from(output[last])]
+            .iter()
+            .filter(|(_, row, _)| !seen.has(*row))
+        {
+            let Some(before) = output[..to].strip_suffix(end) else {
                 continue;
             };
-            let start = found.get_or_insert(Start { span: begins..to, rows: Seen::default() });
+            let Some(begins) =
+                named.map_or(Some(before.len()), |named| named.begins(before, &is_known))
+            else {
+                continue;
+            };
+            let start = found.get_or_insert(Start {
+                span: begins..to,
+                rows: Seen::default(),
+            });
             start.span.start = start.span.start.min(begins);
             start.rows = start.rows.and(Seen(1 << row));
         }
@@ -241,16 +323,27 @@ pub(super) fn named() -> Seen {
         .fold(Seen::default(), |all, (row, _)| Seen(all.0 | 1 << row))
 }
 
-/// The calls of a group; of those with markers or with names before all, the ones that were seen. `late`: the parts so far.
-pub(super) fn calls(p: &mut FormatBuilder, offer: Offer, rows: Rows, seen: Seen, late: &mut LateRows) -> Vec<ExprId> {
+/// The calls of a group; of those with markers or with names before all, the ones that were seen.
+/// `late`: the parts so far.
+pub(super) fn calls(
+    p: &mut FormatBuilder,
+    offer: Offer,
+    rows: Rows,
+    seen: Seen,
+    late: &mut LateRows,
+) -> Vec<ExprId> {
     let mut calls = Vec::new();
-    for (index, dialect) in
-        table(rows).filter(|(index, dialect)| seen.has(*index) || rows != Rows::Marked && dialect.named.is_none())
-    {
+    for (index, dialect) in table(rows).filter(|(index, dialect)| {
+        seen.has(*index) || rows != Rows::Marked && dialect.named.is_none()
+    }) {
         p.dialect = Some(index);
         let call = dialect.calls(p, offer, late.count, Want::Linked);
         let parts = std::mem::take(&mut p.late);
-        late.rows.push(LateRow { first: late.count, row: index, unknown: offer.unknown });
+        late.rows.push(LateRow {
+            first: late.count,
+            row: index,
+            unknown: offer.unknown,
+        });
         (late.count, late.widest) = (late.count + parts.count(), late.widest.max(parts.widest()));
         calls.push(p.sequence([p.and(dialect.begins(p, offer.tools)), call]));
     }
@@ -278,15 +371,33 @@ pub(super) struct LateRow {
 impl LateRows {
     /// The program of a part of a row, which depends on its tool alone.
     pub fn program(&self, number: u32, offer: Offer, mends: bool) -> Option<Program> {
-        let LateRow { first, row, unknown } = self.rows.iter().rfind(|row| row.first <= number)?;
+        let LateRow {
+            first,
+            row,
+            unknown,
+        } = self.rows.iter().rfind(|row| row.first <= number)?;
         let mut p = FormatBuilder::default();
         (p.mends, p.dialect) = (mends, Some(*row));
         let (count, part) = (offer.tools.len(), (number - first) as usize);
         let tools = std::slice::from_ref(offer.tools.get(part % count)?);
-        let root = DIALECTS[*row].calls(&mut p, Offer { unknown: *unknown, tools, ..offer }, *first, Want::Whole);
+        let root = DIALECTS[*row].calls(
+            &mut p,
+            Offer {
+                unknown: *unknown,
+                tools,
+                ..offer
+            },
+            *first,
+            Want::Whole,
+        );
         let parts = p.late.built();
         let mut arena = p.finish(root);
-        arena.set_root(parts.into_iter().find(|(call, _)| *call as usize == part / count)?.1);
+        arena.set_root(
+            parts
+                .into_iter()
+                .find(|(call, _)| *call as usize == part / count)?
+                .1,
+        );
         peg::compile_part(&arena).ok()
     }
 }
@@ -301,8 +412,8 @@ pub(super) struct Offer<'a> {
     pub unknown: bool,
 }
 
-/// `{"name": "f", "arguments": {...}}` of an offered tool, without a marker: the fields in either order, and `parameters`, or the keys of
-/// the format, for these.
+/// `{"name": "f", "arguments": {...}}` of an offered tool, without a marker: the fields in either
+/// order, and `parameters`, or the keys of the format, for these.
 fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
     let kind = p.optional(match p.mends {
@@ -314,47 +425,112 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
         false => [p.empty(); 2],
     };
     let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
-    let inner = if p.mends { p.optional(inner) } else { p.empty() };
-    let open = p.sequence([p.space(), p.tool_open(p.marker("{")), p.space(), kind, inner]);
+    let inner = if p.mends {
+        p.optional(inner)
+    } else {
+        p.empty()
+    };
+    let open = p.sequence([
+        p.space(),
+        p.tool_open(p.marker("{")),
+        p.space(),
+        kind,
+        inner,
+    ]);
     let own = offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
     // The quotation mark behind the name may be missing, and one may stand behind the arguments.
     let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
     let (name, single) = (p.listed_tool_name(offer.tools), p.literal("'"));
     let single = p.mends.then(|| p.sequence([single, name, single]));
-    let name = p.choice([p.sequence([p.marker("\""), name, quote])].into_iter().chain(single));
-    let names = ["name"].into_iter().chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
+    let name = p.choice(
+        [p.sequence([p.marker("\""), name, quote])]
+            .into_iter()
+            .chain(single),
+    );
+    let names = ["name"]
+        .into_iter()
+        .chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
     let name = p.choice(names.map(|key| p.json_member(key, name)));
     let keys = ["arguments", "parameters"].into_iter();
-    let keys = keys.chain(own.map(|[_, key]| key).filter(|key| !matches!(*key, "arguments" | "parameters")));
+    let keys = keys.chain(
+        own.map(|[_, key]| key)
+            .filter(|key| !matches!(*key, "arguments" | "parameters")),
+    );
     let key = p.choice(keys.map(|key| p.json_word(key)));
     let behind_text = p.optional(p.literal("\""));
-    let arguments = [key, p.space(), p.marker(":"), p.space(), p.any_json_args(), behind_text, p.space()];
+    let arguments = [
+        key,
+        p.space(),
+        p.marker(":"),
+        p.space(),
+        p.any_json_args(),
+        behind_text,
+        p.space(),
+    ];
     let arguments = p.sequence(arguments);
     let brace = p.marker("}");
     let close = p.tool_close(brace);
     // An id behind the call in the object around it is the call's.
     let nested = || p.tolerated(p.tool_close(p.sequence([brace, p.outer_end()])));
-    let close = if p.mends { p.choice([nested(), close]) } else { close };
-    let name_first = p.sequence([p.atomic(p.sequence([open, name, comma(), between])), arguments, behind, close]);
-    let shallow = p.sequence([key, p.space(), p.marker(":"), p.space(), p.tool_args(shallow_object(p)), p.space()]);
-    let name_last = p.atomic(p.sequence([open, shallow, p.marker(","), p.space(), name, behind, p.space(), close]));
+    let close = if p.mends {
+        p.choice([nested(), close])
+    } else {
+        close
+    };
+    let name_first = p.sequence([
+        p.atomic(p.sequence([open, name, comma(), between])),
+        arguments,
+        behind,
+        close,
+    ]);
+    let shallow = p.sequence([
+        key,
+        p.space(),
+        p.marker(":"),
+        p.space(),
+        p.tool_args(shallow_object(p)),
+        p.space(),
+    ]);
+    let name_last = p.atomic(p.sequence([
+        open,
+        shallow,
+        p.marker(","),
+        p.space(),
+        name,
+        behind,
+        p.space(),
+        close,
+    ]));
     p.choice([name_first, name_last])
 }
 
-/// Arguments in front of their name. Without a name the object is text, and each object nested in it is tried again as a
-/// call; so the cost grows with the nesting, which is bounded.
+/// Arguments in front of their name. Without a name the object is text, and each object nested in
+/// it is tried again as a call; so the cost grows with the nesting, which is bounded.
 fn shallow_object(p: &FormatBuilder) -> ExprId {
     let container = |open: &str, close: &str, item: ExprId| {
         let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
         let items = p.sequence([item, p.many(next), p.space()]);
-        p.sequence([p.marker(open), p.space(), p.optional(items), p.marker(close)])
+        p.sequence([
+            p.marker(open),
+            p.space(),
+            p.optional(items),
+            p.marker(close),
+        ])
     };
     let words = ["true", "false", "null"].map(|word| p.marker(word));
-    let string = if p.mends { p.python_string() } else { p.json_string() };
+    let string = if p.mends {
+        p.python_string()
+    } else {
+        p.json_string()
+    };
     let plain = p.choice([string, p.json_number()].into_iter().chain(words));
     let member = |value| p.sequence([string, p.space(), p.marker(":"), p.space(), value]);
     let value = (1..SHALLOW).fold(plain, |inner, depth| {
-        let containers = [container("{", "}", member(inner)), container("[", "]", inner), plain];
+        let containers = [
+            container("{", "}", member(inner)),
+            container("[", "]", inner),
+            plain,
+        ];
         p.rule(format!("shallow-{depth}"), p.choice(containers))
     });
     container("{", "}", member(value))

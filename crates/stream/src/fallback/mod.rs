@@ -1,7 +1,9 @@
-//! Reads calls outside of the format: in text behind it and, if the request asks for it, in content and in reasoning.
+//! Reads calls outside of the format: in text behind it and, if the request asks for it, in content
+//! and in reasoning.
 //!
-//! Such text has a description ([`dialects`], `text`), which runs on the same machine as a format. A [`FallbackParser`] runs
-//! it and sends events to the same message builder as the format's parser.
+//! Such text has a description ([`dialects`], `text`), which runs on the same machine as a format.
+//! A [`FallbackParser`] runs it and sends events to the same message builder as the format's
+//! parser.
 
 mod dialects;
 mod origin;
@@ -17,7 +19,9 @@ use chatparse_base::store::{Store, hash_of};
 use chatparse_format::late::Want;
 use chatparse_format::parts::Parts;
 use chatparse_grammar::{self as grammar, Grammar};
-use chatparse_message::{BareCalls, CallsInReasoning, Dialects, GrammarStyle, Leniency, NearlyJson, Tool};
+use chatparse_message::{
+    BareCalls, CallsInReasoning, Dialects, GrammarStyle, Leniency, NearlyJson, Tool,
+};
 use chatparse_peg::{self as peg, Arena, Expr, Program, lossy};
 use dialects::{LateRows, Offer, Seen};
 use serde::{Deserialize, Serialize};
@@ -26,16 +30,19 @@ use text::{Prefilter, Scope};
 pub(crate) use dialects::name as dialect_name;
 pub(crate) use parser::{End, FallbackParser};
 
-/// Maximum memory of the programs that are kept for a request, in bytes. An output needs two or three.
+/// Maximum memory of the programs that are kept for a request, in bytes. An output needs two or
+/// three.
 const PROGRAM_BYTES: usize = 8 << 20;
 
 /// What a request and a format say of calls outside of the format.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallRules {
-    /// The tools that are offered. If empty, the parser searches for no calls; otherwise arguments are checked against their schemas.
+    /// The tools that are offered. If empty, the parser searches for no calls; otherwise arguments
+    /// are checked against their schemas.
     pub tools: Vec<Tool>,
-    /// The keys of the name and of the arguments in the format's calls, if those are JSON objects: others may have them, too.
+    /// The keys of the name and of the arguments in the format's calls, if those are JSON objects:
+    /// others may have them, too.
     pub call_keys: Option<[String; 2]>,
     /// Which calls are searched for, and where.
     pub leniency: Leniency,
@@ -48,7 +55,8 @@ pub struct CallRules {
 pub struct FallbackConfig {
     /// The format as it is compiled.
     format: Arc<Arena>,
-    /// What builds all of it, if the format that is compiled lacks parts; and all of it, since it was first asked for.
+    /// What builds all of it, if the format that is compiled lacks parts; and all of it, since it
+    /// was first asked for.
     parts: Option<(Parts, OnceLock<Arc<Arena>>)>,
     pub rules: CallRules,
     /// By scope and by the dialects that they read.
@@ -78,14 +86,20 @@ impl FallbackConfig {
 
     /// The format.
     pub fn format(&self) -> &Arc<Arena> {
-        let Some((parts, whole)) = &self.parts else { return &self.format };
+        let Some((parts, whole)) = &self.parts else {
+            return &self.format;
+        };
         whole.get_or_init(|| Arc::new(parts.whole(Want::Whole)))
     }
 
     /// The grammar of the format; `lazy`: of what follows a trigger.
     pub fn grammar(&self, lazy: bool, style: GrammarStyle) -> Grammar {
-        let Some((parts, _)) = &self.parts else { return grammar::from_arena(&self.format, lazy, style) };
-        let linked = (style == GrammarStyle::Faithful).then(|| parts.grammar(&self.format, lazy)).flatten();
+        let Some((parts, _)) = &self.parts else {
+            return grammar::from_arena(&self.format, lazy, style);
+        };
+        let linked = (style == GrammarStyle::Faithful)
+            .then(|| parts.grammar(&self.format, lazy))
+            .flatten();
         linked.unwrap_or_else(|| grammar::from_arena(&parts.whole(Want::Grammar), lazy, style))
     }
 
@@ -101,15 +115,27 @@ impl FallbackConfig {
 
     /// Approximate memory use in bytes of the programs compiled so far.
     pub fn bytes(&self) -> usize {
-        let prefilters = self.prefilters.iter().filter_map(|cell| cell.get()?.as_ref());
-        self.programs.measure(|_, program| program.bytes() + program.late_bytes());
-        let whole = self.parts.as_ref().and_then(|(_, whole)| whole.get()).map(|whole| whole.bytes());
+        let prefilters = self
+            .prefilters
+            .iter()
+            .filter_map(|cell| cell.get()?.as_ref());
+        self.programs
+            .measure(|_, program| program.bytes() + program.late_bytes());
+        let whole = self
+            .parts
+            .as_ref()
+            .and_then(|(_, whole)| whole.get())
+            .map(|whole| whole.bytes());
         let programs = self.programs.size().1;
-        prefilters.map(|prefilter| prefilter.bytes()).chain(whole).sum::<usize>() + programs
+        prefilters
+            .map(|prefilter| prefilter.bytes())
+            .chain(whole)
+            .sum::<usize>()
+            + programs
     }
 
-    /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if there are no calls to search
-    /// for, or too many tools.
+    /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if
+    /// there are no calls to search for, or too many tools.
     fn program(self: &Arc<Self>, scope: Scope, seen: Seen) -> Option<Arc<Program>> {
         if self.rules.tools.is_empty() {
             return None;
@@ -118,8 +144,15 @@ impl FallbackConfig {
         if let Some(program) = self.programs.get(hash, |known| *known == (scope, seen)) {
             return Some(program);
         }
-        let (count, widest) = self.parts.as_ref().map_or((0, 0), |(parts, _)| (parts.count, parts.widest));
-        let mut late = LateRows { count, widest, rows: Vec::new() };
+        let (count, widest) = self
+            .parts
+            .as_ref()
+            .map_or((0, 0), |(parts, _)| (parts.count, parts.widest));
+        let mut late = LateRows {
+            count,
+            widest,
+            rows: Vec::new(),
+        };
         let text = text::text_with_calls(self, scope, seen, &mut late);
         // The configuration keeps the program.
         let config = Arc::downgrade(self);
@@ -127,22 +160,35 @@ impl FallbackConfig {
             let config = config.upgrade()?;
             match &config.parts {
                 Some((parts, _)) if number < parts.count => parts.program(number),
-                _ => late.program(number, config.offer(), config.mends()).map(Arc::new),
+                _ => late
+                    .program(number, config.offer(), config.mends())
+                    .map(Arc::new),
             }
         });
         let program = Arc::new(program.ok()?);
-        self.programs.keep(hash, (scope, seen), Arc::clone(&program), program.bytes());
+        self.programs
+            .keep(hash, (scope, seen), Arc::clone(&program), program.bytes());
         Some(program)
     }
 
     /// What is offered to call; only offered tools.
     fn offer(&self) -> Offer<'_> {
-        Offer { tools: &self.rules.tools, keys: self.rules.call_keys.as_ref(), unknown: false }
+        Offer {
+            tools: &self.rules.tools,
+            keys: self.rules.call_keys.as_ref(),
+            unknown: false,
+        }
     }
 
     /// Whether a tool of this name is offered.
     fn offers(&self, name: &str) -> bool {
-        let all = || self.rules.tools.iter().map(|tool| tool.name.clone()).collect();
+        let all = || {
+            self.rules
+                .tools
+                .iter()
+                .map(|tool| tool.name.clone())
+                .collect()
+        };
         self.names.get_or_init(all).contains(name)
     }
 
@@ -152,11 +198,13 @@ impl FallbackConfig {
         self.prefilters[scope as usize].get_or_init(make).clone()
     }
 
-    /// The origin of a call outside of the format. `dialect`: its row of the table, `None` for the format's own way to write calls.
+    /// The origin of a call outside of the format. `dialect`: its row of the table, `None` for the
+    /// format's own way to write calls.
     ///
-    /// A call in the format's own way counts as one of the format if it has a marker; without one it is a bare JSON object like
-    /// any other. A bare call directly inside a tag or special tokens has a separate row, because that wrapper marks it. Fences
-    /// and brackets do not mark calls, because models also put quotations into them.
+    /// A call in the format's own way counts as one of the format if it has a marker; without one
+    /// it is a bare JSON object like any other. A bare call directly inside a tag or special tokens
+    /// has a separate row, because that wrapper marks it. Fences and brackets do not mark calls,
+    /// because models also put quotations into them.
     fn origin(&self, dialect: Option<u16>) -> CallOrigin {
         match dialect.and_then(dialects::is_bare) {
             Some(false) => CallOrigin::Dialect,
@@ -166,7 +214,9 @@ impl FallbackConfig {
     }
 
     fn is_marked(&self) -> bool {
-        *self.marked.get_or_init(|| origin::is_marked(&self.format, &self.rules.tools))
+        *self
+            .marked
+            .get_or_init(|| origin::is_marked(&self.format, &self.rules.tools))
     }
 
     /// Builds what outputs may need in regions of the format and behind it.
@@ -180,35 +230,55 @@ impl FallbackConfig {
             self.scope_behind(true, false, false),
         ];
         for scope in scopes.into_iter().flatten() {
-            self.prefilter(scope).iter().for_each(|prefilter| prefilter.warm());
-            self.program(scope, Seen::default()).iter().for_each(|program| program.warm());
+            self.prefilter(scope)
+                .iter()
+                .for_each(|prefilter| prefilter.warm());
+            self.program(scope, Seen::default())
+                .iter()
+                .for_each(|program| program.warm());
         }
     }
 
-    /// What is searched for in a region of the format, if the request asks for that. `begins`: only reasoning precedes the region.
-    /// `called`: a call precedes it, so the text may go on with one.
+    /// What is searched for in a region of the format, if the request asks for that. `begins`: only
+    /// reasoning precedes the region. `called`: a call precedes it, so the text may go on with one.
     fn scope_of(&self, channel: Channel, begins: bool, called: bool) -> Option<Scope> {
-        let Leniency { dialects, bare_calls, calls_in_reasoning, .. } = self.rules.leniency;
+        let Leniency {
+            dialects,
+            bare_calls,
+            calls_in_reasoning,
+            ..
+        } = self.rules.leniency;
         match (channel, dialects, calls_in_reasoning) {
             // Where it is not all calls, it is looked at again.
-            (Channel::Content, Dialects::Always | Dialects::Tail, _) if begins && bare_calls == BareCalls::Whole => {
+            (Channel::Content, Dialects::Always | Dialects::Tail, _)
+                if begins && bare_calls == BareCalls::Whole =>
+            {
                 Some(Scope::Whole)
             }
             (Channel::Content, Dialects::Always, _) => Some(Scope::Anywhere),
-            (Channel::Content, Dialects::Recover | Dialects::Tail, _) if called => Some(Scope::Anywhere),
+            (Channel::Content, Dialects::Recover | Dialects::Tail, _) if called => {
+                Some(Scope::Anywhere)
+            }
             (Channel::Content, Dialects::Tail, _) => Some(Scope::AtEnd),
-            (Channel::Content, Dialects::Recover, _) if begins && bare_calls != BareCalls::Off => Some(Scope::Whole),
+            (Channel::Content, Dialects::Recover, _) if begins && bare_calls != BareCalls::Off => {
+                Some(Scope::Whole)
+            }
             (Channel::Reasoning, _, CallsInReasoning::Always) => Some(Scope::Anywhere),
             (Channel::Reasoning, _, CallsInReasoning::AtEnd) => Some(Scope::AtEnd),
             _ => None,
         }
     }
 
-    /// Whether a text of the format begins with this one, which is not empty, and does not end in the name of a tool.
+    /// Whether a text of the format begins with this one, which is not empty, and does not end in
+    /// the name of a tool.
     pub fn is_half_marker(&self, text: &str) -> bool {
-        let word = text.trim_end_matches(|c: char| c.is_ascii() && is_of_name(c as u8)).len();
+        let word = text
+            .trim_end_matches(|c: char| c.is_ascii() && is_of_name(c as u8))
+            .len();
         let begins = |expr: &Expr| match expr {
-            Expr::Marker(marker) | Expr::Literal(marker) if marker.trim_start().starts_with(text) => {
+            Expr::Marker(marker) | Expr::Literal(marker)
+                if marker.trim_start().starts_with(text) =>
+            {
                 let marker = &marker.trim_start()[word..];
                 !self.offers(&marker[..marker.bytes().take_while(|byte| is_of_name(*byte)).count()])
             }
@@ -217,8 +287,8 @@ impl FallbackConfig {
         !text.is_empty() && self.format.nodes().iter().any(begins)
     }
 
-    /// A parser for calls in a region of the format that begins at `at`; `None` if the request does not ask for one.
-    /// `begins`: only reasoning precedes the region; `called`: a call does.
+    /// A parser for calls in a region of the format that begins at `at`; `None` if the request does
+    /// not ask for one. `begins`: only reasoning precedes the region; `called`: a call does.
     pub fn in_region(
         self: &Arc<Self>,
         channel: Channel,
@@ -226,11 +296,16 @@ impl FallbackConfig {
         called: bool,
         at: usize,
     ) -> Option<FallbackParser> {
-        FallbackParser::new(Arc::clone(self), channel, self.scope_of(channel, begins, called)?, at)
+        FallbackParser::new(
+            Arc::clone(self),
+            channel,
+            self.scope_of(channel, begins, called)?,
+            at,
+        )
     }
 
-    /// What is searched for in text that left the format, if the request asks for that. `in_call`: a call was interrupted there;
-    /// `called`: a call precedes; `wrapped`: in a wrapper.
+    /// What is searched for in text that left the format, if the request asks for that. `in_call`:
+    /// a call was interrupted there; `called`: a call precedes; `wrapped`: in a wrapper.
     fn scope_behind(&self, in_call: bool, called: bool, wrapped: bool) -> Option<Scope> {
         match (in_call, called) {
             (true, _) => Some(Scope::InCall),
@@ -241,8 +316,9 @@ impl FallbackConfig {
         }
     }
 
-    /// A parser for calls in text that left the format at `at`; `None` if the request does not ask for one. `in_call`: a
-    /// call was interrupted there. `before`: the markup in front of each call that precedes.
+    /// A parser for calls in text that left the format at `at`; `None` if the request does not ask
+    /// for one. `in_call`: a call was interrupted there. `before`: the markup in front of each call
+    /// that precedes.
     pub fn behind_format<'a>(
         self: &Arc<Self>,
         at: usize,
@@ -253,6 +329,11 @@ impl FallbackConfig {
         let called = before.peek().is_some();
         // Where calls have a marker, the markup is theirs, and a wrapper is text.
         let wrapped = !self.is_marked() && before.any(|markup| text::has_wrapper(&lossy(markup)));
-        FallbackParser::new(Arc::clone(self), Channel::Content, self.scope_behind(in_call, called, wrapped)?, at)
+        FallbackParser::new(
+            Arc::clone(self),
+            Channel::Content,
+            self.scope_behind(in_call, called, wrapped)?,
+            at,
+        )
     }
 }

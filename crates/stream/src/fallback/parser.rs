@@ -1,9 +1,11 @@
 //! Parses text that may contain calls, piece by piece.
 //!
-//! White space in front of a call belongs to the call, so white space waits for the text behind it. If a call is
-//! interrupted, the part that was read stays, and the parser starts again behind it. No byte is read more than five times.
+//! White space in front of a call belongs to the call, so white space waits for the text behind it.
+//! If a call is interrupted, the part that was read stays, and the parser starts again behind it.
+//! No byte is read more than five times.
 //!
-//! If calls count only at the end of the text, the parser records where they begin and reads them at the end.
+//! If calls count only at the end of the text, the parser records where they begin and reads them
+//! at the end.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +13,10 @@ use std::sync::Arc;
 use super::dialects::{self, Seen};
 use super::text::{Prefilter, Scope, Sight, counts_bare};
 use super::{CallRules, FallbackConfig};
-use crate::output::{CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report};
+use crate::output::{
+    CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text,
+    report,
+};
 use crate::report::CallReport;
 use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, State, incomplete_tail};
@@ -97,7 +102,10 @@ impl Prose {
             self.shown = span.start;
         }
         self.known = span.end;
-        if let Some(last) = output[span.clone()].iter().rposition(|byte| !is_white_space(*byte)) {
+        if let Some(last) = output[span.clone()]
+            .iter()
+            .rposition(|byte| !is_white_space(*byte))
+        {
             self.show(span.start + last + 1, output, builder);
         }
     }
@@ -115,7 +123,9 @@ impl Prose {
 
 /// The first end of a character at or behind `at`.
 fn whole_character(text: &[u8], at: usize) -> usize {
-    (at..text.len()).find(|&end| incomplete_tail(&text[..end]) == 0).unwrap_or(text.len())
+    (at..text.len())
+        .find(|&end| incomplete_tail(&text[..end]) == 0)
+        .unwrap_or(text.len())
 }
 
 fn is_white_space(byte: u8) -> bool {
@@ -135,13 +145,30 @@ impl Sink for Found<'_> {
     fn event(&mut self, event: Event<'_>) {
         *self.in_rest &= matches!(event, Event::Broken(..));
         match event {
-            Event::Text(Channel::Content, _, span) => self.prose.extend(span, self.output, self.builder),
-            Event::Call { name, early, flags, span } => {
+            Event::Text(Channel::Content, _, span) => {
+                self.prose.extend(span, self.output, self.builder)
+            }
+            Event::Call {
+                name,
+                early,
+                flags,
+                span,
+            } => {
                 self.prose.shown = self.prose.known;
                 let in_reasoning = self.prose.channel == Channel::Reasoning;
                 let origin = self.config.origin(flags.dialect);
-                let flags = CallFlags { recovered: true, in_reasoning, origin, ..flags };
-                self.builder.event(Event::Call { name, early, flags, span });
+                let flags = CallFlags {
+                    recovered: true,
+                    in_reasoning,
+                    origin,
+                    ..flags
+                };
+                self.builder.event(Event::Call {
+                    name,
+                    early,
+                    flags,
+                    span,
+                });
             }
             other => self.builder.event(other),
         }
@@ -160,7 +187,8 @@ impl Sink for Noted<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             // A name that announces a call is read with the call.
-            Event::Text(_, _, span) if self.candidates.is_some() || self.prose.known < span.start => {}
+            Event::Text(_, _, span)
+                if self.candidates.is_some() || self.prose.known < span.start => {}
             Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
             Event::Call { .. } => drop(self.candidates.get_or_insert(self.prose.known)),
             _ => {}
@@ -170,12 +198,23 @@ impl Sink for Noted<'_> {
 
 impl FallbackParser {
     /// Returns `None` if there are no calls to search for.
-    pub(super) fn new(config: Arc<FallbackConfig>, channel: Channel, scope: Scope, at: usize) -> Option<Self> {
+    pub(super) fn new(
+        config: Arc<FallbackConfig>,
+        channel: Channel,
+        scope: Scope,
+        at: usize,
+    ) -> Option<Self> {
         // Behind a call, another one or its rest may come at once.
-        let at_once = matches!(scope, Scope::BehindCall | Scope::BehindWrapped | Scope::InCall);
+        let at_once = matches!(
+            scope,
+            Scope::BehindCall | Scope::BehindWrapped | Scope::InCall
+        );
         let seen = Seen::default();
         let (prefilter, machine) = match at_once {
-            true => (None, Some(Machine::committed(config.program(scope, seen)?, at))),
+            true => (
+                None,
+                Some(Machine::committed(config.program(scope, seen)?, at)),
+            ),
             false => (Some(config.prefilter(scope)?), None),
         };
         let mends = config.mends();
@@ -196,7 +235,11 @@ impl FallbackParser {
             read_to: at,
             work: 0,
             reader: CaptureReader::new(at, mends),
-            prose: Prose { channel, shown: at, known: at },
+            prose: Prose {
+                channel,
+                shown: at,
+                known: at,
+            },
             candidates: None,
             gave_up: false,
             paused: false,
@@ -208,7 +251,10 @@ impl FallbackParser {
     /// Sets the budget for the rest of the run, if there is one.
     pub fn budgeted(mut self, budget: Option<Budget>) -> Self {
         self.budget = budget.or(self.budget);
-        self.machine.iter_mut().zip(budget).for_each(|(machine, budget)| machine.set_budget(budget));
+        self.machine
+            .iter_mut()
+            .zip(budget)
+            .for_each(|(machine, budget)| machine.set_budget(budget));
         self
     }
 
@@ -222,14 +268,22 @@ impl FallbackParser {
         self.work + self.machine.as_ref().map_or(0, Machine::work)
     }
 
-    /// Called where the region ends in which it reads content. Returns whether it waits there, because a call may have begun.
+    /// Called where the region ends in which it reads content. Returns whether it waits there,
+    /// because a call may have begun.
     pub fn pause(&mut self, output: &[u8]) -> bool {
-        let waits = || !output[self.prose.shown..self.read_to].trim_ascii().is_empty();
-        self.paused = self.prose.channel == Channel::Content && !self.gave_up && (self.reader.in_call() || waits());
+        let waits = || {
+            !output[self.prose.shown..self.read_to]
+                .trim_ascii()
+                .is_empty()
+        };
+        self.paused = self.prose.channel == Channel::Content
+            && !self.gave_up
+            && (self.reader.in_call() || waits());
         self.paused
     }
 
-    /// Goes on where the region has ended, because the output has left the format; returns that position.
+    /// Goes on where the region has ended, because the output has left the format; returns that
+    /// position.
     pub fn resume(&mut self) -> Option<usize> {
         self.left |= self.paused;
         std::mem::take(&mut self.paused).then_some(self.read_to)
@@ -272,7 +326,9 @@ impl FallbackParser {
                 self.feed(raw.len(), output, builder);
                 self.close(end, output, builder);
             }
-            (_, End::Cut) => self.prose.show(raw.len() - incomplete_tail(raw), raw, builder),
+            (_, End::Cut) => self
+                .prose
+                .show(raw.len() - incomplete_tail(raw), raw, builder),
             _ => self.prose.show(raw.len(), raw, builder),
         }
     }
@@ -286,7 +342,9 @@ impl FallbackParser {
     }
 
     fn is_in(&self, states: fn(State) -> bool) -> bool {
-        self.machine.as_ref().is_some_and(|machine| states(machine.state()))
+        self.machine
+            .as_ref()
+            .is_some_and(|machine| states(machine.state()))
     }
 
     fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
@@ -326,8 +384,8 @@ impl FallbackParser {
                 self.start_anew(output.to(self.fed), builder);
                 continue;
             }
-            // The program learns to read a dialect before it sees the end of what that begins with. So what it reads is a function
-            // of the bytes, however they come.
+            // The program learns to read a dialect before it sees the end of what that begins with.
+            // So what it reads is a function of the bytes, however they come.
             let start = self.find(output.seen, self.looked.max(self.clear));
             let last = start.as_ref().map_or(output.len(), |start| {
                 let before = &output.seen[..start.span.end - 1];
@@ -349,7 +407,11 @@ impl FallbackParser {
             self.looked = start.span.end;
             // In the arguments of a call it is their text.
             if self.candidates.is_none() && !self.reader.in_call() {
-                let scope = if self.reader.covered() <= self.start { self.reads } else { self.goes_on() };
+                let scope = if self.reader.covered() <= self.start {
+                    self.reads
+                } else {
+                    self.goes_on()
+                };
                 self.gave_up = !self.begin(scope, output.to(start.span.end));
             }
         }
@@ -365,7 +427,13 @@ impl FallbackParser {
     /// Searches for the first place where a call may begin.
     fn look(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let from = self.fed;
-        let Some(sight) = self.prefilter.as_ref().map(|prefilter| prefilter.look(output.seen, from)) else { return };
+        let Some(sight) = self
+            .prefilter
+            .as_ref()
+            .map(|prefilter| prefilter.look(output.seen, from))
+        else {
+            return;
+        };
         let (Sight::Text(to) | Sight::Call(to, _) | Sight::Nothing(to)) = sight;
         self.work += (to - from) as u64;
         (self.fed, self.read_to) = (to, output.len());
@@ -379,12 +447,14 @@ impl FallbackParser {
             Sight::Call(start, end) => {
                 (self.prefilter, self.read_to) = (None, start);
                 self.reader = CaptureReader::new(start, self.config.mends());
-                self.gave_up = !self.begin(self.scope, output.to(whole_character(output.seen, end)));
+                self.gave_up =
+                    !self.begin(self.scope, output.to(whole_character(output.seen, end)));
             }
         }
     }
 
-    /// Text that is not all calls may have some, where the request asks for that. Nothing but white space was shown of it.
+    /// Text that is not all calls may have some, where the request asks for that. Nothing but white
+    /// space was shown of it.
     fn looks_anywhere(&mut self) -> bool {
         let scope = match self.config.rules.leniency.dialects {
             Dialects::Always => Scope::Anywhere,
@@ -398,23 +468,48 @@ impl FallbackParser {
         let (channel, from) = (self.prose.channel, self.prose.shown);
         let next = FallbackParser::new(Arc::clone(&self.config), channel, scope, from);
         let Some(next) = next else { return false };
-        *self = FallbackParser { work: self.work(), ..next.budgeted(self.budget) };
+        *self = FallbackParser {
+            work: self.work(),
+            ..next.budgeted(self.budget)
+        };
         true
     }
 
     fn read(&mut self, output: &[u8], builder: &mut MessageBuilder) {
-        let Some(machine) = &mut self.machine else { return };
+        let Some(machine) = &mut self.machine else {
+            return;
+        };
         let prose = &mut self.prose;
         if self.scope == Scope::AtEnd {
             let candidates = &mut self.candidates;
-            self.reader.read_all(machine, output, &mut Noted { prose, candidates, output, builder });
+            self.reader.read_all(
+                machine,
+                output,
+                &mut Noted {
+                    prose,
+                    candidates,
+                    output,
+                    builder,
+                },
+            );
         } else {
             let (config, in_rest) = (&*self.config, &mut self.in_rest);
-            self.reader.read_all(machine, output, &mut Found { prose, in_rest, config, output, builder });
+            self.reader.read_all(
+                machine,
+                output,
+                &mut Found {
+                    prose,
+                    in_rest,
+                    config,
+                    output,
+                    builder,
+                },
+            );
         }
     }
 
-    /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte that did not match.
+    /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte
+    /// that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let limit = self.is_in(|state| state == State::Limit);
         let furthest = self.machine.as_ref().map_or(0, Machine::furthest);
@@ -425,7 +520,10 @@ impl FallbackParser {
         }
         let covered = self.reader.covered();
         // Up to the character that did not match.
-        let output = output.to(whole_character(output.seen, furthest.clamp(self.read_to, output.len())));
+        let output = output.to(whole_character(
+            output.seen,
+            furthest.clamp(self.read_to, output.len()),
+        ));
         let nothing = limit || covered <= self.start || self.scope == Scope::Whole;
         let scope = (!nothing).then(|| self.goes_on());
         if scope.is_none_or(|scope| !self.begin(scope, output)) {
@@ -460,8 +558,19 @@ impl FallbackParser {
         let covered = self.reader.covered();
         self.looked = covered;
         // Calls that begin with names are compiled where a text begins with one.
-        let (CallRules { tools, leniency, .. }, text) = (&self.config.rules, output.seen[covered..].trim_ascii_start());
-        let named = scope != Scope::Whole || tools.iter().any(|tool| text.starts_with(tool.name.as_bytes()));
+        let (
+            CallRules {
+                tools, leniency, ..
+            },
+            text,
+        ) = (
+            &self.config.rules,
+            output.seen[covered..].trim_ascii_start(),
+        );
+        let named = scope != Scope::Whole
+            || tools
+                .iter()
+                .any(|tool| text.starts_with(tool.name.as_bytes()));
         if named && counts_bare(*leniency, scope) {
             self.seen = self.seen.and(dialects::named());
         }
@@ -475,15 +584,20 @@ impl FallbackParser {
             self.seen = Seen::ALL;
         }
         self.looked = output.len();
-        let Some(program) = self.config.program(scope, self.seen) else { return false };
+        let Some(program) = self.config.program(scope, self.seen) else {
+            return false;
+        };
         // A budget that was set counts for all of the run.
-        let (budget, spent) =
-            (self.budget.unwrap_or(program.budget()), self.machine.as_ref().map_or(0, Machine::overdraft));
+        let (budget, spent) = (
+            self.budget.unwrap_or(program.budget()),
+            self.machine.as_ref().map_or(0, Machine::overdraft),
+        );
         self.work = self.work() - spent;
         let mut machine = Machine::committed(program, covered).with_budget(budget, spent);
         machine.feed(output.seen);
         let reader = CaptureReader::new(covered, self.config.mends());
-        (self.machine, self.reads, self.start, self.reader) = (Some(machine), scope, covered, reader);
+        (self.machine, self.reads, self.start, self.reader) =
+            (Some(machine), scope, covered, reader);
         (self.in_rest, self.fed) = (scope == Scope::InCall, output.len());
         true
     }
@@ -492,13 +606,26 @@ impl FallbackParser {
     fn are_whole(&self, before: &MessageBuilder, after: &MessageBuilder, output: &[u8]) -> bool {
         let [text, message] = [before, after].map(|builder| builder.message(output));
         let records: Vec<CallRecord> = after.calls().collect();
-        let calls = report(&message, &records, &self.config.rules.tools, Vec::new(), dialects::name).calls;
+        let calls = report(
+            &message,
+            &records,
+            &self.config.rules.tools,
+            Vec::new(),
+            dialects::name,
+        )
+        .calls;
         let runs = |call: &CallReport| call.complete && call.known && call.valid;
-        calls[text.tool_calls.len()..].iter().all(runs) && message.content.trim_end() == text.content.trim_end()
+        calls[text.tool_calls.len()..].iter().all(runs)
+            && message.content.trim_end() == text.content.trim_end()
     }
 
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let parser = FallbackParser::new(Arc::clone(&self.config), self.prose.channel, Scope::Anywhere, from);
+        let parser = FallbackParser::new(
+            Arc::clone(&self.config),
+            self.prose.channel,
+            Scope::Anywhere,
+            from,
+        );
         if let Some(parser) = parser {
             // In content, only calls that can be run, with nothing behind them.
             let before = (self.prose.channel == Channel::Content).then(|| builder.clone());
@@ -506,7 +633,9 @@ impl FallbackParser {
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);
             self.work += parser.work();
-            if let Some(before) = before.filter(|before| !self.are_whole(before, builder, output.raw)) {
+            if let Some(before) =
+                before.filter(|before| !self.are_whole(before, builder, output.raw))
+            {
                 *builder = before;
                 self.prose.show(output.len(), output.raw, builder);
             }

@@ -1,8 +1,9 @@
 //! Builds the expressions for text that may contain calls.
 //!
-//! Alternatives in order: the calls of the format, then the rows of the table of dialects. Each begins with a marker, so
-//! text waits only where a marker may begin. Nothing of a call is visible before its name is certain; from there on it is
-//! that call, because [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
+//! Alternatives in order: the calls of the format, then the rows of the table of dialects. Each
+//! begins with a marker, so text waits only where a marker may begin. Nothing of a call is visible
+//! before its name is certain; from there on it is that call, because
+//! [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
 
 use chatparse_base::brackets;
 use std::collections::HashSet;
@@ -27,7 +28,8 @@ pub(crate) enum Scope {
     BehindWrapped,
     /// Like `Anywhere`, behind a call that was found: what may close it comes first.
     BehindFound,
-    /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can close it or begin another.
+    /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can
+    /// close it or begin another.
     InCall,
     /// At the end of the output only: from the first call of an offered tool on, all waits for it.
     AtEnd,
@@ -45,38 +47,62 @@ impl Scope {
     }
 }
 
-/// The texts that calls begin with; without `whole`, what stands in front of a tool's name is enough.
+/// The texts that calls begin with; without `whole`, what stands in front of a tool's name is
+/// enough.
 fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
-    let CallRules { tools, leniency, .. } = &config.rules;
-    let (dialects, bare) = (leniency.dialects != Dialects::Off, counts_bare(*leniency, scope));
+    let CallRules {
+        tools, leniency, ..
+    } = &config.rules;
+    let (dialects, bare) = (
+        leniency.dialects != Dialects::Off,
+        counts_bare(*leniency, scope),
+    );
     let of = |rows| dialects::starts(rows, tools, whole);
     let marked = dialects.then(|| of(Rows::Marked)).into_iter().flatten();
-    let bare = (dialects && bare).then(|| of(Rows::Bare)).into_iter().flatten();
-    own_starts(&config.format).chain(marked).chain(bare).collect()
+    let bare = (dialects && bare)
+        .then(|| of(Rows::Bare))
+        .into_iter()
+        .flatten();
+    own_starts(&config.format)
+        .chain(marked)
+        .chain(bare)
+        .collect()
 }
 
 /// The texts that calls of the format begin with.
 fn own_starts(format: &Arena) -> impl Iterator<Item = String> {
-    format.trigger_rules().filter_map(|rule| format.first_texts(rule)).flatten()
+    format
+        .trigger_rules()
+        .filter_map(|rule| format.first_texts(rule))
+        .flatten()
 }
 
 /// Whether the markup in front of a call without a marker has one.
 pub(super) fn has_wrapper(markup: &str) -> bool {
-    markup.split('{').next().is_some_and(|before| before.contains("```") || is_marker(before))
+    markup
+        .split('{')
+        .next()
+        .is_some_and(|before| before.contains("```") || is_marker(before))
 }
 
 /// What closes the marker at the beginning of a text: `[/NAME]` for `[NAME]`.
 fn counterpart(start: &str) -> Option<String> {
-    let marker =
-        start.trim().split_inclusive(brackets::closes).next().filter(|text| text.ends_with(brackets::closes))?;
-    let name = marker.find(|c: char| !matches!(c, '|' | '｜') && !brackets::opens(c)).filter(|at| *at > 0)?;
+    let marker = start
+        .trim()
+        .split_inclusive(brackets::closes)
+        .next()
+        .filter(|text| text.ends_with(brackets::closes))?;
+    let name = marker
+        .find(|c: char| !matches!(c, '|' | '｜') && !brackets::opens(c))
+        .filter(|at| *at > 0)?;
     Some(format!("{}/{}", &marker[..name], &marker[name..]))
 }
 
 /// The same from `[/NAME]`.
 fn opening(close: &str) -> Option<String> {
     let (before, name) = close.split_once('/')?;
-    (close.ends_with(brackets::closes) && !before.contains(char::is_alphanumeric)).then(|| format!("{before}{name}"))
+    (close.ends_with(brackets::closes) && !before.contains(char::is_alphanumeric))
+        .then(|| format!("{before}{name}"))
 }
 
 fn openings(closes: &[String]) -> Vec<String> {
@@ -91,7 +117,8 @@ pub(super) fn counts_bare(leniency: Leniency, scope: Scope) -> bool {
 /// The same, and `opens`, which open sections of the format, as the markers that end a text.
 fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Vec<String> {
     starts.extend(opens.into_iter().chain(wrappers::starts()));
-    // A list of calls that have no marker does not count in reasoning, and code is full of brackets.
+    // A list of calls that have no marker does not count in reasoning, and code is full of
+    // brackets.
     starts.extend((scope != Scope::AtEnd).then(|| "[".to_owned()));
     starts.retain(|start| !start.trim_ascii().is_empty());
     chatparse_base::sort::sort(&mut starts);
@@ -99,7 +126,8 @@ fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Ve
     starts
 }
 
-/// Searches for the place where the first call may begin. It costs far less than [`text_with_calls`], and most outputs have none.
+/// Searches for the place where the first call may begin. It costs far less than
+/// [`text_with_calls`], and most outputs have none.
 #[derive(Debug)]
 pub(super) struct Prefilter {
     starts: Markers,
@@ -110,20 +138,36 @@ pub(super) struct Prefilter {
 impl Prefilter {
     pub fn new(config: &FallbackConfig, scope: Scope) -> Self {
         let opens = openings(&closing_markers(&config.format));
-        let starts: Vec<SmolStr> =
-            ends_of_text(starts(config, scope, true), opens, scope).into_iter().map(SmolStr::from).collect();
+        let starts: Vec<SmolStr> = ends_of_text(starts(config, scope, true), opens, scope)
+            .into_iter()
+            .map(SmolStr::from)
+            .collect();
         let whole = scope == Scope::Whole;
-        Prefilter { starts: if whole { Markers::beginnings(&starts) } else { Markers::new(&starts, true) }, whole }
+        Prefilter {
+            starts: if whole {
+                Markers::beginnings(&starts)
+            } else {
+                Markers::new(&starts, true)
+            },
+            whole,
+        }
     }
 
     /// Searches at or after `from`, up to which all is text.
     pub fn look(&self, text: &[u8], from: usize) -> Sight {
         let from = match self.whole {
-            true => from + text[from..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).count(),
+            true => {
+                from + text[from..]
+                    .iter()
+                    .take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'))
+                    .count()
+            }
             false => from,
         };
         match self.starts.first(text, from) {
-            Found::Whole(start, _) | Found::Half(start) if self.whole && start > from => Sight::Nothing(from),
+            Found::Whole(start, _) | Found::Half(start) if self.whole && start > from => {
+                Sight::Nothing(from)
+            }
             Found::Nothing if self.whole && from < text.len() => Sight::Nothing(from),
             Found::Whole(start, end) => Sight::Call(start, end),
             Found::Half(start) => Sight::Text(start),
@@ -151,10 +195,25 @@ pub(super) enum Sight {
     Nothing(usize),
 }
 
-/// Text that may contain calls. Those of the format are read too; of dialects with markers, those that were seen. `late`: the format's
-/// parts, to which those of dialects come.
-pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen, late: &mut LateRows) -> Arena {
-    let FallbackConfig { format, rules: CallRules { tools, call_keys, leniency, ends }, .. } = config;
+/// Text that may contain calls. Those of the format are read too; of dialects with markers, those
+/// that were seen. `late`: the format's parts, to which those of dialects come.
+pub(super) fn text_with_calls(
+    config: &FallbackConfig,
+    scope: Scope,
+    seen: Seen,
+    late: &mut LateRows,
+) -> Arena {
+    let FallbackConfig {
+        format,
+        rules:
+            CallRules {
+                tools,
+                call_keys,
+                leniency,
+                ends,
+            },
+        ..
+    } = config;
     let (leniency, offer) = (*leniency, config.offer());
     let mut p = FormatBuilder::extending(Arena::clone(format));
     p.mends = config.mends();
@@ -163,10 +222,21 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
         p.without_unknown_tools();
     }
     let starts = starts(config, scope, false);
-    let own = format.trigger_rules().filter(|rule| format.first_texts(rule).is_some());
+    let own = format
+        .trigger_rules()
+        .filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
     if leniency.dialects != Dialects::Off {
-        calls.extend(dialects::calls(&mut p, Offer { unknown: any_tool, ..offer }, Rows::Marked, seen, late));
+        calls.extend(dialects::calls(
+            &mut p,
+            Offer {
+                unknown: any_tool,
+                ..offer
+            },
+            Rows::Marked,
+            seen,
+            late,
+        ));
     }
     let mut held = calls.clone();
     let mut bare = Vec::new();
@@ -182,10 +252,22 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
     let closes = closing_markers(format);
     let opens = openings(&closes);
     let around = [&*opens, &*closes];
-    let own: Vec<String> =
-        closes.iter().cloned().chain(own_starts(format).filter_map(|start| counterpart(&start))).collect();
-    let [own, ends] = [&own, &closing].map(|more| ends.iter().chain(more).map(String::as_str).collect::<Vec<_>>());
-    let openings: Vec<&str> = starts.iter().map(String::as_str).filter(|start| is_marker(start)).collect();
+    let own: Vec<String> = closes
+        .iter()
+        .cloned()
+        .chain(own_starts(format).filter_map(|start| counterpart(&start)))
+        .collect();
+    let [own, ends] = [&own, &closing].map(|more| {
+        ends.iter()
+            .chain(more)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+    });
+    let openings: Vec<&str> = starts
+        .iter()
+        .map(String::as_str)
+        .filter(|start| is_marker(start))
+        .collect();
     let behind_own = behind(&p, &own, &openings, false);
     let behind = behind(&p, &ends, &openings, true);
     if scope == Scope::Whole {
@@ -198,13 +280,23 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
         // A call that continues the row of the previous one.
         Scope::BehindCall | Scope::BehindWrapped => {
             let separator = wrappers::separator(&p);
-            let next = p.sequence([p.space(), separator, p.space(), wrapped(&p, call, held, around), behind]);
+            let next = p.sequence([
+                p.space(),
+                separator,
+                p.space(),
+                wrapped(&p, call, held, around),
+                behind,
+            ]);
             // Bare calls in the same wrapper count only if something closes it.
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
             // What else stands in its wrapper is text, and what closes that is none.
-            let closes = || own.iter().map(|close| close.trim()).filter(|close| is_marker(close));
+            let closes = || {
+                own.iter()
+                    .map(|close| close.trim())
+                    .filter(|close| is_marker(close))
+            };
             let starts = ends_of_text(starts.clone(), opens.clone(), scope);
             let text = p.content(p.until_marker(starts.iter().map(String::as_str).chain(closes())));
             let others = p.choice([p.any_of(closes()), separator]);
@@ -219,27 +311,46 @@ pub(super) fn text_with_calls(config: &FallbackConfig, scope: Scope, seen: Seen,
             p.sequence([p.optional(bare), close, p.optional(next)])
         }
         Scope::BehindFound => behind,
-        Scope::InCall => {
-            p.sequence([rest_of_call(&p, &self::starts(config, scope, true), closing, call_keys.is_some()), behind])
-        }
+        Scope::InCall => p.sequence([
+            rest_of_call(
+                &p,
+                &self::starts(config, scope, true),
+                closing,
+                call_keys.is_some(),
+            ),
+            behind,
+        ]),
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
-    // Where calls of other dialects may begin, the text waits: a program that reads those goes on then.
-    let others = (leniency.dialects != Dialects::Off).then(|| p.not(dialects::begins(&p, seen, tools)));
+    // Where calls of other dialects may begin, the text waits: a program that reads those goes on
+    // then.
+    let others =
+        (leniency.dialects != Dialects::Off).then(|| p.not(dialects::begins(&p, seen, tools)));
     // The text may begin like a call; `any` does not match invalid bytes.
-    let text = p.sequence([p.optional(p.any()), p.until_marker(ends_of_text(starts, opens, scope))]);
+    let text = p.sequence([
+        p.optional(p.any()),
+        p.until_marker(ends_of_text(starts, opens, scope)),
+    ]);
     let text = p.sequence(others.into_iter().chain([p.content(text)]));
     p.finish(p.sequence([before, p.many(p.choice([call, text])), p.end()]))
 }
 
-/// The rest of an interrupted call: up to and including the nearest markers that can close it, or up to the beginning of
-/// another call. For calls without markers, up to the end of the line. `object`: a call is an object, whose own brace in front of
-/// that is none of the arguments.
-fn rest_of_call(p: &FormatBuilder, starts: &[String], mut closing: Vec<String>, object: bool) -> ExprId {
+/// The rest of an interrupted call: up to and including the nearest markers that can close it, or
+/// up to the beginning of another call. For calls without markers, up to the end of the line.
+/// `object`: a call is an object, whose own brace in front of that is none of the arguments.
+fn rest_of_call(
+    p: &FormatBuilder,
+    starts: &[String],
+    mut closing: Vec<String>,
+    object: bool,
+) -> ExprId {
     closing.retain(|marker| !starts.contains(marker));
     let line = closing.is_empty() && !starts.iter().any(|start| is_marker(start));
-    let ends = closing.iter().chain(starts.iter().filter(|start| is_marker(start))).map(String::as_str);
+    let ends = closing
+        .iter()
+        .chain(starts.iter().filter(|start| is_marker(start)))
+        .map(String::as_str);
     let ends: Vec<&str> = ends.chain(line.then_some("\n")).collect();
     let end = p.choice([p.any_of(ends.iter().copied()), p.end()]);
     let bracket = p.sequence([p.space(), p.optional(p.literal("]")), p.space()]);
@@ -255,7 +366,11 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
     let nodes = arena.nodes();
     let mut ends = vec![false; nodes.len()];
     for (id, node) in nodes.iter().enumerate() {
-        let rule = if let Expr::Ref(name) = node { arena.rule_named(name) } else { None };
+        let rule = if let Expr::Ref(name) = node {
+            arena.rule_named(name)
+        } else {
+            None
+        };
         let within = node.children().chain(rule).any(|child| ends[child.index()]);
         ends[id] = within || matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolClose.into());
     }
@@ -286,7 +401,9 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
         }
     }
     // What stands in front of a token may be missing.
-    let tokens = texts.iter().filter_map(|text| Some(text[text.find(brackets::opens)?..].to_owned()));
+    let tokens = texts
+        .iter()
+        .filter_map(|text| Some(text[text.find(brackets::opens)?..].to_owned()));
     texts.extend(tokens.collect::<Vec<_>>());
     // The end of a tag that opens is none.
     texts.retain(|text| is_marker(text) && !text.starts_with('>'));

@@ -27,7 +27,8 @@ pub(super) struct OpenCall {
     pub python: bool,
     /// How names in it are written.
     pub names: Names,
-    /// Where the arguments that precede the name begin, and the first and the last byte they were read from.
+    /// Where the arguments that precede the name begin, and the first and the last byte they were
+    /// read from.
     pub early: usize,
     pub early_span: Option<(usize, usize)>,
 }
@@ -56,8 +57,8 @@ pub(super) struct Arguments {
     /// The region holds something other than an object, and is dropped.
     pub ignored: bool,
     pub depth: usize,
-    /// How many bytes at the end were followed and wait for those behind them: white space, half an escape, a comma that may be
-    /// the last.
+    /// How many bytes at the end were followed and wait for those behind them: white space, half an
+    /// escape, a comma that may be the last.
     pub waits: usize,
     pub in_string: bool,
     escaped: bool,
@@ -68,12 +69,14 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Follows more of an object as far as it is JSON. Returns up to where it may be shown (0: what waits still does), and whether it
-    /// is no JSON from there on.
+    /// Follows more of an object as far as it is JSON. Returns up to where it may be shown (0: what
+    /// waits still does), and whether it is no JSON from there on.
     pub fn follow_json(&mut self, piece: &[u8]) -> (usize, bool) {
         let (mut at, mut shown) = (0, 0);
         let is_json = loop {
-            let Some(&byte) = piece.get(at) else { break true };
+            let Some(&byte) = piece.get(at) else {
+                break true;
+            };
             if self.escape > 0 {
                 self.escape = match self.escape {
                     1 if byte == b'u' => 2,
@@ -158,8 +161,13 @@ impl Arguments {
     }
 }
 
-/// Whether the character after a piece of a string is escaped, given whether the piece's first one is.
+/// Whether the character after a piece of a string is escaped, given whether the piece's first one
+/// is.
 fn escapes(piece: &[u8], escaped: bool) -> bool {
-    let slashes = piece.iter().rev().take_while(|byte| **byte == b'\\').count();
+    let slashes = piece
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'\\')
+        .count();
     (slashes + usize::from(escaped && slashes == piece.len())) % 2 == 1
 }

@@ -1,8 +1,8 @@
 //! Builds the message from events: texts that only grow, and the deltas that report the growth.
 //!
-//! Events can be undone, at a cost linear in what is undone. Text that was reported stays in the message, and the events
-//! that follow must produce the same text. Positions are in the parsed text, of which the first `prefill` bytes are not
-//! output; spans of deltas are in the output.
+//! Events can be undone, at a cost linear in what is undone. Text that was reported stays in the
+//! message, and the events that follow must produce the same text. Positions are in the parsed
+//! text, of which the first `prefill` bytes are not output; spans of deltas are in the output.
 
 mod rollback;
 
@@ -59,7 +59,8 @@ pub struct MessageBuilder {
     delta_text: String,
     /// Whether to skip the deltas.
     without_deltas: bool,
-    /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new behind this only.
+    /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new
+    /// behind this only.
     pub reported_to: usize,
     places: Places,
     /// An event contradicted text that is visible.
@@ -77,10 +78,17 @@ impl Sink for MessageBuilder {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Begin(..) | Event::End(..) => {}
-            Event::Text(channel, text, _) if self.replaces_call(channel, text) => self.contradicted = true,
+            Event::Text(channel, text, _) if self.replaces_call(channel, text) => {
+                self.contradicted = true
+            }
             Event::Text(Channel::Content, text, span) => self.content(text, span),
             Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
-            Event::Call { name, early, flags, span } => self.call(name, &early, flags, span),
+            Event::Call {
+                name,
+                early,
+                flags,
+                span,
+            } => self.call(name, &early, flags, span),
             Event::Id(id, span) => self.id(id, span),
             Event::Arguments(text, span) => self.arguments(text, span),
             Event::Mended(what) => {
@@ -98,7 +106,10 @@ impl Sink for MessageBuilder {
 impl MessageBuilder {
     /// An empty message; the first `prefill` bytes of the parsed text are not output.
     pub fn new(prefill: usize) -> Self {
-        MessageBuilder { prefill, ..MessageBuilder::default() }
+        MessageBuilder {
+            prefill,
+            ..MessageBuilder::default()
+        }
     }
 
     /// Turns deltas off.
@@ -109,13 +120,19 @@ impl MessageBuilder {
 
     /// Whether new text stands in the place of a call that was shown and undone.
     fn replaces_call(&self, channel: Channel, text: Text<'_>) -> bool {
-        let shown = if channel == Channel::Content { &self.content } else { &self.reasoning };
+        let shown = if channel == Channel::Content {
+            &self.content
+        } else {
+            &self.reasoning
+        };
         self.begun < self.calls.len() && shown.is_exceeded_by(text)
     }
 
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
         let from = self.delta_text.len();
-        let new = self.content.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
+        let new = self
+            .content
+            .append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         self.report(DeltaKind::Content, 0, new, from, span);
     }
 
@@ -126,7 +143,8 @@ impl MessageBuilder {
             if !self.reasoning_shows && !self.without_deltas {
                 self.delta_text.push_str(self.reasoning.owned());
             }
-            self.reasoning.append(text, (!self.without_deltas).then_some(&mut self.delta_text))
+            self.reasoning
+                .append(text, (!self.without_deltas).then_some(&mut self.delta_text))
         } else {
             // The text includes the white space that waited.
             let new = self.reasoning.append(Text::Owned(&text.shown()), None);
@@ -147,7 +165,10 @@ impl MessageBuilder {
         let begin = self.in_output(&span).start;
         let first = self.calls.len() < self.begun;
         if first {
-            self.calls.push(Call { name: name.to_owned(), ..Call::default() });
+            self.calls.push(Call {
+                name: name.to_owned(),
+                ..Call::default()
+            });
         } else {
             self.save(index);
         }
@@ -162,12 +183,19 @@ impl MessageBuilder {
         }
         let new = (call.name == name).then_some(first);
         self.report(DeltaKind::ToolName, index, new, from, span);
-        let Early { id, id_span, arguments, arguments_span, .. } = early;
+        let Early {
+            id,
+            id_span,
+            arguments,
+            arguments_span,
+            ..
+        } = early;
         if !id.is_empty() {
             self.id(id, id_span.clone());
         }
         if first {
-            self.places.add(DeltaKind::ToolArguments, index, arguments_span.clone());
+            self.places
+                .add(DeltaKind::ToolArguments, index, arguments_span.clone());
         }
         self.arguments(Text::Owned(arguments), at..at);
     }
@@ -179,7 +207,9 @@ impl MessageBuilder {
 
     fn id(&mut self, id: &str, span: Range<usize>) {
         let from = self.delta_text.len();
-        let Some((index, call)) = self.call_at_hand() else { return };
+        let Some((index, call)) = self.call_at_hand() else {
+            return;
+        };
         let again = std::mem::replace(&mut call.state.has_id, !id.is_empty());
         let first = call.id.is_empty();
         if first {
@@ -194,25 +224,39 @@ impl MessageBuilder {
 
     /// Behind what contradicts the shown text, nothing is added to it: that would be read again.
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
-        let Some(index) = self.begun.checked_sub(1).filter(|_| !self.contradicted) else { return };
-        let Some(call) = self.calls.get_mut(index) else { return };
+        let Some(index) = self.begun.checked_sub(1).filter(|_| !self.contradicted) else {
+            return;
+        };
+        let Some(call) = self.calls.get_mut(index) else {
+            return;
+        };
         let from = self.delta_text.len();
-        let new = call.arguments.append(text, (!self.without_deltas).then_some(&mut self.delta_text));
+        let new = call
+            .arguments
+            .append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         let new = new.filter(|new| !new || !call.state.complete);
         self.report(DeltaKind::ToolArguments, index, new, from, span);
     }
 
     /// White space in front of all arguments is markup.
     fn broken(&mut self, bytes: &[u8], at: usize) {
-        let begins = self.call_at_hand().is_some_and(|(_, call)| call.arguments.position() == 0);
-        let text = if begins { bytes.trim_ascii_start() } else { bytes };
+        let begins = self
+            .call_at_hand()
+            .is_some_and(|(_, call)| call.arguments.position() == 0);
+        let text = if begins {
+            bytes.trim_ascii_start()
+        } else {
+            bytes
+        };
         let (from, to) = (at + bytes.len() - text.len(), at + bytes.len());
         self.arguments(Text::Raw(text, from), from..to);
     }
 
     fn end_call(&mut self, at: usize, broken: bool) {
         let span = self.in_output(&(at..at));
-        let Some((index, call)) = self.call_at_hand() else { return };
+        let Some((index, call)) = self.call_at_hand() else {
+            return;
+        };
         if !call.arguments.is_confirmed() {
             self.contradicted = true;
         } else if broken {
@@ -221,14 +265,22 @@ impl MessageBuilder {
             call.state.span.end = call.state.span.end.max(span.end);
             if !self.without_deltas {
                 let end = self.delta_text.len();
-                self.deltas.push(Entry { kind: DeltaKind::ToolEnd, call: index, text: end..end, span });
+                self.deltas.push(Entry {
+                    kind: DeltaKind::ToolEnd,
+                    call: index,
+                    text: end..end,
+                    span,
+                });
             }
         }
     }
 
     /// Returns the current state, for [`MessageBuilder::undo`].
     pub fn mark(&self) -> BuilderMark {
-        let call = self.begun.checked_sub(1).and_then(|index| self.calls.get(index));
+        let call = self
+            .begun
+            .checked_sub(1)
+            .and_then(|index| self.calls.get(index));
         BuilderMark {
             reasoning: self.reasoning.position(),
             content: self.content.position(),
@@ -241,8 +293,11 @@ impl MessageBuilder {
 
     /// Undoes the events since a mark. `parsed` is the parsed text.
     pub fn undo(&mut self, mark: BuilderMark, parsed: &[u8]) {
-        let taken_back = |table: &PieceTable, position: usize| table.position().saturating_sub(position) as u64;
-        self.undone += 1 + taken_back(&self.reasoning, mark.reasoning) + taken_back(&self.content, mark.content);
+        let taken_back =
+            |table: &PieceTable, position: usize| table.position().saturating_sub(position) as u64;
+        self.undone += 1
+            + taken_back(&self.reasoning, mark.reasoning)
+            + taken_back(&self.content, mark.content);
         self.reasoning.undo(mark.reasoning, parsed);
         self.content.undo(mark.content, parsed);
         for index in mark.begun.saturating_sub(1)..self.begun.min(self.calls.len()) {
@@ -263,7 +318,10 @@ impl MessageBuilder {
         self.contradicted = false;
         self.begun = self.calls.len();
         let arguments = self.calls.iter_mut().map(|call| &mut call.arguments);
-        [&mut self.reasoning, &mut self.content].into_iter().chain(arguments).for_each(PieceTable::settle);
+        [&mut self.reasoning, &mut self.content]
+            .into_iter()
+            .chain(arguments)
+            .for_each(PieceTable::settle);
     }
 
     /// Whether the message has neither content nor calls.
@@ -278,8 +336,14 @@ impl MessageBuilder {
 
     /// Whether text that was shown is undone and not confirmed again.
     pub fn is_taken_back(&self) -> bool {
-        let arguments = self.begun.checked_sub(1).and_then(|index| self.calls.get(index)).map(|call| &call.arguments);
-        let texts = [&self.reasoning, &self.content].into_iter().chain(arguments);
+        let arguments = self
+            .begun
+            .checked_sub(1)
+            .and_then(|index| self.calls.get(index))
+            .map(|call| &call.arguments);
+        let texts = [&self.reasoning, &self.content]
+            .into_iter()
+            .chain(arguments);
         self.begun < self.calls.len() || !texts.into_iter().all(PieceTable::is_confirmed)
     }
 
@@ -301,7 +365,12 @@ impl MessageBuilder {
 
     fn show(&self, entry: &Entry) -> Delta<'_> {
         let text = &self.delta_text[entry.text.clone()];
-        Delta { kind: entry.kind, call: entry.call, text, span: entry.span.clone() }
+        Delta {
+            kind: entry.kind,
+            call: entry.call,
+            text,
+            span: entry.span.clone(),
+        }
     }
 
     /// The current message. `parsed` is the parsed text.
@@ -320,13 +389,21 @@ impl MessageBuilder {
 
     /// The last call that has no end: its number and its name.
     pub fn open_call(&self) -> Option<(usize, &str)> {
-        let (index, call) = self.calls.iter().enumerate().next_back().filter(|(_, call)| !call.state.complete)?;
+        let (index, call) = self
+            .calls
+            .iter()
+            .enumerate()
+            .next_back()
+            .filter(|(_, call)| !call.state.complete)?;
         Some((index, &call.name))
     }
 
     /// The arguments of a call so far. `parsed` is the parsed text.
     pub fn arguments_of(&self, call: usize, parsed: &[u8]) -> String {
-        self.calls.get(call).map(|call| call.arguments.text(parsed)).unwrap_or_default()
+        self.calls
+            .get(call)
+            .map(|call| call.arguments.text(parsed))
+            .unwrap_or_default()
     }
 
     /// What is known of each call besides its texts.
@@ -344,9 +421,16 @@ impl MessageBuilder {
         range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
     }
 
-    /// Adds a delta for the new part of a text, which is in the deltas' text from `from` on. `new`: whether there is a new
-    /// part; `None` if the text contradicts the visible one.
-    fn report(&mut self, kind: DeltaKind, call: usize, new: Option<bool>, from: usize, span: Range<usize>) {
+    /// Adds a delta for the new part of a text, which is in the deltas' text from `from` on. `new`:
+    /// whether there is a new part; `None` if the text contradicts the visible one.
+    fn report(
+        &mut self,
+        kind: DeltaKind,
+        call: usize,
+        new: Option<bool>,
+        from: usize,
+        span: Range<usize>,
+    ) {
         let Some(new) = new else {
             self.contradicted = true;
             self.delta_text.truncate(from);
@@ -354,8 +438,16 @@ impl MessageBuilder {
         };
         let mut span = span;
         // Markup may be visible before its place is known.
-        if let Some(call) = self.calls.get_mut(call).filter(|_| kind.is_of_call() && !span.is_empty()) {
-            call.state.span.end = call.state.span.end.max(span.end.saturating_sub(self.prefill));
+        if let Some(call) = self
+            .calls
+            .get_mut(call)
+            .filter(|_| kind.is_of_call() && !span.is_empty())
+        {
+            call.state.span.end = call
+                .state
+                .span
+                .end
+                .max(span.end.saturating_sub(self.prefill));
         }
         if !new {
             return;
@@ -381,7 +473,12 @@ impl MessageBuilder {
                     last.span.end = last.span.end.max(span.end);
                 }
             }
-            _ => self.deltas.push(Entry { kind, call, text: from..to, span }),
+            _ => self.deltas.push(Entry {
+                kind,
+                call,
+                text: from..to,
+                span,
+            }),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The events of a parse, in the order of the output. The format's parser and the fallback parser both produce them, and the
-//! message builder applies them.
+//! The events of a parse, in the order of the output. The format's parser and the fallback parser
+//! both produce them, and the message builder applies them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,15 +24,22 @@ pub(crate) enum Event<'a> {
     Text(Channel, Text<'a>, Range<usize>),
     /// The region ends at this position.
     End(usize),
-    /// A call begins: its name, which is the text of the span, and the id and arguments that preceded the name.
-    Call { name: &'a str, early: Early<'a>, flags: CallFlags, span: Range<usize> },
+    /// A call begins: its name, which is the text of the span, and the id and arguments that
+    /// preceded the name.
+    Call {
+        name: &'a str,
+        early: Early<'a>,
+        flags: CallFlags,
+        span: Range<usize>,
+    },
     /// The id of the current call.
     Id(&'a str, Range<usize>),
     /// More of the call's arguments, as JSON.
     Arguments(Text<'a>, Range<usize>),
     /// What of its arguments so far was no JSON, and was mended: see `literal`.
     Mended(u8),
-    /// More of what a broken call goes on with, and where it is: the rest of its arguments, as it stands.
+    /// More of what a broken call goes on with, and where it is: the rest of its arguments, as it
+    /// stands.
     Broken(&'a [u8], usize),
     /// The current call ends at this position. It is complete, unless a value in it is broken.
     CallEnd { at: usize, broken: bool },
@@ -69,7 +76,8 @@ pub struct CallFlags {
     pub recovered: bool,
     /// It was in reasoning.
     pub in_reasoning: bool,
-    /// How it was recognised as a call. Calls from the format's parser keep the default; the fallback parser sets it.
+    /// How it was recognised as a call. Calls from the format's parser keep the default; the
+    /// fallback parser sets it.
     pub origin: CallOrigin,
 }
 
@@ -99,7 +107,9 @@ impl<'a> Text<'a> {
     }
 
     pub fn is_blank(self) -> bool {
-        self.bytes().iter().all(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
+        self.bytes()
+            .iter()
+            .all(|byte| matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
     }
 
     /// The text as it is in the message.
@@ -135,11 +145,14 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Writes the leading ASCII of a text that is as short as a token, because going byte by byte is faster then than scanning
-/// it first. Returns the rest.
+/// Writes the leading ASCII of a text that is as short as a token, because going byte by byte is
+/// faster then than scanning it first. Returns the rest.
 fn write_token(bytes: &[u8], mut write: impl FnMut(char)) -> &[u8] {
     let mut rest = bytes;
-    while let Some((byte, behind)) = rest.split_first().filter(|(byte, _)| byte.is_ascii() && bytes.len() <= 8) {
+    while let Some((byte, behind)) = rest
+        .split_first()
+        .filter(|(byte, _)| byte.is_ascii() && bytes.len() <= 8)
+    {
         // The mask changes nothing; with it the compiler knows that the byte is ASCII.
         write(char::from(byte & 0x7F));
         rest = behind;

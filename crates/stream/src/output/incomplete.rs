@@ -8,8 +8,9 @@ use crate::delta::DeltaKind;
 use chatparse_message::{IncompleteCalls, Message};
 use chatparse_peg::lossy;
 
-/// Takes the calls that are not complete out of the message, as `choice` says, and returns the bytes of each in the output. Their
-/// places become content or go. `parsed` is the parsed text, of which the first `prefill` bytes are not output.
+/// Takes the calls that are not complete out of the message, as `choice` says, and returns the
+/// bytes of each in the output. Their places become content or go. `parsed` is the parsed text, of
+/// which the first `prefill` bytes are not output.
 pub(crate) fn settle(
     choice: IncompleteCalls,
     message: &mut Message,
@@ -34,10 +35,16 @@ pub(crate) fn settle(
         stay += usize::from(record.complete);
     }
     for Place { kind, call, span } in places.iter() {
-        let record = &records.get(call).filter(|record| kind.is_of_call() && !record.complete);
+        let record = &records
+            .get(call)
+            .filter(|record| kind.is_of_call() && !record.complete);
         let Some(record) = record else {
             end = end.max(span.end);
-            kept.add(kind, if kind.is_of_call() { numbers[call] } else { 0 }, span);
+            kept.add(
+                kind,
+                if kind.is_of_call() { numbers[call] } else { 0 },
+                span,
+            );
             continue;
         };
         if taken[call].is_none() {
@@ -52,7 +59,9 @@ pub(crate) fn settle(
     }
     if as_content {
         let content = kept.iter().filter(|place| place.kind == DeltaKind::Content);
-        message.content = content.map(|place| lossy(&parsed[place.span]).into_owned()).collect();
+        message.content = content
+            .map(|place| lossy(&parsed[place.span]).into_owned())
+            .collect();
     }
     *places = kept;
     let mut complete = records.iter().map(|record| record.complete);

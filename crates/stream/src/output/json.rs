@@ -36,12 +36,14 @@ impl Json {
             match c {
                 '{' | '[' => {
                     see(self, c.encode_utf8(&mut [0; 4]));
-                    self.open.push((self.pointer.len(), (c == '[').then_some(0)));
+                    self.open
+                        .push((self.pointer.len(), (c == '[').then_some(0)));
                     self.begin_item(); // An array's first item may be there or not.
                     self.in_value = false;
                 }
                 '}' | ']' => {
-                    self.pointer.truncate(self.open.pop().map_or(0, |(length, _)| length));
+                    self.pointer
+                        .truncate(self.open.pop().map_or(0, |(length, _)| length));
                     (self.at_name, self.in_value) = (false, false);
                 }
                 ',' => {
@@ -85,16 +87,22 @@ impl Json {
         if self.in_value {
             see(self, &token);
         } else {
-            let name = serde_json::from_str(&token).unwrap_or_else(|_| token[1..token.len() - 1].to_owned());
+            let name = serde_json::from_str(&token)
+                .unwrap_or_else(|_| token[1..token.len() - 1].to_owned());
             self.pointer.truncate(self.container());
-            self.pointer.extend(["/", &name.replace('~', "~0").replace('/', "~1")]);
+            self.pointer
+                .extend(["/", &name.replace('~', "~0").replace('/', "~1")]);
         }
         (self.in_string, self.in_value) = (false, false);
     }
 
     /// Where the open value stands. Between values it is the container, for what comes next.
     pub fn place(&self) -> &str {
-        if self.in_value { &self.pointer } else { &self.pointer[..self.container()] }
+        if self.in_value {
+            &self.pointer
+        } else {
+            &self.pointer[..self.container()]
+        }
     }
 
     fn container(&self) -> usize {

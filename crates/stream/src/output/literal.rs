@@ -1,6 +1,8 @@
-//! Converts JSON, Python literals and what is nearly JSON to JSON, piece by piece: quotes become double quotes, line breaks inside
-//! them become escapes, `True`, `False` and `None` become JSON's words, comments and a comma behind the last item are left out. JSON
-//! is unchanged, and so is what is neither: a word waits until it is one of these. Which quote closes a string, the format knows.
+//! Converts JSON, Python literals and what is nearly JSON to JSON, piece by piece: quotes become
+//! double quotes, line breaks inside them become escapes, `True`, `False` and `None` become JSON's
+//! words, comments and a comma behind the last item are left out. JSON is unchanged, and so is what
+//! is neither: a word waits until it is one of these. Which quote closes a string, the format
+//! knows.
 
 use chatparse_base::json_string::{push_quoted, push_quoted_char};
 use chatparse_peg::lossy;
@@ -9,7 +11,8 @@ use chatparse_peg::lossy;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Literal {
     quote: Option<char>,
-    /// The characters of an escape inside a string that is not whole: a backslash, a letter, digits.
+    /// The characters of an escape inside a string that is not whole: a backslash, a letter,
+    /// digits.
     escape: [u8; 10],
     held: usize,
     /// The value is of a call of Python, whose escapes count.
@@ -59,9 +62,15 @@ pub(super) const JSON_TEXT: u8 = 1 << 5;
 const WORDS: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("None", "null")];
 
 impl Literal {
-    /// Reads a value; `mends`: one that may be nearly JSON. `quoted`: inside of a string. `python`: with Python's escapes.
+    /// Reads a value; `mends`: one that may be nearly JSON. `quoted`: inside of a string. `python`:
+    /// with Python's escapes.
     pub fn new(mends: bool, quoted: bool, python: bool) -> Self {
-        Literal { mends: mends || python, quote: quoted.then_some('"'), python, ..Literal::default() }
+        Literal {
+            mends: mends || python,
+            quote: quoted.then_some('"'),
+            python,
+            ..Literal::default()
+        }
     }
 
     /// Appends the next piece of a value to `json`. `before`: what is in front of it.
@@ -142,7 +151,9 @@ impl Literal {
 
     /// Whether a character is one more of the word that waits. In front of others the word ends.
     fn continues_word(&mut self, c: char, json: &mut String) -> bool {
-        let Some((word, read)) = &mut self.word else { return false };
+        let Some((word, read)) = &mut self.word else {
+            return false;
+        };
         let continues = WORDS[*word].0[*read..].starts_with(c);
         *read += usize::from(continues);
         if !continues {
@@ -151,9 +162,12 @@ impl Literal {
         continues
     }
 
-    /// What waits of a word ends there: it is a word of Python, or is passed on as it stands. `longer`: more letters follow.
+    /// What waits of a word ends there: it is a word of Python, or is passed on as it stands.
+    /// `longer`: more letters follow.
     pub fn end_word(&mut self, longer: bool, json: &mut String) {
-        let Some((word, read)) = self.word.take() else { return };
+        let Some((word, read)) = self.word.take() else {
+            return;
+        };
         let (python, translated) = WORDS[word];
         let is_word = read == python.len() && !longer;
         self.mended |= if is_word { PYTHON } else { 0 };
@@ -228,7 +242,8 @@ impl Literal {
         self.held > 1 && c.is_digit(self.escape_length().0)
     }
 
-    /// What waits of an escape ends there. One that is none is text with its backslash. Returns how much waited.
+    /// What waits of an escape ends there. One that is none is text with its backslash. Returns how
+    /// much waited.
     pub fn end_escape(&mut self, json: &mut String) -> usize {
         let length = std::mem::take(&mut self.held);
         let text = std::str::from_utf8(&self.escape[..length]).unwrap_or_default();
@@ -252,7 +267,9 @@ impl Literal {
     }
 
     fn outside(&mut self, c: char, json: &mut String) {
-        let begins = WORDS.iter().position(|(python, _)| !self.in_word && python.starts_with(c));
+        let begins = WORDS
+            .iter()
+            .position(|(python, _)| !self.in_word && python.starts_with(c));
         self.in_word = is_of_word(c);
         match c {
             '"' | '\'' => {
@@ -280,7 +297,8 @@ mod tests {
 
     /// What a text becomes in pieces that end at these places.
     fn read(text: &str, python: bool, ends: impl Iterator<Item = usize>) -> String {
-        let (mut literal, mut json, mut from) = (Literal::new(true, false, python), String::new(), 0);
+        let (mut literal, mut json, mut from) =
+            (Literal::new(true, false, python), String::new(), 0);
         for to in ends.chain([text.len()]) {
             literal.feed(&text.as_bytes()[..from], &text[from..to], &mut json);
             from = to;
@@ -290,10 +308,21 @@ mod tests {
     }
 
     fn read_in_any_pieces(text: &str, python: bool) -> String {
-        let (whole, ends) = (read(text, python, [].into_iter()), text.char_indices().map(|(at, _)| at));
-        assert_eq!(read(text, python, ends.clone()), whole, "character by character");
+        let (whole, ends) = (
+            read(text, python, [].into_iter()),
+            text.char_indices().map(|(at, _)| at),
+        );
+        assert_eq!(
+            read(text, python, ends.clone()),
+            whole,
+            "character by character"
+        );
         for end in ends {
-            assert_eq!(read(text, python, [end].into_iter()), whole, "cut at {end} of {text:?}");
+            assert_eq!(
+                read(text, python, [end].into_iter()),
+                whole,
+                "cut at {end} of {text:?}"
+            );
         }
         whole
     }
@@ -301,15 +330,30 @@ mod tests {
     #[test]
     fn python_becomes_json_in_any_pieces() {
         for (python, json) in [
-            ("{'a': True, \"b\": [None, False]}", "{\"a\": true, \"b\": [null, false]}"),
+            (
+                "{'a': True, \"b\": [None, False]}",
+                "{\"a\": true, \"b\": [null, false]}",
+            ),
             (r#"'it\'s "so"\n'"#, r#""it's \"so\"\n""#),
-            (r#"['\d\u00e9', "\'\u00\é\U"]"#, r#"["\\d\u00e9", "'\\u00\\é\\U"]"#),
-            (r#"{"a": "True \" 'x'", "b": 1.5e3}"#, r#"{"a": "True \" 'x'", "b": 1.5e3}"#),
+            (
+                r#"['\d\u00e9', "\'\u00\é\U"]"#,
+                r#"["\\d\u00e9", "'\\u00\\é\\U"]"#,
+            ),
+            (
+                r#"{"a": "True \" 'x'", "b": 1.5e3}"#,
+                r#"{"a": "True \" 'x'", "b": 1.5e3}"#,
+            ),
             ("[true, null, xTrue]", "[true, null, xTrue]"),
-            ("[North, NaN, Nope, Nonesuch, True1, Fals, None, N", "[North, NaN, Nope, Nonesuch, True1, Fals, null, N"),
+            (
+                "[North, NaN, Nope, Nonesuch, True1, Fals, None, N",
+                "[North, NaN, Nope, Nonesuch, True1, Fals, null, N",
+            ),
             ("[True,\n None ,False]", "[true,\n null ,false]"),
             ("['a\n\tb',\n1]", "[\"a\\n\\tb\",\n1]"),
-            ("{\"a\": [1, 2,\n ], // x, }\n'b': /* * , **/ 'c' , }", "{\"a\": [1, 2],\"b\":\"c\"}"),
+            (
+                "{\"a\": [1, 2,\n ], // x, }\n'b': /* * , **/ 'c' , }",
+                "{\"a\": [1, 2],\"b\":\"c\"}",
+            ),
         ] {
             assert_eq!(read_in_any_pieces(python, false), json);
         }
@@ -321,8 +365,14 @@ mod tests {
             (r"'m\xf6tet \x0a\x22'", r#""mötet \n\"""#),
             (r"'\102\d\0a\12\18\400'", r#""B\\d\u0000a\n\u00018Ā""#),
             ("'one \\\nrow'", r#""one row""#),
-            (r"'\U0001f600\u00e9\ud83d\ude00'", r#""😀\u00e9\ud83d\ude00""#),
-            (r"['\xZ', '\x4', '\U0011ffff', '\1', '\N']", r#"["\\xZ", "\\x4", "\\U0011ffff", "\u0001", "\\N"]"#),
+            (
+                r"'\U0001f600\u00e9\ud83d\ude00'",
+                r#""😀\u00e9\ud83d\ude00""#,
+            ),
+            (
+                r"['\xZ', '\x4', '\U0011ffff', '\1', '\N']",
+                r#"["\\xZ", "\\x4", "\\U0011ffff", "\u0001", "\\N"]"#,
+            ),
         ] {
             assert_eq!(read_in_any_pieces(python, true), json);
         }

@@ -1,7 +1,7 @@
 //! [`Parsed`]: the text that the parsers read, the prefill and the output.
 
-/// The parsed text as the model wrote it, and as the machines see it, where text that only looks like a special token is
-/// masked. Both have the same length and the same character borders.
+/// The parsed text as the model wrote it, and as the machines see it, where text that only looks
+/// like a special token is masked. Both have the same length and the same character borders.
 #[derive(Clone, Copy, Debug)]
 pub struct Parsed<'a> {
     pub raw: &'a [u8],
@@ -16,7 +16,10 @@ impl Parsed<'_> {
 
     /// Its first bytes.
     pub fn to(self, end: usize) -> Self {
-        Parsed { raw: &self.raw[..end], seen: &self.seen[..end] }
+        Parsed {
+            raw: &self.raw[..end],
+            seen: &self.seen[..end],
+        }
     }
 }
 

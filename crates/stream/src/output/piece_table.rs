@@ -1,8 +1,8 @@
-//! A text of the message that only grows. Text that is in the parsed text, with or without JSON escapes, is kept as a range
-//! of it.
+//! A text of the message that only grows. Text that is in the parsed text, with or without JSON
+//! escapes, is kept as a range of it.
 //!
-//! Writing can be undone back to an earlier position. The undone text was shown and stays in the table; it is *pending*
-//! until it is written again, and the new text must be equal.
+//! Writing can be undone back to an earlier position. The undone text was shown and stays in the
+//! table; it is *pending* until it is written again, and the new text must be equal.
 
 use std::ops::Range;
 
@@ -20,8 +20,8 @@ enum Source {
 
 type Slice = (Source, Range<usize>);
 
-/// The number of slices that any text may have, and the minimum average length if it has more. Shorter slices are copied,
-/// which is cheaper.
+/// The number of slices that any text may have, and the minimum average length if it has more.
+/// Shorter slices are copied, which is cheaper.
 const SLICES: usize = 16;
 const SLICE_BYTES: usize = 64;
 
@@ -50,8 +50,8 @@ struct Checkpoint {
 }
 
 impl PieceTable {
-    /// Appends text or confirms pending text; new text is also written to `shown`. Returns `None` if the text contradicts
-    /// the pending text, otherwise whether anything was new.
+    /// Appends text or confirms pending text; new text is also written to `shown`. Returns `None`
+    /// if the text contradicts the pending text, otherwise whether anything was new.
     pub fn append(&mut self, text: Text<'_>, shown: Option<&mut String>) -> Option<bool> {
         let length = text.bytes().len();
         if length == 0 {
@@ -66,7 +66,9 @@ impl PieceTable {
             self.append_pending(text, shown)?
         };
         match text {
-            Text::Raw(_, at) if self.has_room(Source::Raw, at, length) => self.add(Source::Raw, at..at + length),
+            Text::Raw(_, at) if self.has_room(Source::Raw, at, length) => {
+                self.add(Source::Raw, at..at + length)
+            }
             Text::Escaped(_, at) if self.has_room(Source::Escaped, at, length) => {
                 self.add(Source::Escaped, at..at + length)
             }
@@ -115,7 +117,9 @@ impl PieceTable {
     fn add(&mut self, source: Source, range: Range<usize>) {
         self.length += range.len();
         match self.slices.last_mut() {
-            Some((last, before)) if *last == source && before.end == range.start => before.end = range.end,
+            Some((last, before)) if *last == source && before.end == range.start => {
+                before.end = range.end
+            }
             _ => self.slices.push((source, range)),
         }
     }
@@ -128,7 +132,8 @@ impl PieceTable {
         text
     }
 
-    /// Writes the text of the slices between two positions. The cost is linear in what is behind the first.
+    /// Writes the text of the slices between two positions. The cost is linear in what is behind
+    /// the first.
     fn push_between(&self, range: Range<usize>, parsed: &[u8], text: &mut String) {
         let (mut first, mut at) = (self.slices.len(), self.length);
         while at > range.start {
@@ -136,7 +141,8 @@ impl PieceTable {
             at -= self.slices[first].1.len();
         }
         for (source, slice) in &self.slices[first..] {
-            let within = |position: usize| slice.start + position.saturating_sub(at).min(slice.len());
+            let within =
+                |position: usize| slice.start + position.saturating_sub(at).min(slice.len());
             let bytes = within(range.start)..within(range.end);
             at += slice.len();
             match source {
@@ -167,8 +173,8 @@ impl PieceTable {
         self.is_confirmed() || text.shown().len() > self.pending.len() - self.confirmed
     }
 
-    /// Undoes what was written behind this position, which becomes pending. The cost is linear in the pending text, which
-    /// the parser reads again.
+    /// Undoes what was written behind this position, which becomes pending. The cost is linear in
+    /// the pending text, which the parser reads again.
     pub fn undo(&mut self, position: usize, parsed: &[u8]) {
         if position >= self.length {
             return;
@@ -188,15 +194,22 @@ impl PieceTable {
         self.truncate(position, |_| {});
     }
 
-    /// Drops the slices behind a position. Each is passed to `dropped`, with its text if the table owns it.
+    /// Drops the slices behind a position. Each is passed to `dropped`, with its text if the table
+    /// owns it.
     fn truncate(&mut self, position: usize, mut dropped: impl FnMut((Slice, String))) {
         while self.length > position {
             let excess = self.length - position;
-            let Some((source, slice)) = self.slices.last_mut() else { return };
+            let Some((source, slice)) = self.slices.last_mut() else {
+                return;
+            };
             let end = slice.end;
             slice.end -= excess.min(slice.len());
             self.length -= end - slice.end;
-            let owned = if *source == Source::Owned { self.owned.split_off(slice.end) } else { String::new() };
+            let owned = if *source == Source::Owned {
+                self.owned.split_off(slice.end)
+            } else {
+                String::new()
+            };
             dropped(((*source, slice.end..end), owned));
             if slice.start == slice.end {
                 self.slices.pop();
@@ -216,7 +229,11 @@ impl PieceTable {
     /// Saves the state for [`PieceTable::rollback`].
     pub fn set_checkpoint(&mut self) {
         let pending = self.pending.len() - self.confirmed;
-        self.checkpoint = Some(Box::new(Checkpoint { pending, low: self.length, slices: Vec::new() }));
+        self.checkpoint = Some(Box::new(Checkpoint {
+            pending,
+            low: self.length,
+            slices: Vec::new(),
+        }));
     }
 
     pub fn has_checkpoint(&self) -> bool {
@@ -229,7 +246,9 @@ impl PieceTable {
 
     /// Goes back to the checkpoint, which stays set. Returns the text that was shown since.
     pub fn rollback(&mut self, parsed: &[u8]) -> String {
-        let Some(checkpoint) = self.checkpoint.take() else { return String::new() };
+        let Some(checkpoint) = self.checkpoint.take() else {
+            return String::new();
+        };
         let mut shown = String::new();
         self.push_between(checkpoint.low..self.length, parsed, &mut shown);
         shown.push_str(&self.pending[self.confirmed..]);
@@ -264,7 +283,11 @@ mod tests {
             assert_eq!(table.append(text, Some(shown)), Some(true));
         }
         assert_eq!(table.append(Text::Owned(""), Some(shown)), Some(false));
-        assert_eq!(table.slices.len(), 3, "slices that lie side by side are one");
+        assert_eq!(
+            table.slices.len(),
+            3,
+            "slices that lie side by side are one"
+        );
         table
     }
 
@@ -276,12 +299,21 @@ mod tests {
         assert_eq!(table.text(PARSED), text);
         table.undo(3, PARSED);
         assert_eq!((table.text(PARSED).as_str(), table.position()), (text, 3));
-        assert_eq!(table.append(Text::Raw(b"e", 5), Some(&mut shown)), Some(false));
+        assert_eq!(
+            table.append(Text::Raw(b"e", 5), Some(&mut shown)),
+            Some(false)
+        );
         table.undo(2, PARSED);
         assert_eq!(table.append(Text::Owned("x"), Some(&mut shown)), None);
         assert!(!table.is_confirmed());
-        assert_eq!(table.append(Text::Escaped(&PARSED[4..16], 4), Some(&mut shown)), Some(true));
-        assert_eq!(table.append(Text::Raw(&PARSED[16..], 16), Some(&mut shown)), Some(true));
+        assert_eq!(
+            table.append(Text::Escaped(&PARSED[4..16], 4), Some(&mut shown)),
+            Some(true)
+        );
+        assert_eq!(
+            table.append(Text::Raw(&PARSED[16..], 16), Some(&mut shown)),
+            Some(true)
+        );
         assert_eq!(table.text(PARSED), format!("{text}\u{20ac}</a>"));
         assert_eq!(shown, format!("{text}\u{20ac}</a>"), "only what is new");
     }
@@ -310,7 +342,10 @@ mod tests {
             table.append(Text::Owned("more"), None);
             assert_eq!(table.rollback(PARSED), "more", "{before} {behind}");
             assert_eq!(table.text(PARSED), text);
-            assert_eq!((table.position(), table.pending.is_empty()), (position, position == 11));
+            assert_eq!(
+                (table.position(), table.pending.is_empty()),
+                (position, position == 11)
+            );
             assert_eq!(table.rollback(PARSED), "");
             assert_eq!(table.text(PARSED), text);
         }
@@ -327,7 +362,11 @@ mod tests {
             table.append(Text::Owned(","), None);
         };
         (0..900).for_each(|item| append(&mut table, item * 10 + 3, 3));
-        assert!(table.slices.len() <= 900 * 4 / SLICE_BYTES + 1, "{} slices", table.slices.len());
+        assert!(
+            table.slices.len() <= 900 * 4 / SLICE_BYTES + 1,
+            "{} slices",
+            table.slices.len()
+        );
         let owned = table.owned.len();
         append(&mut table, 9_000, 1_000);
         assert_eq!(table.owned.len(), owned + 1, "a long one is");

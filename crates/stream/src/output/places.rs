@@ -1,7 +1,7 @@
 //! The places of a message's texts in the parsed text: the deltas without their texts, in order.
 //!
-//! The list only grows. It is stored as numbers of variable length: two or three bytes where a text continues behind markup,
-//! nothing where it continues directly.
+//! The list only grows. It is stored as numbers of variable length: two or three bytes where a text
+//! continues behind markup, nothing where it continues directly.
 
 use std::ops::Range;
 
@@ -37,8 +37,13 @@ pub struct PlacesMark {
 }
 
 /// Indexed by the number that is stored.
-const KINDS: [DeltaKind; 5] =
-    [DeltaKind::Reasoning, DeltaKind::Content, DeltaKind::ToolName, DeltaKind::ToolId, DeltaKind::ToolArguments];
+const KINDS: [DeltaKind; 5] = [
+    DeltaKind::Reasoning,
+    DeltaKind::Content,
+    DeltaKind::ToolName,
+    DeltaKind::ToolId,
+    DeltaKind::ToolArguments,
+];
 
 /// Stored instead of a kind when another call begins.
 const CALL: u64 = KINDS.len() as u64;
@@ -58,8 +63,12 @@ impl Places {
 
     #[cold]
     fn begin(&mut self, place: Place) {
-        let Some(Place { kind, call, span }) = self.last.replace(place) else { return };
-        let Some(number) = KINDS.iter().position(|other| *other == kind) else { return };
+        let Some(Place { kind, call, span }) = self.last.replace(place) else {
+            return;
+        };
+        let Some(number) = KINDS.iter().position(|other| *other == kind) else {
+            return;
+        };
         if kind.is_of_call() && call != self.call {
             self.write(CALL);
             self.write(call as u64);
@@ -81,7 +90,12 @@ impl Places {
 
     /// Saves the state, for [`Places::restore`].
     pub fn mark(&self) -> PlacesMark {
-        PlacesMark { written: self.written.len(), end: self.end, call: self.call, last: self.last.clone() }
+        PlacesMark {
+            written: self.written.len(),
+            end: self.end,
+            call: self.call,
+            last: self.last.clone(),
+        }
     }
 
     /// Drops the places since.
@@ -111,10 +125,15 @@ impl Places {
                 head = number()?;
             }
             let (kind, step) = (KINDS[(head & 7) as usize], head >> 3);
-            let start = end.wrapping_add_signed(((step >> 1) as i64 ^ -((step & 1) as i64)) as isize);
+            let start =
+                end.wrapping_add_signed(((step >> 1) as i64 ^ -((step & 1) as i64)) as isize);
             end = start + number()? as usize;
             let call = if kind.is_of_call() { at_hand } else { 0 };
-            Some(Place { kind, call, span: start..end })
+            Some(Place {
+                kind,
+                call,
+                span: start..end,
+            })
         });
         before.chain(self.last.clone())
     }

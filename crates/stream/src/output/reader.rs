@@ -1,10 +1,12 @@
 //! Turns captures into events: what each tagged region adds to the message while it grows.
 //!
-//! A call is visible once its name is known. Arguments written as one JSON object are passed on as they arrive, without trailing
-//! white space. Arguments written one by one are assembled into an object: raw text becomes a JSON string that stays open until
-//! the value ends, and the object is closed with the call. A call without arguments has `{}`.
+//! A call is visible once its name is known. Arguments written as one JSON object are passed on as
+//! they arrive, without trailing white space. Arguments written one by one are assembled into an
+//! object: raw text becomes a JSON string that stays open until the value ends, and the object is
+//! closed with the call. A call without arguments has `{}`.
 //!
-//! Setting a reader back to a mark takes constant time: a mark shares its stacks, and its texts keep what a mark needs.
+//! Setting a reader back to a mark takes constant time: a mark shares its stacks, and its texts
+//! keep what a mark needs.
 
 use std::ops::Range;
 
@@ -43,8 +45,8 @@ struct ReaderState {
     region: Option<(Tag, usize)>,
     /// The regions around it, outermost first.
     regions: PersistentStack<(Tag, usize)>,
-    /// The open objects and arrays of the arguments, outermost first, and whether each has a member; the first is the object
-    /// of all arguments.
+    /// The open objects and arrays of the arguments, outermost first, and whether each has a
+    /// member; the first is the object of all arguments.
     containers: PersistentStack<(Container, bool)>,
     flags: CallFlags,
     /// Where the id is, if it preceded the name of its call.
@@ -73,10 +75,14 @@ impl ReaderMark {
 }
 
 impl CaptureReader {
-    /// A reader of text that begins at this position. `mends`: arguments that are nearly JSON become JSON.
+    /// A reader of text that begins at this position. `mends`: arguments that are nearly JSON
+    /// become JSON.
     pub fn new(start: usize, mends: bool) -> Self {
         CaptureReader {
-            state: ReaderState { covered: start, ..ReaderState::default() },
+            state: ReaderState {
+                covered: start,
+                ..ReaderState::default()
+            },
             mends,
             ..CaptureReader::default()
         }
@@ -100,7 +106,8 @@ impl CaptureReader {
         }
     }
 
-    /// Reads all visible captures of a machine that has not gone back behind a capture already read.
+    /// Reads all visible captures of a machine that has not gone back behind a capture already
+    /// read.
     pub fn read_all(&mut self, machine: &mut Machine, output: &[u8], sink: &mut impl Sink) {
         machine.take_kept();
         let visible = machine.visible();
@@ -126,7 +133,8 @@ impl CaptureReader {
         self.state.covered
     }
 
-    /// Goes back to what these two were before what contradicted the message, as nothing of that is in it. Nothing more is read then.
+    /// Goes back to what these two were before what contradicted the message, as nothing of that is
+    /// in it. Nothing more is read then.
     pub fn set_back(&mut self, in_call: bool, covered: usize) {
         (self.call.open, self.call.named, self.state.covered) = (in_call, in_call, covered);
     }
@@ -138,18 +146,29 @@ impl CaptureReader {
 
     /// Where the reasoning begins that a text of this length ends with.
     pub fn last_reasoning(&self, length: usize) -> Option<usize> {
-        self.state.reasoning.filter(|(_, end)| *end >= length).map(|(from, _)| from)
+        self.state
+            .reasoning
+            .filter(|(_, end)| *end >= length)
+            .map(|(from, _)| from)
     }
 
     /// The innermost open region, or the one around it where that is `outer` 1.
     pub fn region(&self, outer: usize) -> Option<Tag> {
-        let region = if outer == 0 { self.state.region.as_ref() } else { self.state.regions.last() };
+        let region = if outer == 0 {
+            self.state.region.as_ref()
+        } else {
+            self.state.regions.last()
+        };
         region.filter(|_| outer < 2).map(|(tag, _)| *tag)
     }
 
     /// Saves the state, for [`CaptureReader::restore`].
     pub fn mark(&self) -> ReaderMark {
-        ReaderMark { state: self.state.clone(), call: self.call, early: self.early.len() }
+        ReaderMark {
+            state: self.state.clone(),
+            call: self.call,
+            early: self.early.len(),
+        }
     }
 
     /// Resets the reader. Marks that were made since are invalid.
@@ -172,7 +191,11 @@ impl CaptureReader {
                 if !self.call.open || self.call.named {
                     self.state.id = pos..pos;
                 }
-                self.call = OpenCall { open: true, early: self.early.len(), ..OpenCall::default() };
+                self.call = OpenCall {
+                    open: true,
+                    early: self.early.len(),
+                    ..OpenCall::default()
+                };
                 self.state.containers = PersistentStack::default();
                 self.state.containers.push((Container::Object, false));
             }
@@ -214,7 +237,9 @@ impl CaptureReader {
     }
 
     fn close(&mut self, tag: Tag, pos: usize, output: &[u8], sink: &mut impl Sink) {
-        let Some((_, from)) = self.state.region.filter(|(open, _)| *open == tag) else { return };
+        let Some((_, from)) = self.state.region.filter(|(open, _)| *open == tag) else {
+            return;
+        };
         match tag {
             Tag::Object => self.end_container("}", pos, sink),
             Tag::Array => self.end_container("]", pos, sink),
@@ -237,7 +262,9 @@ impl CaptureReader {
             _ => self.word(tag, from..pos, output, sink),
         }
         // What was read inside is no text of the region around it.
-        let behind = |(outer, from): (Tag, usize)| (outer, if outer.streams() { from.max(pos) } else { from });
+        let behind = |(outer, from): (Tag, usize)| {
+            (outer, if outer.streams() { from.max(pos) } else { from })
+        };
         self.state.region = self.state.regions.pop().map(behind);
         self.cover(pos);
     }
@@ -253,7 +280,8 @@ impl CaptureReader {
         }
     }
 
-    /// Writes the brace before the first argument, and a comma before the second and each further member of an object.
+    /// Writes the brace before the first argument, and a comma before the second and each further
+    /// member of an object.
     fn begin_member(&mut self, pos: usize, sink: &mut impl Sink) {
         let first = self.begins_container();
         if std::mem::take(&mut self.call.separated) {
@@ -274,7 +302,9 @@ impl CaptureReader {
 
     /// Counts a member of the innermost container. Returns whether it is the first one.
     fn begins_container(&mut self) -> bool {
-        let Some(&(kind, filled)) = self.state.containers.last() else { return true };
+        let Some(&(kind, filled)) = self.state.containers.last() else {
+            return true;
+        };
         if !filled {
             self.state.containers.set_last((kind, true));
         }
@@ -293,7 +323,13 @@ impl CaptureReader {
         }
     }
 
-    fn begin_container(&mut self, kind: Container, bracket: &str, pos: usize, sink: &mut impl Sink) {
+    fn begin_container(
+        &mut self,
+        kind: Container,
+        bracket: &str,
+        pos: usize,
+        sink: &mut impl Sink,
+    ) {
         // In a list or dict of Python the text has the comma.
         let is_value = !self.in_json();
         if std::mem::take(&mut self.call.fresh) || is_value {
@@ -331,7 +367,9 @@ impl CaptureReader {
         }
         let mut text = lossy(&output[span.clone()]);
         match self.call.names {
-            Names::Entities if matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') => {
+            Names::Entities
+                if matches!(tag, Tag::ToolName | Tag::ArgName) && text.contains('&') =>
+            {
                 text = without_entities(&text).into();
             }
             Names::Escaped if tag == Tag::ToolName => text = unquoted(&text).into(),
@@ -341,20 +379,41 @@ impl CaptureReader {
             Tag::ToolName if !self.call.named && !text.trim_ascii_end().is_empty() => {
                 self.call.named = true;
                 let announced = std::mem::take(&mut self.state.announced);
-                let (other, behind) = (lossy(&output[announced.clone()]), lossy(&output[announced.end..span.end]));
+                let (other, behind) = (
+                    lossy(&output[announced.clone()]),
+                    lossy(&output[announced.end..span.end]),
+                );
                 let mut words = other.split(|c: char| !c.is_alphanumeric() && c != '_');
                 if words.any(|word| !behind.contains(word)) {
                     self.join_thoughts(announced.start, sink);
                     self.state.reasoning = Some((announced.start, announced.end));
-                    sink.event(Event::Text(Channel::Reasoning, Text::raw(output, &announced), announced));
+                    sink.event(Event::Text(
+                        Channel::Reasoning,
+                        Text::raw(output, &announced),
+                        announced,
+                    ));
                 }
                 let id_span = bare_id(output, self.state.id.clone());
                 let flags = std::mem::take(&mut self.state.flags);
                 let arguments = &self.early[self.call.early..];
-                let arguments_span = self.call.early_span.map_or(span.end..span.end, |(from, to)| from..to);
+                let arguments_span = self
+                    .call
+                    .early_span
+                    .map_or(span.end..span.end, |(from, to)| from..to);
                 let id = &lossy(&output[id_span.clone()]);
-                let early = Early { begin: self.state.covered, id, id_span, arguments, arguments_span };
-                sink.event(Event::Call { name: text.trim_ascii_end(), early, flags, span });
+                let early = Early {
+                    begin: self.state.covered,
+                    id,
+                    id_span,
+                    arguments,
+                    arguments_span,
+                };
+                sink.event(Event::Call {
+                    name: text.trim_ascii_end(),
+                    early,
+                    flags,
+                    span,
+                });
             }
             Tag::ToolId if self.call.named => {
                 let span = bare_id(output, span);
@@ -365,9 +424,15 @@ impl CaptureReader {
                 // Text around arguments that are tagged one by one is dropped.
                 self.call.arguments.ignored = true;
                 let name = text.trim_ascii_end();
-                let name = name.strip_prefix(|c: char| c.is_ascii_whitespace()).unwrap_or(name);
+                let name = name
+                    .strip_prefix(|c: char| c.is_ascii_whitespace())
+                    .unwrap_or(name);
                 self.begin_member(span.start, sink);
-                self.arguments(Text::Owned(&format!("{}:", Value::from(name))), span.clone(), sink);
+                self.arguments(
+                    Text::Owned(&format!("{}:", Value::from(name))),
+                    span.clone(),
+                    sink,
+                );
                 if let Some(text) = self.state.unnamed.take() {
                     self.begin_text(span.start, sink);
                     self.arguments(Text::Escaped(&output[text.clone()], text.start), text, sink);
@@ -393,7 +458,8 @@ impl CaptureReader {
         }
     }
 
-    /// Reads a name or an id that the output ends in; `name`: where the name of an argument begins that is in no region.
+    /// Reads a name or an id that the output ends in; `name`: where the name of an argument begins
+    /// that is in no region.
     pub fn read_half_word(&mut self, name: Option<usize>, output: &[u8], sink: &mut impl Sink) {
         let to = output.len();
         let from = match self.state.region {
@@ -409,9 +475,12 @@ impl CaptureReader {
         }
     }
 
-    /// Reads more of the current region up to `to`, if its text is passed on as it arrives. `whole`: its character is.
+    /// Reads more of the current region up to `to`, if its text is passed on as it arrives.
+    /// `whole`: its character is.
     pub fn text(&mut self, to: usize, output: &[u8], whole: bool, sink: &mut impl Sink) {
-        let Some((tag, from)) = self.state.region else { return };
+        let Some((tag, from)) = self.state.region else {
+            return;
+        };
         if to <= from {
             return;
         }
@@ -422,11 +491,23 @@ impl CaptureReader {
             bytes = &output[from..to];
         }
         match tag {
-            Tag::Reasoning => sink.event(Event::Text(Channel::Reasoning, Text::Raw(bytes, from), from..to)),
-            Tag::Content | Tag::Answer => sink.event(Event::Text(Channel::Content, Text::Raw(bytes, from), from..to)),
+            Tag::Reasoning => sink.event(Event::Text(
+                Channel::Reasoning,
+                Text::Raw(bytes, from),
+                from..to,
+            )),
+            Tag::Content | Tag::Answer => sink.event(Event::Text(
+                Channel::Content,
+                Text::Raw(bytes, from),
+                from..to,
+            )),
             // `null` for no arguments counts when it is whole.
-            Tag::ToolArgs if !whole && !self.call.arguments.begun && !bytes.starts_with(b"{") => return,
-            Tag::ToolArgs if self.mends && (self.call.arguments.begun || bytes.starts_with(b"{")) => {
+            Tag::ToolArgs if !whole && !self.call.arguments.begun && !bytes.starts_with(b"{") => {
+                return;
+            }
+            Tag::ToolArgs
+                if self.mends && (self.call.arguments.begun || bytes.starts_with(b"{")) =>
+            {
                 to = self.nearly_object(from, to, output, sink);
             }
             Tag::ToolArgs => {
@@ -441,7 +522,12 @@ impl CaptureReader {
                 let read = push_unquoted(&text, &mut json);
                 // Half an escape at the end is text.
                 json.push_str(if whole { &text[read..] } else { "" });
-                to = from + if whole { bytes.len() } else { read.min(bytes.len()) };
+                to = from
+                    + if whole {
+                        bytes.len()
+                    } else {
+                        read.min(bytes.len())
+                    };
                 self.object(Text::Owned(&json), from..to, sink);
                 self.scratch = json;
             }
@@ -463,14 +549,25 @@ impl CaptureReader {
         self.cover(to);
     }
 
-    /// Reads a piece of arguments that are one JSON object, or nearly. Returns up to where they are shown.
-    fn nearly_object(&mut self, from: usize, to: usize, output: &[u8], sink: &mut impl Sink) -> usize {
+    /// Reads a piece of arguments that are one JSON object, or nearly. Returns up to where they are
+    /// shown.
+    fn nearly_object(
+        &mut self,
+        from: usize,
+        to: usize,
+        output: &[u8],
+        sink: &mut impl Sink,
+    ) -> usize {
         let call = &mut self.call;
         let mut begin = from;
         if !call.literal.mends {
             let waited = from - call.arguments.waits;
             let (shown, broken) = call.arguments.follow_json(&output[from..to]);
-            let json = if shown > 0 { waited..from + shown } else { waited..waited };
+            let json = if shown > 0 {
+                waited..from + shown
+            } else {
+                waited..waited
+            };
             begin = json.end;
             if broken {
                 call.literal = Literal::new(true, call.arguments.end_json(), false);
@@ -513,7 +610,8 @@ impl CaptureReader {
         self.add_arguments(Text::Owned(&json), span, sink);
     }
 
-    /// Reads a piece of a value that is JSON, nearly JSON or Python's. Returns up to where it is shown: an escape, a word and a comma wait.
+    /// Reads a piece of a value that is JSON, nearly JSON or Python's. Returns up to where it is
+    /// shown: an escape, a word and a comma wait.
     fn literal(&mut self, from: usize, to: usize, output: &[u8], sink: &mut impl Sink) -> usize {
         let mut json = std::mem::take(&mut self.scratch);
         json.clear();
@@ -523,7 +621,11 @@ impl CaptureReader {
         literal.feed(&output[..from], &lossy(bytes), &mut json);
         let end = to.saturating_sub(literal.held()).max(start);
         if !json.is_empty() {
-            let text = if json.as_bytes() == bytes { Text::Raw(bytes, from) } else { Text::Owned(&json) };
+            let text = if json.as_bytes() == bytes {
+                Text::Raw(bytes, from)
+            } else {
+                Text::Owned(&json)
+            };
             self.add_arguments(text, start..end, sink);
         }
         self.scratch = json;
@@ -533,7 +635,11 @@ impl CaptureReader {
 
     /// Shows the word that waits: no more output comes, or none that could be of the word.
     pub fn end_word(&mut self, sink: &mut impl Sink) {
-        let OpenCall { literal, literal_end: to, .. } = &mut self.call;
+        let OpenCall {
+            literal,
+            literal_end: to,
+            ..
+        } = &mut self.call;
         let span = *to - literal.word_held()..*to;
         if !span.is_empty() {
             let mut word = String::new();
@@ -571,7 +677,11 @@ impl CaptureReader {
 
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>, sink: &mut impl Sink) {
         self.end_word(sink);
-        let OpenCall { literal, literal_end: to, .. } = &mut self.call;
+        let OpenCall {
+            literal,
+            literal_end: to,
+            ..
+        } = &mut self.call;
         let mut escape = String::new();
         let waited = *to - literal.end_escape(&mut escape)..*to;
         if !waited.is_empty() {
@@ -617,7 +727,11 @@ impl CaptureReader {
         if self.call.open && self.call.named {
             let Arguments { begun, depth, .. } = self.call.arguments;
             let broken = self.call.broken;
-            let end = if begun { "}".repeat(if broken { 1 } else { depth }) } else { "{}".to_owned() };
+            let end = if begun {
+                "}".repeat(if broken { 1 } else { depth })
+            } else {
+                "{}".to_owned()
+            };
             self.markup(&end, pos, sink);
             sink.event(Event::CallEnd { at: pos, broken });
         } else if self.call.open {
@@ -630,8 +744,18 @@ impl CaptureReader {
 
 /// Decodes the XML entities in a text.
 fn without_entities(text: &str) -> String {
-    let entities = [("&quot;", "\""), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
-    entities.into_iter().fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain))
+    let entities = [
+        ("&quot;", "\""),
+        ("&apos;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&amp;", "&"),
+    ];
+    entities
+        .into_iter()
+        .fold(text.to_owned(), |text, (entity, plain)| {
+            text.replace(entity, plain)
+        })
 }
 
 /// The range of an id without the quotes around it.

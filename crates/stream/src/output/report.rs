@@ -32,15 +32,22 @@ pub struct CallRecord {
     pub begin: usize,
 }
 
-/// The position of the first call that the format does not have, or that breaks in it. `whole`: the last one has not been cut off.
+/// The position of the first call that the format does not have, or that breaks in it. `whole`: the
+/// last one has not been cut off.
 pub(crate) fn first_unusual(calls: &[CallRecord], whole: bool) -> Option<usize> {
     let breaks = |at: usize, call: &CallRecord| !call.complete && (whole || at + 1 < calls.len());
-    let unusual = |(at, call): &(usize, &CallRecord)| call.flags != CallFlags::default() || breaks(*at, call);
-    calls.iter().enumerate().filter(unusual).map(|(_, call)| call.span.start).min()
+    let unusual =
+        |(at, call): &(usize, &CallRecord)| call.flags != CallFlags::default() || breaks(*at, call);
+    calls
+        .iter()
+        .enumerate()
+        .filter(unusual)
+        .map(|(_, call)| call.span.start)
+        .min()
 }
 
-/// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the name of a row of the
-/// table of dialects.
+/// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the
+/// name of a row of the table of dialects.
 pub(crate) fn report(
     message: &Message,
     records: &[CallRecord],
@@ -52,14 +59,26 @@ pub(crate) fn report(
     for (index, (call, record)) in message.tool_calls.iter().zip(records).enumerate() {
         let mut diagnose = |kind, message| {
             // The markup before a call without an end belongs to it, as hosts may show all of it.
-            let begin = if kind == DiagnosticKind::UnfinishedCall { record.begin } else { record.span.start };
-            found.push(Diagnostic { kind, call: Some(index), span: begin..record.span.end, message });
+            let begin = if kind == DiagnosticKind::UnfinishedCall {
+                record.begin
+            } else {
+                record.span.start
+            };
+            found.push(Diagnostic {
+                kind,
+                call: Some(index),
+                span: begin..record.span.end,
+                message,
+            });
         };
         let name = record.flags.dialect.and_then(&dialect);
         calls.push(report_call(call, record, name, tools, &mut diagnose));
     }
     chatparse_base::sort::by_key(&mut found, |diagnostic| diagnostic.span.start);
-    Report { calls, diagnostics: found }
+    Report {
+        calls,
+        diagnostics: found,
+    }
 }
 
 fn report_call(
@@ -69,34 +88,67 @@ fn report_call(
     tools: &[Tool],
     diagnose: &mut impl FnMut(DiagnosticKind, String),
 ) -> CallReport {
-    let CallRecord { complete, flags, .. } = *record;
+    let CallRecord {
+        complete, flags, ..
+    } = *record;
     let origin = flags.origin;
     if let Some(name) = dialect {
-        diagnose(DiagnosticKind::Dialect, format!("a call in the format of {name}"));
+        diagnose(
+            DiagnosticKind::Dialect,
+            format!("a call in the format of {name}"),
+        );
     } else if flags.recovered && !flags.in_reasoning {
-        diagnose(DiagnosticKind::Dialect, "a call where the format has none".to_owned());
+        diagnose(
+            DiagnosticKind::Dialect,
+            "a call where the format has none".to_owned(),
+        );
     }
     if flags.in_reasoning {
-        diagnose(DiagnosticKind::CallInReasoning, "a call inside the reasoning".to_owned());
+        diagnose(
+            DiagnosticKind::CallInReasoning,
+            "a call inside the reasoning".to_owned(),
+        );
     }
     if record.mended > 0 {
-        let what = (0..).zip(MENDED).filter(|(bit, _)| record.mended >> bit & 1 > 0).map(|(_, what)| what);
+        let what = (0..)
+            .zip(MENDED)
+            .filter(|(bit, _)| record.mended >> bit & 1 > 0)
+            .map(|(_, what)| what);
         let what = what.collect::<Vec<_>>().join(", ");
-        diagnose(DiagnosticKind::MendedArguments, format!("not JSON, and mended: {what}"));
+        diagnose(
+            DiagnosticKind::MendedArguments,
+            format!("not JSON, and mended: {what}"),
+        );
     }
     let tool = tools.iter().find(|tool| tool.name == call.name);
     let known = tool.is_some() || tools.is_empty();
     if !known {
-        diagnose(DiagnosticKind::UnknownTool, format!("no tool has the name {:?}", call.name));
+        diagnose(
+            DiagnosticKind::UnknownTool,
+            format!("no tool has the name {:?}", call.name),
+        );
     }
     if !complete {
-        diagnose(DiagnosticKind::UnfinishedCall, "the call has no end".to_owned());
-        return CallReport { complete, known, valid: false, origin };
+        diagnose(
+            DiagnosticKind::UnfinishedCall,
+            "the call has no end".to_owned(),
+        );
+        return CallReport {
+            complete,
+            known,
+            valid: false,
+            origin,
+        };
     }
     let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
     let (valid, repeated) = match number::read::<Map<String, Value>>(&call.arguments) {
         Ok(arguments) => {
-            let check = |tool: &Tool| valid::check(&schema::parameters(&tool.parameters), &Value::Object(arguments));
+            let check = |tool: &Tool| {
+                valid::check(
+                    &schema::parameters(&tool.parameters),
+                    &Value::Object(arguments),
+                )
+            };
             let violations = tool.map(check).unwrap_or_default();
             for violation in &violations {
                 wrong(format!("{:?} {}", violation.pointer, violation.message));
@@ -104,7 +156,10 @@ fn report_call(
             (violations.is_empty(), repeated_names(&call.arguments))
         }
         // A value that nests deeper than the reader allows is not checked against the schema.
-        Err(_) if is_json_object(&call.arguments) && json::nests(call.arguments.as_bytes(), JSON_DEPTH - 1) => {
+        Err(_)
+            if is_json_object(&call.arguments)
+                && json::nests(call.arguments.as_bytes(), JSON_DEPTH - 1) =>
+        {
             (true, BTreeSet::new())
         }
         Err(_) => {
@@ -116,9 +171,17 @@ fn report_call(
         }
     };
     for name in repeated {
-        diagnose(DiagnosticKind::DuplicateArgument, format!("{name:?} is given more than once"));
+        diagnose(
+            DiagnosticKind::DuplicateArgument,
+            format!("{name:?} is given more than once"),
+        );
     }
-    CallReport { complete, known, valid, origin }
+    CallReport {
+        complete,
+        known,
+        valid,
+        origin,
+    }
 }
 
 /// Whether a text is a JSON object, at any depth: what is ignored is read without recursion.

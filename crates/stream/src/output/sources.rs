@@ -19,13 +19,22 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// For a message whose texts are at these places of the parsed text, of which the first `prefill` bytes are not output.
+    /// For a message whose texts are at these places of the parsed text, of which the first
+    /// `prefill` bytes are not output.
     pub fn new(places: &Places, prefill: usize, message: &Message, parsed: &[u8]) -> Self {
-        let Sources { mut parts, mut fields } = Sources::default();
+        let Sources {
+            mut parts,
+            mut fields,
+        } = Sources::default();
         // How much of each text was assigned to parts.
         let (mut thought, mut said) = (0, 0);
         let mut calls = Vec::new();
-        for Place { kind, call, span: place } in places.iter() {
+        for Place {
+            kind,
+            call,
+            span: place,
+        } in places.iter()
+        {
             // Reasoning of white space only is not shown.
             if kind == DeltaKind::Reasoning && message.reasoning_content.is_empty() {
                 continue;
@@ -38,11 +47,20 @@ impl Sources {
                 _ => spans.push(span.clone()),
             }
             let (part, text, given) = match kind {
-                DeltaKind::Reasoning => (PartKind::Reasoning, &message.reasoning_content, &mut thought),
+                DeltaKind::Reasoning => (
+                    PartKind::Reasoning,
+                    &message.reasoning_content,
+                    &mut thought,
+                ),
                 DeltaKind::Content => (PartKind::Content, &message.content, &mut said),
                 DeltaKind::ToolName => {
                     calls.push(parts.len());
-                    parts.push(OutputPart { kind: PartKind::Call, call, text: 0..0, span });
+                    parts.push(OutputPart {
+                        kind: PartKind::Call,
+                        call,
+                        text: 0..0,
+                        span,
+                    });
                     continue;
                 }
                 _ => {
@@ -54,11 +72,21 @@ impl Sources {
             };
             let from = std::mem::replace(given, end_of(text, *given, &parsed[place]));
             match parts.last_mut().filter(|last| last.kind == part) {
-                Some(last) => (last.text.end, last.span.end) = (*given, last.span.end.max(span.end)),
-                None => parts.push(OutputPart { kind: part, call: 0, text: from..*given, span }),
+                Some(last) => {
+                    (last.text.end, last.span.end) = (*given, last.span.end.max(span.end))
+                }
+                None => parts.push(OutputPart {
+                    kind: part,
+                    call: 0,
+                    text: from..*given,
+                    span,
+                }),
             }
         }
-        for (kind, text) in [(PartKind::Reasoning, &message.reasoning_content), (PartKind::Content, &message.content)] {
+        for (kind, text) in [
+            (PartKind::Reasoning, &message.reasoning_content),
+            (PartKind::Content, &message.content),
+        ] {
             if let Some(last) = parts.iter_mut().rfind(|part| part.kind == kind) {
                 last.text.end = text.len();
             }
@@ -71,9 +99,16 @@ impl Sources {
         self.fields.get(&(kind, call)).map_or(&[], Vec::as_slice)
     }
 
-    /// What no field has of an output of this length, in order. `gone`: what is no part of the message.
+    /// What no field has of an output of this length, in order. `gone`: what is no part of the
+    /// message.
     pub fn structure(&self, length: usize, gone: &[Range<usize>]) -> Vec<Range<usize>> {
-        let mut fields: Vec<Range<usize>> = self.fields.values().flatten().chain(gone).cloned().collect();
+        let mut fields: Vec<Range<usize>> = self
+            .fields
+            .values()
+            .flatten()
+            .chain(gone)
+            .cloned()
+            .collect();
         chatparse_base::sort::by_key(&mut fields, |span| span.start);
         let (mut structure, mut from) = (Vec::new(), 0);
         for field in fields.into_iter().chain(std::iter::once(length..length)) {
@@ -90,7 +125,8 @@ impl Sources {
 fn end_of(text: &str, from: usize, bytes: &[u8]) -> usize {
     // A line break between two thoughts is in no place.
     let rest = &text.as_bytes()[from..];
-    let is_apart = rest.starts_with(b"\n") && !rest.starts_with(bytes) && rest[1..].starts_with(bytes);
+    let is_apart =
+        rest.starts_with(b"\n") && !rest.starts_with(bytes) && rest[1..].starts_with(bytes);
     let mut end = (from + usize::from(is_apart) + lossy(bytes).len()).min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -21,9 +21,10 @@ pub struct Ended {
     pub message: Message,
     /// Whether the output matched the format.
     pub status: Status,
-    /// The first byte of the output that the format does not have; `None` if the status is not [`Status::Recovered`]. A call in another
-    /// format or of an unknown tool counts, also if the format goes on behind it. [`DiagnosticKind::LeftFormat`] is the byte from
-    /// which on the format was given up.
+    /// The first byte of the output that the format does not have; `None` if the status is not
+    /// [`Status::Recovered`]. A call in another format or of an unknown tool counts, also if the
+    /// format goes on behind it. [`DiagnosticKind::LeftFormat`] is the byte from which on the
+    /// format was given up.
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
     sources: Sources,
@@ -59,15 +60,28 @@ impl Ended {
         exit: FormatExit,
     ) -> Self {
         let mut records: Vec<CallRecord> = builder.calls().collect();
-        let behind = [&exit.format, &exit.limit].into_iter().flatten().map(|left| left.start);
-        let left_at = behind.chain(output::first_unusual(&records, status == Status::Complete)).min();
+        let behind = [&exit.format, &exit.limit]
+            .into_iter()
+            .flatten()
+            .map(|left| left.start);
+        let left_at = behind
+            .chain(output::first_unusual(&records, status == Status::Complete))
+            .min();
         let status = match left_at {
             Some(_) => Status::Recovered,
             None if exit.reasoning.is_some() => Status::Partial,
             None => status,
         };
-        let (mut message, mut places, prefill) = (builder.message(output), builder.places(), builder.prefill);
-        let settled = output::settle(incomplete, &mut message, &mut records, &mut places, output, prefill);
+        let (mut message, mut places, prefill) =
+            (builder.message(output), builder.places(), builder.prefill);
+        let settled = output::settle(
+            incomplete,
+            &mut message,
+            &mut records,
+            &mut places,
+            output,
+            prefill,
+        );
         Ended {
             sources: Sources::new(&places, prefill, &message, output),
             message,
@@ -89,23 +103,27 @@ impl Ended {
         &self.sources.parts
     }
 
-    /// The bytes of the output that a field of the message came from, in the order of its text: of [`DeltaKind::Reasoning`]
-    /// or [`DeltaKind::Content`] (`call` is 0), or of a call's name, id or arguments. The ranges are disjoint and not
-    /// adjacent, and exclude markup. Text that is not in the output, such as an added closing brace or text from the prompt,
-    /// has no range. Empty for other kinds and for a missing call. The name may be a part of the id.
+    /// The bytes of the output that a field of the message came from, in the order of its text: of
+    /// [`DeltaKind::Reasoning`] or [`DeltaKind::Content`] (`call` is 0), or of a call's name, id or
+    /// arguments. The ranges are disjoint and not adjacent, and exclude markup. Text that is not in
+    /// the output, such as an added closing brace or text from the prompt, has no range. Empty for
+    /// other kinds and for a missing call. The name may be a part of the id.
     pub fn spans(&self, kind: DeltaKind, call: usize) -> &[Range<usize>] {
         self.sources.spans(kind, call)
     }
 
-    /// The bytes of the output that no field has, in order: markers, white space and the other texts with which the format
-    /// surrounds its parts, the end of the turn, and, of an output that was cut off, what waited at its end. Together with the
-    /// [`Ended::spans`] of all fields this is the whole output, without the calls that [`IncompleteCalls`] takes out. The first
-    /// call computes it.
+    /// The bytes of the output that no field has, in order: markers, white space and the other
+    /// texts with which the format surrounds its parts, the end of the turn, and, of an output that
+    /// was cut off, what waited at its end. Together with the [`Ended::spans`] of all fields this
+    /// is the whole output, without the calls that [`IncompleteCalls`] takes out. The first call
+    /// computes it.
     pub fn structure(&self) -> &[Range<usize>] {
-        self.structure.get_or_init(|| self.sources.structure(self.length, &self.settled))
+        self.structure
+            .get_or_init(|| self.sources.structure(self.length, &self.settled))
     }
 
-    /// How many bytes of texts got lost: 0. Anything else is a defect of a format, and tests assert that there is none.
+    /// How many bytes of texts got lost: 0. Anything else is a defect of a format, and tests assert
+    /// that there is none.
     #[doc(hidden)]
     pub fn uncovered(&self) -> usize {
         self.uncovered
@@ -114,28 +132,51 @@ impl Ended {
     /// Whether the output ends inside of a call, whatever [`IncompleteCalls`] makes of it.
     pub fn ends_in_call(&self) -> bool {
         let last = self.parts().last();
-        let is_open = |part: &OutputPart| self.records.get(part.call).is_some_and(|call| !call.complete);
+        let is_open = |part: &OutputPart| {
+            self.records
+                .get(part.call)
+                .is_some_and(|call| !call.complete)
+        };
         last.is_some_and(|part| part.kind == PartKind::Call && is_open(part))
-            || self.settled.last().is_some_and(|span| last.is_none_or(|part| part.span.end <= span.end))
+            || self
+                .settled
+                .last()
+                .is_some_and(|span| last.is_none_or(|part| part.span.end <= span.end))
     }
 
-    /// A report on each call of the message. The first access to a report checks the arguments against the schema.
+    /// A report on each call of the message. The first access to a report checks the arguments
+    /// against the schema.
     pub fn calls(&self) -> &[CallReport] {
         &self.report().calls
     }
 
-    /// What is wrong with a call, in one sentence for the model: the tool, the place as a JSON pointer, and the rule. `None` for a call that is
-    /// valid, and if there is no such call. `ChatTemplate::retry` has the grammar of a second try.
+    /// What is wrong with a call, in one sentence for the model: the tool, the place as a JSON
+    /// pointer, and the rule. `None` for a call that is valid, and if there is no such call.
+    /// `ChatTemplate::retry` has the grammar of a second try.
     pub fn retry(&self, call: usize) -> Option<String> {
         let name = &self.message.tool_calls.get(call)?.name;
-        let report = self.calls().get(call).filter(|report| !report.valid || !report.known)?;
+        let report = self
+            .calls()
+            .get(call)
+            .filter(|report| !report.valid || !report.known)?;
         let kinds = match report {
-            CallReport { known: false, .. } => [DiagnosticKind::UnknownTool, DiagnosticKind::UnfinishedCall],
-            _ => [DiagnosticKind::InvalidArguments, DiagnosticKind::UnfinishedCall],
+            CallReport { known: false, .. } => {
+                [DiagnosticKind::UnknownTool, DiagnosticKind::UnfinishedCall]
+            }
+            _ => [
+                DiagnosticKind::InvalidArguments,
+                DiagnosticKind::UnfinishedCall,
+            ],
         };
-        let of_call = self.diagnostics().iter().filter(|found| found.call == Some(call) && kinds.contains(&found.kind));
+        let of_call = self
+            .diagnostics()
+            .iter()
+            .filter(|found| found.call == Some(call) && kinds.contains(&found.kind));
         let wrong: Vec<&str> = of_call.map(|found| &*found.message).collect();
-        Some(format!("The call of {name:?} is not valid: {}.", wrong.join("; ")))
+        Some(format!(
+            "The call of {name:?} is not valid: {}.",
+            wrong.join("; ")
+        ))
     }
 
     /// Diagnostics in the order of the output, for logs.
@@ -148,37 +189,62 @@ impl Ended {
             use DiagnosticKind::{LeftFormat, Limit, UnfinishedCall, UnfinishedReasoning};
             let mut found = Vec::new();
             let mut add = |kind, span: &Range<usize>, message: &str| {
-                found.push(Diagnostic { kind, call: None, span: span.clone(), message: message.to_owned() });
+                found.push(Diagnostic {
+                    kind,
+                    call: None,
+                    span: span.clone(),
+                    message: message.to_owned(),
+                });
             };
             let left = "the output does not fit the template's format from here on";
             let limit = "the parser's budget is used up: from here on the output is content";
-            self.exit.format.iter().for_each(|span| add(LeftFormat, span, left));
-            self.exit.limit.iter().for_each(|span| add(Limit, span, limit));
-            self.exit.reasoning.iter().for_each(|span| add(UnfinishedReasoning, span, "the reasoning has no end"));
+            self.exit
+                .format
+                .iter()
+                .for_each(|span| add(LeftFormat, span, left));
+            self.exit
+                .limit
+                .iter()
+                .for_each(|span| add(Limit, span, limit));
+            self.exit
+                .reasoning
+                .iter()
+                .for_each(|span| add(UnfinishedReasoning, span, "the reasoning has no end"));
             let taken = "a call that has no end is not in the message";
-            self.settled.iter().for_each(|span| add(UnfinishedCall, span, taken));
-            output::report(&self.message, &self.records, &self.config.rules.tools, found, fallback::dialect_name)
+            self.settled
+                .iter()
+                .for_each(|span| add(UnfinishedCall, span, taken));
+            output::report(
+                &self.message,
+                &self.records,
+                &self.config.rules.tools,
+                found,
+                fallback::dialect_name,
+            )
         })
     }
 
     /// What a strict caller returns. `cut`: the output was cut off.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Parse`] for an output that left the format, or, if it was not cut off, ends where the format does not.
+    /// [`crate::ErrorKind::Parse`] for an output that left the format, or, if it was not cut off,
+    /// ends where the format does not.
     pub fn strict(&self, cut: bool) -> Result<()> {
         let message = match self.status {
             Status::Recovered => {
                 let at = self.left_at.unwrap_or(0);
                 format!("the model's output does not match the template's format from byte {at} on")
             }
-            Status::Partial if !cut => "the model's output ends where the template's format does not".to_owned(),
+            Status::Partial if !cut => {
+                "the model's output ends where the template's format does not".to_owned()
+            }
             _ => return Ok(()),
         };
         Err(Error::new(ErrorKind::Parse, message))
     }
 
-    /// The report as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the fields' names. The C library
-    /// and the program print it.
+    /// The report as one JSON object: `status`, `left_at`, `calls` and `diagnostics`, with the
+    /// fields' names. The C library and the program print it.
     pub fn report_json(&self) -> Value {
         let (calls, diagnostics) = (self.calls(), self.diagnostics());
         json!({"status": self.status, "left_at": self.left_at, "calls": calls, "diagnostics": diagnostics})
@@ -188,18 +254,42 @@ impl Ended {
 impl PartialEq for Ended {
     /// The report is derived from the other fields.
     fn eq(&self, other: &Self) -> bool {
-        let Ended { message, status, left_at, records, sources, exit, .. } = self;
+        let Ended {
+            message,
+            status,
+            left_at,
+            records,
+            sources,
+            exit,
+            ..
+        } = self;
         (message, status, left_at, records, sources, exit)
-            == (&other.message, &other.status, &other.left_at, &other.records, &other.sources, &other.exit)
+            == (
+                &other.message,
+                &other.status,
+                &other.left_at,
+                &other.records,
+                &other.sources,
+                &other.exit,
+            )
     }
 }
 
 /// Shows what the parse says, and nothing that is made when it is asked for.
 impl fmt::Debug for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ended { message, status, left_at, .. } = self;
+        let Ended {
+            message,
+            status,
+            left_at,
+            ..
+        } = self;
         let mut out = f.debug_struct("Ended");
-        out.field("message", message).field("status", status).field("left_at", left_at);
-        out.field("report", self.report()).field("sources", &self.sources).finish()
+        out.field("message", message)
+            .field("status", status)
+            .field("left_at", left_at);
+        out.field("report", self.report())
+            .field("sources", &self.sources)
+            .finish()
     }
 }

@@ -1,5 +1,5 @@
-//! Runs the format's machine and passes events to the builder. When the machine goes back, it resets builder and reader to a
-//! snapshot.
+//! Runs the format's machine and passes events to the builder. When the machine goes back, it
+//! resets builder and reader to a snapshot.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,7 +7,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::fallback::{End, FallbackConfig, FallbackParser};
-use crate::output::{BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, Text, is_of_name};
+use crate::output::{
+    BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, Text, is_of_name,
+};
 use chatparse_format::Tag;
 use chatparse_peg::{Budget, Capture, Machine, Program, Visible, lossy};
 
@@ -30,7 +32,15 @@ pub(super) struct ParserState {
 impl ParserState {
     pub fn new(prefill: usize, config: Arc<FallbackConfig>) -> Self {
         let builder = MessageBuilder::new(prefill);
-        ParserState { builder, config, fallback: None, whole: None, budget: None, gone: 0, limit: None }
+        ParserState {
+            builder,
+            config,
+            fallback: None,
+            whole: None,
+            budget: None,
+            gone: 0,
+            limit: None,
+        }
     }
 
     /// Sends text to this fallback parser from now on, with the current budget.
@@ -57,10 +67,12 @@ impl ParserState {
         self.gone + self.fallback.as_ref().map_or(0, |parser| parser.work())
     }
 
-    /// Ends the fallback parser, if there is one, at `to` or at the position it has read to. Returns that position. One whose region
-    /// has ended ends there.
+    /// Ends the fallback parser, if there is one, at `to` or at the position it has read to.
+    /// Returns that position. One whose region has ended ends there.
     pub fn close_fallback(&mut self, end: End, to: usize, output: Parsed<'_>) -> usize {
-        let Some(mut parser) = self.fallback.take() else { return to };
+        let Some(mut parser) = self.fallback.take() else {
+            return to;
+        };
         let read_to = parser.read_to;
         match parser.paused {
             true => parser.close(End::Region, output.to(read_to), &mut self.builder),
@@ -93,11 +105,16 @@ impl Sink for Routed<'_> {
             Event::Begin(channel, at) => {
                 written.go_on(*output);
                 let begins = written.builder.is_blank();
-                let parser = written.config.in_region(channel, begins, written.builder.has_calls(), at);
+                let parser =
+                    written
+                        .config
+                        .in_region(channel, begins, written.builder.has_calls(), at);
                 written.set_fallback(parser);
             }
             Event::Text(channel, text, span) => match &mut written.fallback {
-                Some(parser) if parser.prose.channel == channel && !matches!(text, Text::Owned(_)) => {
+                Some(parser)
+                    if parser.prose.channel == channel && !matches!(text, Text::Owned(_)) =>
+                {
                     parser.feed(span.end, *output, &mut written.builder);
                     // It has found no call.
                     if let Some(parser) = written.fallback.take_if(|parser| parser.is_text()) {
@@ -110,10 +127,18 @@ impl Sink for Routed<'_> {
                 }
             },
             Event::End(at) => {
-                let end = if written.whole == Some(at) { End::Output } else { End::Region };
-                // What the format takes for a call may be a part of one that has begun in the region.
-                let paused =
-                    end == End::Region && written.fallback.as_mut().is_some_and(|parser| parser.pause(output.raw));
+                let end = if written.whole == Some(at) {
+                    End::Output
+                } else {
+                    End::Region
+                };
+                // What the format takes for a call may be a part of one that has begun in the
+                // region.
+                let paused = end == End::Region
+                    && written
+                        .fallback
+                        .as_mut()
+                        .is_some_and(|parser| parser.pause(output.raw));
                 if !paused {
                     written.close_fallback(end, at, *output);
                 }
@@ -145,10 +170,16 @@ pub(super) struct FormatParser {
 }
 
 impl FormatParser {
-    /// Makes a parser of a text that begins with `prefill` bytes of the prompt. `mends`: arguments may be nearly JSON.
+    /// Makes a parser of a text that begins with `prefill` bytes of the prompt. `mends`: arguments
+    /// may be nearly JSON.
     pub fn new(program: &Arc<Program>, prefill: usize, mends: bool) -> Self {
         let machine = Machine::new(Arc::clone(program), 0);
-        FormatParser { machine, read_to: 0, reader: CaptureReader::new(prefill, mends), snapshots: Vec::new() }
+        FormatParser {
+            machine,
+            read_to: 0,
+            reader: CaptureReader::new(prefill, mends),
+            snapshots: Vec::new(),
+        }
     }
 
     /// Whether a call is visible and not finished.
@@ -166,7 +197,8 @@ impl FormatParser {
         self.reader.covered()
     }
 
-    /// The innermost region at the end of what was read, by the way to read it that the machine is on.
+    /// The innermost region at the end of what was read, by the way to read it that the machine is
+    /// on.
     pub fn region(&self) -> Option<Tag> {
         let (mut open, mut gone) = (Vec::new(), 0);
         for capture in self.machine.visible().hidden() {
@@ -180,29 +212,42 @@ impl FormatParser {
 
     /// Ends the run because the model has ended the output. Returns whether all of it matches.
     pub fn finish(&mut self, output: &[u8], prefill: usize) -> bool {
-        self.machine.finish(output, self.reader.captures_read(), prefill)
+        self.machine
+            .finish(output, self.reader.captures_read(), prefill)
     }
 
-    /// The text that waits because it is looked at: the beginning of a value, or what looks like its end.
+    /// The text that waits because it is looked at: the beginning of a value, or what looks like
+    /// its end.
     pub fn waiting<'a>(&self, output: Parsed<'a>) -> Cow<'a, str> {
-        let from = if self.machine.is_looking() { self.covered() } else { output.len() };
+        let from = if self.machine.is_looking() {
+            self.covered()
+        } else {
+            output.len()
+        };
         lossy(output.seen[from.min(output.len())..].trim_ascii_start())
     }
 
-    /// Whether the name of a tool has ended, and the output ends before more shows that a call has begun.
+    /// Whether the name of a tool has ended, and the output ends before more shows that a call has
+    /// begun.
     fn names_call(&self, length: usize) -> bool {
         let last = self.machine.visible().hidden().last();
-        last.is_some_and(|last| !last.opens && last.pos < length && Tag::from_id(last.tag) == Some(Tag::ToolName))
+        last.is_some_and(|last| {
+            !last.opens && last.pos < length && Tag::from_id(last.tag) == Some(Tag::ToolName)
+        })
     }
 
     /// Whether the text of an argument waits for its name.
     pub fn waits_for_name(&self) -> bool {
         let visible = self.machine.visible();
-        visible.hidden().iter().any(|capture| Tag::from_id(capture.tag) == Some(Tag::Unnamed))
+        visible
+            .hidden()
+            .iter()
+            .any(|capture| Tag::from_id(capture.tag) == Some(Tag::Unnamed))
     }
 
-    /// Whether a text of the message with at least one byte has begun and is not visible, or half of a name is at the end, after the
-    /// markup before names, and not in half a marker. What opens a call is none from the end of the tool's name on.
+    /// Whether a text of the message with at least one byte has begun and is not visible, or half
+    /// of a name is at the end, after the markup before names, and not in half a marker. What opens
+    /// a call is none from the end of the tool's name on.
     pub fn hides_text(&self, output: Parsed<'_>, config: &FallbackConfig) -> bool {
         if self.names_call(output.len()) {
             return false;
@@ -212,21 +257,32 @@ impl FormatParser {
             return true;
         }
         let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
-        let mut hidden = self.machine.visible().hidden().iter().filter(|capture| begins(capture));
+        let mut hidden = self
+            .machine
+            .visible()
+            .hidden()
+            .iter()
+            .filter(|capture| begins(capture));
         hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
     }
 
-    /// Where the name begins that the output ends in, if it is not in the message and follows one of these signs.
+    /// Where the name begins that the output ends in, if it is not in the message and follows one
+    /// of these signs.
     fn last_name(&self, output: Parsed<'_>, signs: &[u8]) -> Option<usize> {
         let from = self.covered().min(output.len());
         let rest = &output.raw[from..];
-        let name = rest.iter().rposition(|byte| !is_of_name(*byte)).map_or(0, |sign| sign + 1);
-        let follows = name < rest.len() && rest[..name].last().is_some_and(|sign| signs.contains(sign));
+        let name = rest
+            .iter()
+            .rposition(|byte| !is_of_name(*byte))
+            .map_or(0, |sign| sign + 1);
+        let follows =
+            name < rest.len() && rest[..name].last().is_some_and(|sign| signs.contains(sign));
         follows.then_some(from + name)
     }
 
-    /// Reads what waits inside a call, because no more output comes: a value, e.g. a number, and, of an output that is `whole`, the
-    /// tool's name, the name of an argument or an id, or half of one of the last two.
+    /// Reads what waits inside a call, because no more output comes: a value, e.g. a number, and,
+    /// of an output that is `whole`, the tool's name, the name of an argument or an id, or half of
+    /// one of the last two.
     pub fn read_held(&mut self, whole: bool, written: &mut ParserState, output: Parsed<'_>) {
         let (hidden, length) = (self.machine.visible().hidden(), output.len());
         let waits = |capture: &Capture| match Tag::from_id(capture.tag) {
@@ -238,15 +294,22 @@ impl FormatParser {
         let in_value = self.in_call() && hidden.first().map_or(self.reader.in_json(), waits);
         if in_value || whole && self.names_call(length) {
             for capture in hidden {
-                self.reader.read(capture, output.raw, &mut Routed { written, output });
+                self.reader
+                    .read(capture, output.raw, &mut Routed { written, output });
             }
-            self.reader.text(length, output.raw, false, &mut Routed { written, output });
+            self.reader
+                .text(length, output.raw, false, &mut Routed { written, output });
         }
         if whole && self.in_call() {
             // A name may only be looked at, unless markup is before it.
-            let is_bare = |name: &usize| !output.raw[self.covered()..*name].iter().any(|byte| b"<[|".contains(byte));
+            let is_bare = |name: &usize| {
+                !output.raw[self.covered()..*name]
+                    .iter()
+                    .any(|byte| b"<[|".contains(byte))
+            };
             let name = self.last_name(output, b"\"', ").filter(is_bare);
-            self.reader.read_half_word(name, output.raw, &mut Routed { written, output });
+            self.reader
+                .read_half_word(name, output.raw, &mut Routed { written, output });
         }
         // At a cut, half a word may become one that is mended.
         if whole {
@@ -254,8 +317,8 @@ impl FormatParser {
         }
     }
 
-    /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined, because most pieces need
-    /// little work.
+    /// Reads the visible captures. Returns `false` if they contradict the message so far. Inlined,
+    /// because most pieces need little work.
     #[inline(always)]
     pub fn read(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
         let fits = self.read_visible(written, output);
@@ -263,7 +326,8 @@ impl FormatParser {
         fits
     }
 
-    /// Reads what the machine is about to take back. Returns `false` if that contradicts the message so far.
+    /// Reads what the machine is about to take back. Returns `false` if that contradicts the
+    /// message so far.
     #[cold]
     pub fn read_undone(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
         self.read_to = self.read_to.max(self.machine.furthest() - 1);
@@ -281,7 +345,8 @@ impl FormatParser {
         if self.reader.captures_read() < count {
             self.read_captures(written, output);
         }
-        self.reader.text(end, output.raw, false, &mut Routed { written, output });
+        self.reader
+            .text(end, output.raw, false, &mut Routed { written, output });
         let contradicted = written.builder.contradicted;
         if contradicted {
             self.reader.set_back(in_call, covered);
@@ -292,7 +357,8 @@ impl FormatParser {
     #[inline(never)]
     fn read_captures(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         let (read, visible) = (self.reader.captures_read(), self.machine.visible());
-        // The captures that the machine may go back to: the last in front of those to be read, and those among them, the last one first.
+        // The captures that the machine may go back to: the last in front of those to be read, and
+        // those among them, the last one first.
         let (mut before, mut points) = (None, SmallVec::<[usize; 8]>::new());
         for point in self.machine.restore_points(read) {
             if point < read {
@@ -301,9 +367,16 @@ impl FormatParser {
                 points.push(point);
             }
         }
-        let is_needed = |snapshot: &Snapshot| before.is_some_and(|point| snapshot.reader.captures_read() <= point);
-        while self.snapshots.pop_if(|snapshot| !is_needed(snapshot)).is_some() {}
-        self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
+        let is_needed = |snapshot: &Snapshot| {
+            before.is_some_and(|point| snapshot.reader.captures_read() <= point)
+        };
+        while self
+            .snapshots
+            .pop_if(|snapshot| !is_needed(snapshot))
+            .is_some()
+        {}
+        self.reader
+            .keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
         for (number, capture) in (read..).zip(visible.from(read)) {
             if points.last() == Some(&number) {
                 points.pop();
@@ -312,9 +385,11 @@ impl FormatParser {
                     builder: written.builder.mark(),
                     fallback: written.fallback.clone(),
                 });
-                self.reader.keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
+                self.reader
+                    .keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
             }
-            self.reader.read(capture, output.raw, &mut Routed { written, output });
+            self.reader
+                .read(capture, output.raw, &mut Routed { written, output });
         }
         self.machine.forget(self.reader.captures_read());
     }
@@ -322,21 +397,38 @@ impl FormatParser {
     /// Undoes what was read after the first `kept` captures.
     #[cold]
     fn undo(&mut self, kept: usize, written: &mut ParserState, output: &[u8]) -> bool {
-        while self.snapshots.pop_if(|snapshot| snapshot.reader.captures_read() > kept).is_some() {}
-        let snapshot = self.snapshots.last().filter(|snapshot| snapshot.reader.captures_read() == kept);
-        debug_assert!(snapshot.is_some(), "the machine comes back to its alternatives only");
-        let Some(snapshot) = snapshot else { return false };
+        while self
+            .snapshots
+            .pop_if(|snapshot| snapshot.reader.captures_read() > kept)
+            .is_some()
+        {}
+        let snapshot = self
+            .snapshots
+            .last()
+            .filter(|snapshot| snapshot.reader.captures_read() == kept);
+        debug_assert!(
+            snapshot.is_some(),
+            "the machine comes back to its alternatives only"
+        );
+        let Some(snapshot) = snapshot else {
+            return false;
+        };
         self.reader.restore(&snapshot.reader);
         written.builder.undo(snapshot.builder, output);
         written.restore_fallback(snapshot.fallback.as_deref());
         true
     }
 
-    /// Called when the output does not match any more. Restores what was visible just before the first byte that does not
-    /// match, so that the result does not depend on how the output was cut.
+    /// Called when the output does not match any more. Restores what was visible just before the
+    /// first byte that does not match, so that the result does not depend on how the output was
+    /// cut.
     pub fn leave(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         if self.machine.has_shown() {
-            let fits = self.machine.furthest().saturating_sub(1).clamp(self.read_to, output.len());
+            let fits = self
+                .machine
+                .furthest()
+                .saturating_sub(1)
+                .clamp(self.read_to, output.len());
             self.read(written, output.to(fits));
         }
     }

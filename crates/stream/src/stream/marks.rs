@@ -1,16 +1,20 @@
 //! Distinguishes special tokens from text that spells them out, when the host marks the tokens.
 //!
-//! A token that ordinary bytes spell out is text. In the machines' copy of the text, its first character is replaced by one
-//! of the same length that no marker has; the rest is unchanged. Bytes that may become such a token wait until that is
-//! certain.
+//! A token that ordinary bytes spell out is text. In the machines' copy of the text, its first
+//! character is replaced by one of the same length that no marker has; the rest is unchanged. Bytes
+//! that may become such a token wait until that is certain.
 
 use std::ops::Range;
 
 use super::special::{Begun, SpecialTokens};
 
 /// Replacements by length in bytes, each with a second one in case it replaces itself.
-const STAND_INS: [[&str; 2]; 4] =
-    [["\u{7F}", "\u{1A}"], ["\u{80}", "\u{81}"], ["\u{E000}", "\u{E001}"], ["\u{F0000}", "\u{F0001}"]];
+const STAND_INS: [[&str; 2]; 4] = [
+    ["\u{7F}", "\u{1A}"],
+    ["\u{80}", "\u{81}"],
+    ["\u{E000}", "\u{E001}"],
+    ["\u{F0000}", "\u{F0001}"],
+];
 
 /// What is known of a parsed text in addition to its bytes.
 #[derive(Clone)]
@@ -26,12 +30,21 @@ pub(super) struct Marks {
 
 impl Marks {
     pub fn new(tokens: &SpecialTokens) -> Self {
-        Marks { tokens: tokens.clone(), begun: Begun::default(), seen: Vec::new(), special: None }
+        Marks {
+            tokens: tokens.clone(),
+            begun: Begun::default(),
+            seen: Vec::new(),
+            special: None,
+        }
     }
 
     /// The machines' view of `raw`, a prefix of the text.
     pub fn seen<'a>(&'a self, raw: &'a [u8]) -> &'a [u8] {
-        if self.seen.is_empty() { raw } else { &self.seen[..raw.len()] }
+        if self.seen.is_empty() {
+            raw
+        } else {
+            &self.seen[..raw.len()]
+        }
     }
 
     /// The number of bytes at the end that wait.
@@ -39,8 +52,8 @@ impl Marks {
         self.tokens.0.length(self.begun)
     }
 
-    /// Ends the text, so that no byte waits. `whole`: the model has ended it, so that waiting bytes are text, not half a
-    /// token.
+    /// Ends the text, so that no byte waits. `whole`: the model has ended it, so that waiting bytes
+    /// are text, not half a token.
     pub fn end(&mut self, raw: &[u8], whole: bool) {
         let open = raw.len() - self.waiting();
         if whole && open < raw.len() {
@@ -49,11 +62,12 @@ impl Marks {
         self.begun = Begun::default();
     }
 
-    /// To be called after the text has grown from `from` on. `spans`: the bytes from special tokens, counted from `from`, in
-    /// order and disjoint.
+    /// To be called after the text has grown from `from` on. `spans`: the bytes from special
+    /// tokens, counted from `from`, in order and disjoint.
     pub fn extend(&mut self, raw: &[u8], from: usize, spans: &[Range<usize>]) {
         if !self.seen.is_empty() {
-            // Grows by less than the text does, so that both together do not reserve four times their length.
+            // Grows by less than the text does, so that both together do not reserve four times
+            // their length.
             if self.seen.capacity() < raw.len() {
                 self.seen.reserve_exact(raw.len() - from + raw.len() / 4);
             }
@@ -71,9 +85,15 @@ impl Marks {
 
     fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
         self.note(range.len(), false);
-        let Marks { tokens, begun, seen, .. } = self;
-        *begun =
-            tokens.0.follow(&raw[range.clone()], *begun, |end, length| hide(seen, raw, range.start + end - length));
+        let Marks {
+            tokens,
+            begun,
+            seen,
+            ..
+        } = self;
+        *begun = tokens.0.follow(&raw[range.clone()], *begun, |end, length| {
+            hide(seen, raw, range.start + end - length)
+        });
     }
 
     fn note(&mut self, count: usize, special: bool) {
@@ -88,10 +108,13 @@ impl Marks {
         self.begun
     }
 
-    /// Goes back to the checkpoint, where the text was `raw`. Returns the ranges of the next `length` bytes that came from
-    /// special tokens.
+    /// Goes back to the checkpoint, where the text was `raw`. Returns the ranges of the next
+    /// `length` bytes that came from special tokens.
     pub fn rollback(&mut self, mark: Begun, raw: &[u8], length: usize) -> Vec<Range<usize>> {
-        let spans = self.special.replace(Bits::default()).map_or_else(Vec::new, |bits| bits.runs(length));
+        let spans = self
+            .special
+            .replace(Bits::default())
+            .map_or_else(Vec::new, |bits| bits.runs(length));
         self.begun = mark;
         if !self.seen.is_empty() {
             // What waited then waits again.
@@ -111,9 +134,15 @@ fn hide(seen: &mut Vec<u8>, raw: &[u8], at: usize) {
     }
     let length = (raw[at].leading_ones() as usize).max(1);
     // The text may end inside a character.
-    let Some(character) = seen.get_mut(at..at + length) else { return };
+    let Some(character) = seen.get_mut(at..at + length) else {
+        return;
+    };
     let [stand_in, other] = STAND_INS[length - 1].map(str::as_bytes);
-    character.copy_from_slice(if *character == *stand_in { other } else { stand_in });
+    character.copy_from_slice(if *character == *stand_in {
+        other
+    } else {
+        stand_in
+    });
 }
 
 /// One bit for each byte.

@@ -1,8 +1,8 @@
 //! Turns model output into a message, piece by piece.
 //!
-//! Two parsers send the same kind of events to one message builder: the format's parser, and the fallback parser, which
-//! reads text that has left the format or that may contain calls in other formats. A [`Stream`] keeps the output and decides
-//! which of them reads it.
+//! Two parsers send the same kind of events to one message builder: the format's parser, and the
+//! fallback parser, which reads text that has left the format or that may contain calls in other
+//! formats. A [`Stream`] keeps the output and decides which of them reads it.
 
 mod ended;
 mod format_parser;
@@ -68,13 +68,15 @@ pub struct Stream {
 #[derive(Clone)]
 struct Progress {
     format: FormatParser,
-    /// The position up to which the parsers have the output. What follows may become a special token, or its end.
+    /// The position up to which the parsers have the output. What follows may become a special
+    /// token, or its end.
     read: usize,
     /// The position at which the output left the format.
     left: Option<usize>,
     /// It left the format because the budget was used up.
     limit: bool,
-    /// If the output left the format: everything before this position is in the message or is markup.
+    /// If the output left the format: everything before this position is in the message or is
+    /// markup.
     covered: usize,
 }
 
@@ -95,9 +97,11 @@ impl Parser {
     /// `partial`: more may follow, or the text was cut off. Otherwise the model ended it.
     ///
     /// # Errors
-    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not match the format.
+    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not match
+    /// the format.
     pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
-        self.read(text, partial, strict).map(|ended| (ended.message, ended.status))
+        self.read(text, partial, strict)
+            .map(|ended| (ended.message, ended.status))
     }
 
     /// Like [`Parser::parse`], and returns the report as well.
@@ -115,10 +119,14 @@ impl Parser {
         Ok(ended)
     }
 
-    /// The tagged parts of [`Parser::tree`] for the same text, as a message. It is empty and [`Status::Recovered`] if the text
-    /// does not match.
+    /// The tagged parts of [`Parser::tree`] for the same text, as a message. It is empty and
+    /// [`Status::Recovered`] if the text does not match.
     pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Ended {
-        let config = FallbackConfig::new(Arc::clone(self.fallback.compiled()), None, CallRules::default());
+        let config = FallbackConfig::new(
+            Arc::clone(self.fallback.compiled()),
+            None,
+            CallRules::default(),
+        );
         let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
         let status = match machine.state() {
             State::Failed | State::Limit => Status::Recovered,
@@ -129,19 +137,27 @@ impl Parser {
         if status != Status::Recovered {
             CaptureReader::new(0, false).read_all(&mut machine, text, &mut builder);
         }
-        Ended::new(&builder, text, Arc::new(config), status, IncompleteCalls::Keep, FormatExit::default())
+        Ended::new(
+            &builder,
+            text,
+            Arc::new(config),
+            status,
+            IncompleteCalls::Keep,
+            FormatExit::default(),
+        )
     }
 }
 
-/// Bytes that the format's parser runs over before its captures are read. This bounds the memory for captures.
+/// Bytes that the format's parser runs over before its captures are read. This bounds the memory
+/// for captures.
 const PIECE: usize = 64 << 10;
 
 /// How many ways to go on are tried at the end of an output.
 const WAYS: usize = 8;
 
 impl Stream {
-    /// A parse at the start of the output. The part of the message that is in the prompt (a prefill) comes with the first
-    /// feed.
+    /// A parse at the start of the output. The part of the message that is in the prompt (a
+    /// prefill) comes with the first feed.
     pub fn new(parser: &Parser) -> Self {
         let prefill = parser.prefill().len();
         let format = FormatParser::new(parser.program(), prefill, parser.fallback.mends());
@@ -150,7 +166,13 @@ impl Stream {
             output: parser.prefill().as_bytes().to_vec(),
             marks: None,
             written: ParserState::new(prefill, Arc::clone(&parser.fallback)),
-            at: Progress { format, read: prefill, left: None, limit: false, covered: prefill },
+            at: Progress {
+                format,
+                read: prefill,
+                left: None,
+                limit: false,
+                covered: prefill,
+            },
             checkpoint: None,
             held: None,
             fresh: true,
@@ -159,8 +181,9 @@ impl Stream {
         stream
     }
 
-    /// Sets the budget of work for the whole parse so far and from here on: see [`Budget`]. When it is used up, the rest of
-    /// the output becomes content, with a diagnostic ([`crate::DiagnosticKind::Limit`]).
+    /// Sets the budget of work for the whole parse so far and from here on: see [`Budget`]. When it
+    /// is used up, the rest of the output becomes content, with a diagnostic
+    /// ([`crate::DiagnosticKind::Limit`]).
     pub fn set_budget(&mut self, budget: Budget) {
         self.written.budget = Some(budget);
         self.at.format.machine.set_budget(budget);
@@ -168,14 +191,15 @@ impl Stream {
         self.written.set_fallback(fallback.map(|parser| *parser));
     }
 
-    /// The work so far: instructions, bytes passed and captures taken back by the parsing machines, and text taken back. It
-    /// never decreases before [`Stream::reset`]: the work on output that was rolled back still counts.
+    /// The work so far: instructions, bytes passed and captures taken back by the parsing machines,
+    /// and text taken back. It never decreases before [`Stream::reset`]: the work on output that
+    /// was rolled back still counts.
     pub fn work(&self) -> u64 {
         self.at.format.machine.work() + self.written.work() + self.written.builder.undone
     }
 
-    /// Appends output and returns the deltas. The cost is linear in the new bytes. Bytes may be cut anywhere, also inside a
-    /// character. Markers count whether or not they came as special tokens.
+    /// Appends output and returns the deltas. The cost is linear in the new bytes. Bytes may be cut
+    /// anywhere, also inside a character. Markers count whether or not they came as special tokens.
     pub fn feed(&mut self, bytes: &[u8]) -> impl ExactSizeIterator<Item = Delta<'_>> {
         self.begin();
         if self.marks.is_some() {
@@ -187,13 +211,16 @@ impl Stream {
         self.written.builder.deltas()
     }
 
-    /// Sets the texts of the model's special tokens, for [`Stream::feed_marked`]. They are kept by [`Stream::reset`].
+    /// Sets the texts of the model's special tokens, for [`Stream::feed_marked`]. They are kept by
+    /// [`Stream::reset`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if output was fed already.
     pub fn set_special_tokens(&mut self, tokens: &SpecialTokens) -> Result<()> {
         if !self.fresh {
-            return Err(Error::invalid("special tokens: they must be set before output is fed"));
+            return Err(Error::invalid(
+                "special tokens: they must be set before output is fed",
+            ));
         }
         let marks = self.marks.insert(Box::new(Marks::new(tokens)));
         if let Some(checkpoint) = &mut self.checkpoint {
@@ -202,17 +229,19 @@ impl Stream {
         Ok(())
     }
 
-    /// Like [`Stream::feed`], for hosts that know which bytes came from special tokens: `spans`, in order and disjoint. All
-    /// other bytes are text. A marker that is or contains a special token counts only if the token is marked: the reasoning
-    /// may quote `</think>`, an argument `</tool_call>`. Markers without special tokens always count.
+    /// Like [`Stream::feed`], for hosts that know which bytes came from special tokens: `spans`, in
+    /// order and disjoint. All other bytes are text. A marker that is or contains a special token
+    /// counts only if the token is marked: the reasoning may quote `</think>`, an argument
+    /// `</tool_call>`. Markers without special tokens always count.
     ///
-    /// Text that may become a special token waits until that is certain. A token may be cut, with a span for each part; the
-    /// result does not depend on how the output was cut. Pieces passed to [`Stream::feed`] in between are read as usual.
-    /// Markers in the prompt always count.
+    /// Text that may become a special token waits until that is certain. A token may be cut, with a
+    /// span for each part; the result does not depend on how the output was cut. Pieces passed to
+    /// [`Stream::feed`] in between are read as usual. Markers in the prompt always count.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if no special tokens are set ([`Stream::set_special_tokens`]), or if spans
-    /// overlap, are out of order or outside of `bytes`. Nothing is fed then.
+    /// [`crate::ErrorKind::InvalidArgument`] if no special tokens are set
+    /// ([`Stream::set_special_tokens`]), or if spans overlap, are out of order or outside of
+    /// `bytes`. Nothing is fed then.
     pub fn feed_marked(
         &mut self,
         bytes: &[u8],
@@ -246,10 +275,14 @@ impl Stream {
         self.read_to(self.ready());
     }
 
-    /// How much of the output the parsers may read: text at its end may have to wait for the next piece.
+    /// How much of the output the parsers may read: text at its end may have to wait for the next
+    /// piece.
     fn ready(&self) -> usize {
         let whole = self.output.len() - self.marks.as_ref().map_or(0, |marks| marks.waiting());
-        self.parser.ends.begin(parsed(&self.marks, &self.output[..whole]).seen, self.at.read)
+        self.parser.ends.begin(
+            parsed(&self.marks, &self.output[..whole]).seen,
+            self.at.read,
+        )
     }
 
     fn read_to(&mut self, end: usize) {
@@ -268,8 +301,8 @@ impl Stream {
         }
     }
 
-    /// Ends the output; `cut_off`: a limit ended it, not the model. [`Stream::deltas`] has the last additions. Bytes fed
-    /// after that are ignored.
+    /// Ends the output; `cut_off`: a limit ended it, not the model. [`Stream::deltas`] has the last
+    /// additions. Bytes fed after that are ignored.
     pub fn finish(&mut self, cut_off: bool) -> Ended {
         let status = self.end(cut_off);
         self.ended(status, self.written.config.rules.leniency.incomplete_calls)
@@ -281,17 +314,29 @@ impl Stream {
             marks.end(&self.output, !cut_off);
         }
         let (ready, length) = (self.ready(), self.output.len());
-        if !self.parser.ends.has(&parsed(&self.marks, &self.output).seen[ready..]) {
+        if !self
+            .parser
+            .ends
+            .has(&parsed(&self.marks, &self.output).seen[ready..])
+        {
             return self.end_at(if cut_off { ready } else { length }, cut_off);
         }
         let (work, mut closed) = (self.work(), self.clone());
         let status = self.end_at(ready, cut_off);
-        if cut_off || status != Status::Partial && self.at.format.reader.last_reasoning(ready).is_none() {
+        if cut_off
+            || status != Status::Partial && self.at.format.reader.last_reasoning(ready).is_none()
+        {
             return status;
         }
         // The format may close with it what is open.
         let is_whole = closed.end_at(length, false) == Status::Complete;
-        let closes = is_whole && closed.written.builder.places().iter().all(|place| place.span.end <= ready);
+        let closes = is_whole
+            && closed
+                .written
+                .builder
+                .places()
+                .iter()
+                .all(|place| place.span.end <= ready);
         if closes {
             std::mem::swap(self, &mut closed);
         }
@@ -302,20 +347,29 @@ impl Stream {
     fn end_at(&mut self, to: usize, cut_off: bool) -> Status {
         self.read_to(to);
         let prefill = self.prefill();
-        let Stream { at, written, output, marks, .. } = self;
+        let Stream {
+            at,
+            written,
+            output,
+            marks,
+            ..
+        } = self;
         let output = parsed(marks, &output[..to]);
         let end = if cut_off { End::Cut } else { End::Output };
         written.whole = Some(output.len()).filter(|_| !cut_off);
-        let status = at.finish_format(end, prefill, written, output).unwrap_or_else(|| {
-            at.feed_fallback(output.len(), written, output);
-            Status::Recovered
-        });
+        let status = at
+            .finish_format(end, prefill, written, output)
+            .unwrap_or_else(|| {
+                at.feed_fallback(output.len(), written, output);
+                Status::Recovered
+            });
         // Half a marker at a cut is not read.
         written.close_fallback(end, if cut_off { 0 } else { output.len() }, output);
         status
     }
 
-    /// The additions of the last [`Stream::feed`] or [`Stream::finish`], or the removals of the last [`Stream::rollback`].
+    /// The additions of the last [`Stream::feed`] or [`Stream::finish`], or the removals of the
+    /// last [`Stream::rollback`].
     pub fn deltas(&self) -> impl ExactSizeIterator<Item = Delta<'_>> {
         let all = self.written.builder.deltas();
         // The deltas of the prompt wait for the first feed.
@@ -325,14 +379,24 @@ impl Stream {
 
     /// One of [`Stream::deltas`], in constant time.
     pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
-        if self.fresh { None } else { self.written.builder.delta(index) }
+        if self.fresh {
+            None
+        } else {
+            self.written.builder.delta(index)
+        }
     }
 
-    /// The last bytes of the output that are in no delta yet, and are not known to be markup either: what a host still has to show
-    /// if it stops parsing here.
+    /// The last bytes of the output that are in no delta yet, and are not known to be markup
+    /// either: what a host still has to show if it stops parsing here.
     pub fn pending(&self) -> &[u8] {
-        let covered = if self.at.left.is_none() { self.at.format.covered() } else { 0 };
-        let from = covered.max(self.written.builder.reported_to).max(self.prefill());
+        let covered = if self.at.left.is_none() {
+            self.at.format.covered()
+        } else {
+            0
+        };
+        let from = covered
+            .max(self.written.builder.reported_to)
+            .max(self.prefill());
         let to = self.written.whole.unwrap_or(self.output.len());
         &self.output[from.min(to)..to]
     }
@@ -346,19 +410,43 @@ impl Stream {
     pub fn so_far(&self) -> Ended {
         let config = Arc::clone(&self.written.config);
         let builder = &self.written.builder;
-        Ended::new(builder, &self.output, config, Status::Partial, IncompleteCalls::Keep, FormatExit::default())
+        Ended::new(
+            builder,
+            &self.output,
+            config,
+            Status::Partial,
+            IncompleteCalls::Keep,
+            FormatExit::default(),
+        )
     }
 
     fn ended(&self, status: Status, incomplete: IncompleteCalls) -> Ended {
         let prefill = self.prefill();
-        let behind = |at: Option<usize>| at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill);
-        let reasoning = behind(self.at.format.reader.last_reasoning(self.at.read)).filter(|_| self.at.left.is_none());
+        let behind = |at: Option<usize>| {
+            at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill)
+        };
+        let reasoning = behind(self.at.format.reader.last_reasoning(self.at.read))
+            .filter(|_| self.at.left.is_none());
         let left = match self.at.limit {
-            false => FormatExit { format: behind(self.at.left), limit: behind(self.written.limit), reasoning },
-            true => FormatExit { limit: behind(self.at.left), ..FormatExit::default() },
+            false => FormatExit {
+                format: behind(self.at.left),
+                limit: behind(self.written.limit),
+                reasoning,
+            },
+            true => FormatExit {
+                limit: behind(self.at.left),
+                ..FormatExit::default()
+            },
         };
         let config = Arc::clone(&self.written.config);
-        Ended::new(&self.written.builder, &self.output, config, status, incomplete, left)
+        Ended::new(
+            &self.written.builder,
+            &self.output,
+            config,
+            status,
+            incomplete,
+            left,
+        )
     }
 
     /// Goes back to the start of the output.
@@ -371,8 +459,9 @@ impl Stream {
         }
     }
 
-    /// Sets a checkpoint: [`Stream::rollback`] can go back to this byte of the output, or to any later one. It replaces the
-    /// previous checkpoint. The cost depends on the parser's open state, not on the length of the output.
+    /// Sets a checkpoint: [`Stream::rollback`] can go back to this byte of the output, or to any
+    /// later one. It replaces the previous checkpoint. The cost depends on the parser's open state,
+    /// not on the length of the output.
     pub fn checkpoint(&mut self) {
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
@@ -384,18 +473,20 @@ impl Stream {
         }));
     }
 
-    /// Takes back all output behind its first `length` bytes, as if they had not been fed, even after the end. Returns the
-    /// removals from the message: calls from the last one on, then texts. The cost is linear in what is taken back since the
-    /// checkpoint, which stays.
+    /// Takes back all output behind its first `length` bytes, as if they had not been fed, even
+    /// after the end. Returns the removals from the message: calls from the last one on, then
+    /// texts. The cost is linear in what is taken back since the checkpoint, which stays.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] without a checkpoint, or if the length is not between the checkpoint's and the
-    /// output's.
+    /// [`crate::ErrorKind::InvalidArgument`] without a checkpoint, or if the length is not between
+    /// the checkpoint's and the output's.
     pub fn rollback(&mut self, length: usize) -> Result<impl ExactSizeIterator<Item = Delta<'_>>> {
         let prefill = self.prefill();
         let written = self.output.len() - prefill;
         let Some(checkpoint) = &self.checkpoint else {
-            return Err(Error::invalid("stream: there is no checkpoint to roll back to"));
+            return Err(Error::invalid(
+                "stream: there is no checkpoint to roll back to",
+            ));
         };
         let first = checkpoint.length - prefill;
         if !(first..=written).contains(&length) {
@@ -406,7 +497,13 @@ impl Stream {
         if self.fresh {
             return Ok(self.deltas());
         }
-        let Checkpoint { length: noted, mark, at, fallback, limit } = Checkpoint::clone(checkpoint);
+        let Checkpoint {
+            length: noted,
+            mark,
+            at,
+            fallback,
+            limit,
+        } = Checkpoint::clone(checkpoint);
         let shown = self.written.builder.rollback(&self.output);
         // Work done and the budget stay.
         self.written.gone += self.at.format.machine.work() - at.format.machine.work();
@@ -431,7 +528,8 @@ impl Stream {
         self.parser.prefill().len()
     }
 
-    /// Drops the last deltas. The first time, those of the prompt are kept, because the caller has not seen them.
+    /// Drops the last deltas. The first time, those of the prompt are kept, because the caller has
+    /// not seen them.
     fn begin(&mut self) {
         if !std::mem::take(&mut self.fresh) {
             self.written.builder.clear_deltas();
@@ -441,7 +539,13 @@ impl Stream {
     /// Parses up to `to`. Inlined, because most pieces are one step.
     #[inline(always)]
     fn advance(&mut self, to: usize) {
-        let Stream { at, written, output, marks, .. } = self;
+        let Stream {
+            at,
+            written,
+            output,
+            marks,
+            ..
+        } = self;
         let output = parsed(marks, &output[..to]);
         if !at.feed_format(written, output) {
             at.feed_fallback(to - incomplete_tail(output.raw), written, output);
@@ -451,7 +555,10 @@ impl Stream {
 
 /// A prefix of the output, as received and as the machines see it.
 fn parsed<'a>(marks: &'a Option<Box<Marks>>, raw: &'a [u8]) -> Parsed<'a> {
-    Parsed { raw, seen: marks.as_ref().map_or(raw, |marks| marks.seen(raw)) }
+    Parsed {
+        raw,
+        seen: marks.as_ref().map_or(raw, |marks| marks.seen(raw)),
+    }
 }
 
 impl Progress {
@@ -463,9 +570,14 @@ impl Progress {
         }
         let mut undone = false;
         loop {
-            // While text that was taken back waits to be confirmed, the first byte that contradicts it counts.
+            // While text that was taken back waits to be confirmed, the first byte that contradicts
+            // it counts.
             let waits = undone || written.builder.is_taken_back();
-            let to = if waits { output.len().min(self.format.read_to() + 1) } else { output.len() };
+            let to = if waits {
+                output.len().min(self.format.read_to() + 1)
+            } else {
+                output.len()
+            };
             let part = output.to(to);
             let state = self.format.machine.feed_to_undo(part.seen);
             let at = match state {
@@ -512,7 +624,8 @@ impl Progress {
             let (mut at, mut other) = (self.clone(), written.clone());
             let waiting = self.format.waiting(output);
             let shows = |at: &Self| {
-                waiting.trim_start_matches('"').starts_with(['{', '[']) && at.format.covered() > self.format.covered()
+                waiting.trim_start_matches('"').starts_with(['{', '['])
+                    && at.format.covered() > self.format.covered()
             };
             let fits = (0..WAYS).any(|_| {
                 at.format.machine.refute();
@@ -533,28 +646,37 @@ impl Progress {
         }
         let matches = complete || self.format.machine.cut(output.seen);
         self.limit = self.format.machine.state() == State::Limit;
-        // Half a marker may wait at the end, and what a call has not shown, but no other text gets lost.
+        // Half a marker may wait at the end, and what a call has not shown, but no other text gets
+        // lost.
         let keeps = |at: &Self, written: &ParserState| {
             complete
                 || !whole
                 || !at.format.hides_text(output, &written.config)
-                || at.format.in_call() && !at.format.waits_for_name() && !at.is_broken(written, output)
+                || at.format.in_call()
+                    && !at.format.waits_for_name()
+                    && !at.is_broken(written, output)
         };
         if matches && self.format.read(written, output) && keeps(self, written) {
             self.format.read_held(whole, written, output);
-            return Some(if complete { Status::Complete } else { Status::Partial });
+            return Some(if complete {
+                Status::Complete
+            } else {
+                Status::Partial
+            });
         }
         self.leave_at(self.format.covered(), written, output);
         None
     }
 
-    /// Whether the open call ends before the output does, other than in half a marker, if its text is read as that of a broken call.
+    /// Whether the open call ends before the output does, other than in half a marker, if its text
+    /// is read as that of a broken call.
     fn is_broken(&self, written: &ParserState, output: Parsed<'_>) -> bool {
         let (mut at, mut left) = (self.clone(), written.clone());
         at.leave_at(at.format.covered(), &mut left, output);
         at.feed_fallback(output.len(), &mut left, output);
         left.close_fallback(End::Output, output.len(), output);
-        let end = left.builder.calls().last().map_or(0, |call| call.span.end) + left.builder.prefill;
+        let end =
+            left.builder.calls().last().map_or(0, |call| call.span.end) + left.builder.prefill;
         if left.builder.calls().count() > written.builder.calls().count() {
             return true;
         }
@@ -571,28 +693,42 @@ impl Progress {
         written.builder.settle();
         // A fallback parser that reads content continues.
         let content = |parser: &&mut Box<FallbackParser>| parser.prose.channel == Channel::Content;
-        if let Some(parser) = written.fallback.as_mut().filter(|parser| !self.limit && content(parser)) {
+        if let Some(parser) = written
+            .fallback
+            .as_mut()
+            .filter(|parser| !self.limit && content(parser))
+        {
             self.covered = parser.resume().unwrap_or(self.covered);
             return;
         }
         self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
             let prefill = written.builder.prefill;
-            let before = written.builder.calls().map(|call| call.begin + prefill..call.span.start + prefill);
+            let before = written
+                .builder
+                .calls()
+                .map(|call| call.begin + prefill..call.span.start + prefill);
             let before = before.map(|markup| output.raw.get(markup).unwrap_or_default());
-            let parser = written.config.behind_format(self.covered, self.format.in_call(), before);
+            let parser = written
+                .config
+                .behind_format(self.covered, self.format.in_call(), before);
             written.set_fallback(parser);
         }
     }
 
-    /// Feeds output behind the format, up to `to`, to the fallback parser, or adds it to the content.
+    /// Feeds output behind the format, up to `to`, to the fallback parser, or adds it to the
+    /// content.
     fn feed_fallback(&mut self, to: usize, written: &mut ParserState, output: Parsed<'_>) {
         if self.covered < to {
             let span = self.covered..to;
             match &mut written.fallback {
                 Some(parser) => parser.feed(to, output, &mut written.builder),
                 None => {
-                    written.builder.event(Event::Text(Channel::Content, Text::raw(output.raw, &span), span));
+                    written.builder.event(Event::Text(
+                        Channel::Content,
+                        Text::raw(output.raw, &span),
+                        span,
+                    ));
                 }
             }
             self.covered = to;

@@ -1,7 +1,8 @@
 //! The texts of special tokens, and the search for several texts at once.
 //!
-//! An Aho-Corasick automaton: one step for each byte, however many texts there are. A text that contains another one is
-//! left out, because the inner one is found first; so at most one text ends at each byte, and its node has no children.
+//! An Aho-Corasick automaton: one step for each byte, however many texts there are. A text that
+//! contains another one is left out, because the inner one is found first; so at most one text ends
+//! at each byte, and its node has no children.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use chatparse_base::limits::SPECIAL_TOKEN_BYTES;
 use chatparse_base::{Error, ErrorKind, Result};
 
-/// The texts of a model's special tokens, by which a stream tells a token from text that spells it out: see
-/// [`crate::Stream::feed_marked`]. Immutable and cheap to clone; threads may share it.
+/// The texts of a model's special tokens, by which a stream tells a token from text that spells it
+/// out: see [`crate::Stream::feed_marked`]. Immutable and cheap to clone; threads may share it.
 #[derive(Clone, Debug)]
 pub struct SpecialTokens(pub(super) Arc<TextSearch>);
 
@@ -41,24 +42,31 @@ struct Node {
 pub struct Begun(u32);
 
 impl SpecialTokens {
-    /// Takes the text that the tokeniser writes for each special token. White space around it is ignored, because white
-    /// space at markers is free; a token of white space only is skipped, and of a token with white space inside, the first
-    /// word counts.
+    /// Takes the text that the tokeniser writes for each special token. White space around it is
+    /// ignored, because white space at markers is free; a token of white space only is skipped, and
+    /// of a token with white space inside, the first word counts.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] for an empty text, [`crate::ErrorKind::Limit`] where they are too long
-    /// together.
+    /// [`crate::ErrorKind::InvalidArgument`] for an empty text, [`crate::ErrorKind::Limit`] where
+    /// they are too long together.
     pub fn new<S: AsRef<str>>(tokens: &[S]) -> Result<Self> {
         if let Some(index) = tokens.iter().position(|token| token.as_ref().is_empty()) {
-            return Err(Error::invalid(format!("special tokens: number {index} is empty")));
+            return Err(Error::invalid(format!(
+                "special tokens: number {index} is empty"
+            )));
         }
         let bytes: usize = tokens.iter().map(|token| token.as_ref().len()).sum();
         if bytes > SPECIAL_TOKEN_BYTES {
-            let message = format!("special tokens: {bytes} bytes are more than {SPECIAL_TOKEN_BYTES}");
+            let message =
+                format!("special tokens: {bytes} bytes are more than {SPECIAL_TOKEN_BYTES}");
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let words = tokens.iter().filter_map(|token| token.as_ref().split_whitespace().next());
-        Ok(SpecialTokens(Arc::new(TextSearch::new(words.map(str::as_bytes).collect()))))
+        let words = tokens
+            .iter()
+            .filter_map(|token| token.as_ref().split_whitespace().next());
+        Ok(SpecialTokens(Arc::new(TextSearch::new(
+            words.map(str::as_bytes).collect(),
+        ))))
     }
 }
 
@@ -67,7 +75,11 @@ impl TextSearch {
     pub fn new(mut texts: Vec<&[u8]>) -> Self {
         chatparse_base::sort::sort(&mut texts);
         texts.dedup();
-        let mut tree = TextSearch { nodes: vec![Node::default()], bytes: vec![0], heads: [false; 256] };
+        let mut tree = TextSearch {
+            nodes: vec![Node::default()],
+            bytes: vec![0],
+            heads: [false; 256],
+        };
         // For each node, the texts that begin with its bytes.
         let mut below = vec![(0, texts.len())];
         let mut at = 0;
@@ -79,7 +91,10 @@ impl TextSearch {
                 let depth = node.depth as usize;
                 let byte = rest[0][depth];
                 let alike = rest.partition_point(|text| text[depth] == byte);
-                let mut child = Node { depth: node.depth + 1, ..Node::default() };
+                let mut child = Node {
+                    depth: node.depth + 1,
+                    ..Node::default()
+                };
                 if at > 0 {
                     child.fallback = tree.step(node.fallback, byte);
                 }
@@ -109,7 +124,10 @@ impl TextSearch {
         let (mut at, mut state) = (0, begun.0);
         while at < text.len() {
             if state == 0 {
-                let Some(next) = text[at..].iter().position(|byte| heads[usize::from(*byte)]) else { break };
+                let Some(next) = text[at..].iter().position(|byte| heads[usize::from(*byte)])
+                else {
+                    break;
+                };
                 at += next;
             }
             state = self.step(state, text[at]);
@@ -151,17 +169,30 @@ mod tests {
     fn what_counts_of_a_token() {
         let ends = |token: &str, text: &str| {
             let mut ends = Vec::new();
-            SpecialTokens::new(&[token]).unwrap().0.follow(text.as_bytes(), Begun::default(), |end, _| ends.push(end));
+            SpecialTokens::new(&[token]).unwrap().0.follow(
+                text.as_bytes(),
+                Begun::default(),
+                |end, _| ends.push(end),
+            );
             ends
         };
         assert_eq!(ends("<a>", "<a><<a>"), [3, 7]);
         assert_eq!(ends(" <a>\n", "<a> <a>"), [3, 7]);
         assert_eq!(ends("<a b>", "<a  b>"), [2]);
         assert!(ends("\n \n", "\n \n").is_empty());
-        assert_eq!(SpecialTokens::new(&["<a>", ""]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(
+            SpecialTokens::new(&["<a>", ""]).unwrap_err().kind(),
+            ErrorKind::InvalidArgument
+        );
         let long = "a".repeat(SPECIAL_TOKEN_BYTES);
-        assert_eq!(SpecialTokens::new(&[&*long, "b"]).unwrap_err().kind(), ErrorKind::Limit);
-        assert_eq!(SpecialTokens::new(&[&*long]).unwrap().0.nodes.len(), SPECIAL_TOKEN_BYTES + 1);
+        assert_eq!(
+            SpecialTokens::new(&[&*long, "b"]).unwrap_err().kind(),
+            ErrorKind::Limit
+        );
+        assert_eq!(
+            SpecialTokens::new(&[&*long]).unwrap().0.nodes.len(),
+            SPECIAL_TOKEN_BYTES + 1
+        );
     }
 
     proptest! {

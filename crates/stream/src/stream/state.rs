@@ -1,8 +1,9 @@
 //! In what an output stands, what would close it, and what may follow: asked of a running parse.
 //!
-//! What may follow is the grammar's matter: a [`Matcher`] of the whole format is fed what the parser was fed, when a host asks. What it
-//! closes an output with is read by a copy of the parse. So the closing text is right by construction, and what it would add to the
-//! message beside ends, a value that only a model can choose, shows in the message.
+//! What may follow is the grammar's matter: a [`Matcher`] of the whole format is fed what the
+//! parser was fed, when a host asks. What it closes an output with is read by a copy of the parse.
+//! So the closing text is right by construction, and what it would add to the message beside ends,
+//! a value that only a model can choose, shows in the message.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +23,8 @@ chatparse_base::names! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum OpenPart {
-        /// Markers, punctuation and white space, of a call or between the parts of the message; and what may yet be that or text.
+        /// Markers, punctuation and white space, of a call or between the parts of the message; and
+        /// what may yet be that or text.
         Markup = "markup",
         /// Reasoning.
         Reasoning = "reasoning",
@@ -47,12 +49,13 @@ pub struct StreamState {
     pub call: Option<usize>,
     /// The name of that call.
     pub tool: String,
-    /// Where in its arguments, as a JSON pointer: the value, or the object or array whose next member or item comes. For its schema see
-    /// [`Stream::schema`].
+    /// Where in its arguments, as a JSON pointer: the value, or the object or array whose next
+    /// member or item comes. For its schema see [`Stream::schema`].
     pub pointer: String,
     /// Inside of a string of the arguments.
     pub in_string: bool,
-    /// The byte of the output at which it has left the template's format: what follows is read as content, and as calls in other ways.
+    /// The byte of the output at which it has left the template's format: what follows is read as
+    /// content, and as calls in other ways.
     pub left_at: Option<usize>,
 }
 
@@ -60,8 +63,9 @@ pub struct StreamState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Closing {
-    /// A text that closes what is open, as the model writes it. If the output is not complete behind them, they go as far as nothing has to be
-    /// chosen: out of the reasoning, or up to the value that is missing.
+    /// A text that closes what is open, as the model writes it. If the output is not complete
+    /// behind them, they go as far as nothing has to be chosen: out of the reasoning, or up to the
+    /// value that is missing.
     pub text: String,
     /// Whether the output is complete behind the text, with the same values as before.
     pub complete: bool,
@@ -112,7 +116,12 @@ impl Stream {
     /// # Ok::<(), chatparse::Error>(())
     /// ```
     pub fn state(&self) -> StreamState {
-        let Stream { at, written, output, .. } = self;
+        let Stream {
+            at,
+            written,
+            output,
+            ..
+        } = self;
         let call = written.builder.open_call();
         let mut json = Json::default();
         if let Some((index, _)) = call {
@@ -146,42 +155,66 @@ impl Stream {
         }
     }
 
-    /// What the tool asks of the value at the pointer of [`Stream::state`], as [`valid::schema_at`] has it: of the object or array, where its
-    /// next member or item comes. `None` where no call is open, or its tool is not known. So a host can sample by type, `enum` or `pattern`.
+    /// What the tool asks of the value at the pointer of [`Stream::state`], as [`valid::schema_at`]
+    /// has it: of the object or array, where its next member or item comes. `None` where no call is
+    /// open, or its tool is not known. So a host can sample by type, `enum` or `pattern`.
     pub fn schema(&self) -> Option<Value> {
-        let StreamState { tool, pointer, call, .. } = self.state();
-        let tool = self.parser.fallback.rules.tools.iter().find(|known| call.is_some() && known.name == tool)?;
-        Some(valid::schema_at(&schema::parameters(&tool.parameters), &pointer))
+        let StreamState {
+            tool,
+            pointer,
+            call,
+            ..
+        } = self.state();
+        let tool = self
+            .parser
+            .fallback
+            .rules
+            .tools
+            .iter()
+            .find(|known| call.is_some() && known.name == tool)?;
+        Some(valid::schema_at(
+            &schema::parameters(&tool.parameters),
+            &pointer,
+        ))
     }
 
-    /// What may follow what was written, as a grammar for an engine that begins here: all of the format, also where the request's grammar
-    /// is lazy. For the request's own constraint see [`Matcher::grammar`]. The first call builds what it needs; the next ones cost as much
-    /// as the output that came since, and the grammar.
+    /// What may follow what was written, as a grammar for an engine that begins here: all of the
+    /// format, also where the request's grammar is lazy. For the request's own constraint see
+    /// [`Matcher::grammar`]. The first call builds what it needs; the next ones cost as much as the
+    /// output that came since, and the grammar.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the output is nothing that the grammar allows, and as [`Matcher::grammar`].
+    /// [`crate::ErrorKind::InvalidArgument`] if the output is nothing that the grammar allows, and
+    /// as [`Matcher::grammar`].
     pub fn grammar(&mut self, dialect: Dialect) -> Result<Printed> {
         self.hold()?;
         self.matcher_here()?.grammar(dialect)
     }
 
-    /// The bytes that close what is open now, in the model's own words: the end of the reasoning with what the template writes behind it; a
-    /// string, its containers, the call and its section. No value is made up. Costs as much as the output.
+    /// The bytes that close what is open now, in the model's own words: the end of the reasoning
+    /// with what the template writes behind it; a string, its containers, the call and its section.
+    /// No value is made up. Costs as much as the output.
     ///
-    /// With [`Stream::state`]: end a budget for thinking where `part` is [`OpenPart::Reasoning`], and go on behind `text`; finish a call that a
-    /// limit has cut.
+    /// With [`Stream::state`]: end a budget for thinking where `part` is [`OpenPart::Reasoning`],
+    /// and go on behind `text`; finish a call that a limit has cut.
     pub fn close(&mut self) -> Closing {
         let held = self.hold();
         if let Some(at) = self.at.left {
             let at = at.saturating_sub(self.prefill());
-            return Closing::refused(&format!("the output has left the template's format at byte {at}"));
+            return Closing::refused(&format!(
+                "the output has left the template's format at byte {at}"
+            ));
         }
-        let ends = |text: &[u8]| Some(self.with(text, false)).filter(|whole| whole.status == Status::Complete);
+        let ends = |text: &[u8]| {
+            Some(self.with(text, false)).filter(|whole| whole.status == Status::Complete)
+        };
         let given = self.with(&[], true);
         let matcher = match held.and_then(|()| self.matcher_here()) {
             Ok(matcher) => matcher,
             // The token that ends a turn is in few grammars.
-            Err(_) if !given.ends_in_call() && ends(b"").is_some() => return Closing::of(String::new()),
+            Err(_) if !given.ends_in_call() && ends(b"").is_some() => {
+                return Closing::of(String::new());
+            }
             Err(error) => return Closing::refused(error.message()),
         };
         // What must come next is not made up.
@@ -189,14 +222,19 @@ impl Stream {
         let mut found: Option<(String, Vec<Missing>, Ended, Known<'_>)> = None;
         // One that is no text ends a character, which only the model can choose.
         for text in matcher.closings().into_iter().flat_map(String::from_utf8) {
-            let Some(whole) = ends(text.as_bytes()) else { continue };
+            let Some(whole) = ends(text.as_bytes()) else {
+                continue;
+            };
             if text.is_empty() {
                 return Closing::of(text);
             }
             let forced = forced.min(text.len());
             let length = self.written_length() + forced;
-            let before =
-                Known { given: &given.message.tool_calls, ended: self.with(&text.as_bytes()[..forced], true), length };
+            let before = Known {
+                given: &given.message.tool_calls,
+                ended: self.with(&text.as_bytes()[..forced], true),
+                length,
+            };
             match before.made_up(&whole, &text.as_bytes()[forced..]) {
                 None => return Closing::of(text),
                 Some(missing) if found.is_none() => found = Some((text, missing, whole, before)),
@@ -213,12 +251,20 @@ impl Stream {
         let reason = reason(&missing, &before.ended, &whole);
         // Up to where nothing is made up.
         let text = text.as_bytes();
-        let fits = |to: &usize| before.made_up(&self.with(&text[..*to], true), &text[forced..]).is_none();
+        let fits = |to: &usize| {
+            before
+                .made_up(&self.with(&text[..*to], true), &text[forced..])
+                .is_none()
+        };
         let end = last_that(forced, text.len(), fits);
         let thinks = |to: &usize| self.with(&text[..*to], true).exit.reasoning.is_some();
-        let out = if thinks(&0) && !thinks(&end) { last_that(0, end, thinks) + 1 } else { end };
-        // From choice to choice, with what must follow each: out of the reasoning no further than must be, and into no name that the model
-        // chooses.
+        let out = if thinks(&0) && !thinks(&end) {
+            last_that(0, end, thinks) + 1
+        } else {
+            end
+        };
+        // From choice to choice, with what must follow each: out of the reasoning no further than
+        // must be, and into no name that the model chooses.
         let (mut matcher, mut walked, mut at) = (matcher, Walked::of(self), 0);
         let (mut next, mut fed) = (forced, 0);
         while next <= end {
@@ -235,7 +281,12 @@ impl Stream {
             }
             next = fed + matcher.forced().len();
         }
-        Closing { text: String::from_utf8_lossy(&text[..at]).into_owned(), complete: false, missing, reason }
+        Closing {
+            text: String::from_utf8_lossy(&text[..at]).into_owned(),
+            complete: false,
+            missing,
+            reason,
+        }
     }
 
     fn written_length(&self) -> usize {
@@ -245,9 +296,19 @@ impl Stream {
     /// Brings the grammar to the end of the output.
     fn hold(&mut self) -> Result<()> {
         let (prefill, ready) = (self.prefill(), self.ready());
-        let begun = || Some(Box::new(Held { matcher: self.parser.matcher().ok()?, to: prefill }));
-        let Some(mut held) = self.held.take().or_else(begun) else { return Ok(()) };
-        let more = parsed(&self.marks, &self.output[..ready]).seen.get(held.to..).unwrap_or_default();
+        let begun = || {
+            Some(Box::new(Held {
+                matcher: self.parser.matcher().ok()?,
+                to: prefill,
+            }))
+        };
+        let Some(mut held) = self.held.take().or_else(begun) else {
+            return Ok(());
+        };
+        let more = parsed(&self.marks, &self.output[..ready])
+            .seen
+            .get(held.to..)
+            .unwrap_or_default();
         let taken = held.matcher.feed(more);
         held.to += *taken.as_ref().unwrap_or(&0);
         self.held = Some(held);
@@ -256,13 +317,21 @@ impl Stream {
 
     /// The grammar behind the output.
     fn matcher_here(&self) -> Result<Matcher> {
-        let Some(held) = &self.held else { return self.parser.matcher() };
+        let Some(held) = &self.held else {
+            return self.parser.matcher();
+        };
         let (mut matcher, ready) = (held.matcher.clone(), self.ready());
         // What waits to become a token counts as text here.
-        let at = if held.to < ready { held.to } else { ready + matcher.feed(&self.output[ready..])? };
+        let at = if held.to < ready {
+            held.to
+        } else {
+            ready + matcher.feed(&self.output[ready..])?
+        };
         if at < self.output.len() {
             let at = at.saturating_sub(self.prefill());
-            return Err(Error::invalid(format!("the grammar does not allow the output from byte {at} on")));
+            return Err(Error::invalid(format!(
+                "the grammar does not allow the output from byte {at} on"
+            )));
         }
         Ok(matcher)
     }
@@ -291,11 +360,18 @@ impl Closing {
     }
 
     fn of(text: String) -> Closing {
-        Closing { text, complete: true, ..Closing::default() }
+        Closing {
+            text,
+            complete: true,
+            ..Closing::default()
+        }
     }
 
     fn refused(reason: &str) -> Closing {
-        Closing { reason: reason.to_owned(), ..Closing::default() }
+        Closing {
+            reason: reason.to_owned(),
+            ..Closing::default()
+        }
     }
 }
 
@@ -308,23 +384,40 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The values that a longer output has beside those that are known: none is named where it has a call or a text of its own. `None` if it
-    /// has only ends. `more`: what it has behind this one.
+    /// The values that a longer output has beside those that are known: none is named where it has
+    /// a call or a text of its own. `None` if it has only ends. `more`: what it has behind this
+    /// one.
     fn made_up(&self, whole: &Ended, more: &[u8]) -> Option<Vec<Missing>> {
         use crate::DeltaKind::{Content, Reasoning};
         let (before, after) = (&self.ended.message, &whole.message);
-        let named = |calls: &[ToolCall]| calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
+        let named = |calls: &[ToolCall]| {
+            calls
+                .iter()
+                .map(|call| call.name.clone())
+                .collect::<Vec<_>>()
+        };
         if named(&before.tool_calls) != named(&after.tool_calls) {
             return Some(Vec::new());
         }
         let mut missing = Vec::new();
-        for (index, (before, after)) in before.tool_calls.iter().zip(&after.tool_calls).enumerate() {
+        for (index, (before, after)) in before.tool_calls.iter().zip(&after.tool_calls).enumerate()
+        {
             let given = self.given.get(index).map_or("", |call| &call.arguments);
-            missing.extend(lacks(&after.name, given, &before.arguments, &after.arguments));
+            missing.extend(lacks(
+                &after.name,
+                given,
+                &before.arguments,
+                &after.arguments,
+            ));
         }
         for kind in [Content, Reasoning] {
-            let behind = whole.spans(kind, 0).iter().filter(|span| span.end > self.length);
-            let text = |from: usize, to: usize| more.get(from.saturating_sub(self.length)..to - self.length);
+            let behind = whole
+                .spans(kind, 0)
+                .iter()
+                .filter(|span| span.end > self.length);
+            let text = |from: usize, to: usize| {
+                more.get(from.saturating_sub(self.length)..to - self.length)
+            };
             if behind
                 .map(|span| text(span.start, span.end))
                 .all(|text| text.is_some_and(|text| text.trim_ascii().is_empty()))
@@ -350,7 +443,11 @@ struct Walked {
 
 impl Walked {
     fn of(stream: &Stream) -> Walked {
-        let mut walked = Walked { stream: stream.clone(), call: None, json: Json::default() };
+        let mut walked = Walked {
+            stream: stream.clone(),
+            call: None,
+            json: Json::default(),
+        };
         // What is due of the prompt is among the arguments.
         walked.feed(&[]);
         walked
@@ -358,14 +455,21 @@ impl Walked {
 
     fn feed(&mut self, text: &[u8]) {
         drop(self.stream.feed(text));
-        let Stream { written, output, .. } = &self.stream;
+        let Stream {
+            written, output, ..
+        } = &self.stream;
         let call = written.builder.open_call().map(|(call, _)| call);
         if call != self.call {
             (self.call, self.json) = (call, Json::default());
             let arguments = call.map(|call| written.builder.arguments_of(call, output));
-            self.json.read(&arguments.unwrap_or_default(), &mut |_, _| {});
+            self.json
+                .read(&arguments.unwrap_or_default(), &mut |_, _| {});
         } else if let Some(call) = call {
-            for delta in written.builder.deltas().filter(|delta| (delta.kind, delta.call) == (ToolArguments, call)) {
+            for delta in written
+                .builder
+                .deltas()
+                .filter(|delta| (delta.kind, delta.call) == (ToolArguments, call))
+            {
                 self.json.read(delta.text, &mut |_, _| {});
             }
         }
@@ -373,18 +477,24 @@ impl Walked {
 
     /// Whether it is in a name, or in a value that is missing.
     fn is_chosen(&self, missing: &[Missing]) -> bool {
-        let tool = self.stream.written.builder.open_call().map_or("", |(_, name)| name);
+        let tool = self
+            .stream
+            .written
+            .builder
+            .open_call()
+            .map_or("", |(_, name)| name);
         match self.stream.part(&self.json) {
             OpenPart::Name | OpenPart::Key => true,
-            OpenPart::Value => {
-                missing.iter().any(|one| !one.begun && one.tool == tool && one.pointer == self.json.place())
-            }
+            OpenPart::Value => missing
+                .iter()
+                .any(|one| !one.begun && one.tool == tool && one.pointer == self.json.place()),
             _ => false,
         }
     }
 }
 
-/// The first values that JSON has beside those of its beginning. What is not `given` is there if whole.
+/// The first values that JSON has beside those of its beginning. What is not `given` is there if
+/// whole.
 fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
     let (mut begun, mut known) = (0_usize, Vec::new());
     Json::default().read_all(given, &mut |_, _| begun += 1);
@@ -396,18 +506,28 @@ fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
     Json::default().read_all(after, &mut |json, value| {
         let is_given = begun > 0;
         begun = begun.saturating_sub(1);
-        let is_known = known.next().is_some_and(|known| known == value || is_given && format!("{known}\"") == value);
+        let is_known = known
+            .next()
+            .is_some_and(|known| known == value || is_given && format!("{known}\"") == value);
         let depth = json.open.len();
         let inside = depth > outer;
         if !inside {
             outer = usize::MAX;
         }
         // The object of all arguments is no value of its own.
-        if is_known || inside || depth == 0 && value == "{" || missing.len() == limits::MISSING_VALUES {
+        if is_known
+            || inside
+            || depth == 0 && value == "{"
+            || missing.len() == limits::MISSING_VALUES
+        {
             return;
         }
         outer = if is_given { usize::MAX } else { depth };
-        missing.push(Missing { tool: tool.to_owned(), pointer: json.pointer.clone(), begun: is_given });
+        missing.push(Missing {
+            tool: tool.to_owned(),
+            pointer: json.pointer.clone(),
+            begun: is_given,
+        });
     });
     missing
 }
@@ -420,12 +540,18 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
         [] => "a text must follow".to_owned(),
         [first, ..] => {
             let list = |begun: bool| {
-                let found = missing.iter().filter(|one| one.begun == begun).map(|one| format!("{:?}", one.pointer));
+                let found = missing
+                    .iter()
+                    .filter(|one| one.begun == begun)
+                    .map(|one| format!("{:?}", one.pointer));
                 found.collect::<Vec<_>>().join(", ")
             };
             let begun = format!("has begun {}, which is not whole", list(true));
             let lacks = format!("lacks {}", list(false));
-            let what = match (missing.iter().any(|one| one.begun), missing.iter().all(|one| one.begun)) {
+            let what = match (
+                missing.iter().any(|one| one.begun),
+                missing.iter().all(|one| one.begun),
+            ) {
                 (false, _) => lacks,
                 (true, true) => begun,
                 (true, false) => format!("{begun}, and {lacks}"),
@@ -438,12 +564,17 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
     }
 }
 
-/// The last number in a range for which something holds, which holds for the first and from some number on not any more.
+/// The last number in a range for which something holds, which holds for the first and from some
+/// number on not any more.
 fn last_that(from: usize, to: usize, holds: impl Fn(&usize) -> bool) -> usize {
     let (mut low, mut high) = (from, to);
     while low + 1 < high {
         let middle = low + (high - low) / 2;
-        if holds(&middle) { low = middle } else { high = middle }
+        if holds(&middle) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     low
 }

@@ -1,4 +1,5 @@
-//! Stands for `dynamo_parsers_v2` in its own tests: what a parser of a family whose template is here reads, ours reads too.
+//! Stands for `dynamo_parsers_v2` in its own tests: what a parser of a family whose template is
+//! here reads, ours reads too.
 #[path = "../../../log.rs"]
 mod log;
 
@@ -7,7 +8,8 @@ use chatparse_dynamo::Model;
 use serde_json::{Value, json};
 pub use theirs::*;
 
-/// Families, their templates, and the end of a prompt that leaves nothing open, where the template has another.
+/// Families, their templates, and the end of a prompt that leaves nothing open, where the template
+/// has another.
 const FAMILIES: [(&str, &str, &str); 9] = [
     ("deepseek_v4", "templates/deepseek-ai-DeepSeek-V4.jinja", "<｜Assistant｜>"),
     ("deepseek_v41", "templates-wild/ik_llama.cpp-deepseek-ai-DeepSeek-V4.1.jinja", "<｜Assistant｜>"),
@@ -76,7 +78,8 @@ impl Twin {
         result
     }
 
-    /// What ours makes of it. Theirs reads calls of tools that are not offered, so these are offered, too.
+    /// What ours makes of it. Theirs reads calls of tools that are not offered, so these are
+    /// offered, too.
     fn ours(&self, theirs: &Value, eos: bool) -> Result<Value> {
         let mut tools = self.tools.clone();
         for call in theirs.as_array().into_iter().flatten().filter(|event| event["kind"] == "tool_call") {

@@ -1,4 +1,5 @@
-//! Stands for `tool_parser` in its own tests: what a parser whose template is here reads, ours reads too.
+//! Stands for `tool_parser` in its own tests: what a parser whose template is here reads, ours
+//! reads too.
 #[path = "../../../log.rs"]
 mod log;
 

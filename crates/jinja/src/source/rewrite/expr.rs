@@ -1,7 +1,9 @@
-//! Rewrites a Jinja expression: operators and literals that the engine evaluates unlike Python become our filters.
+//! Rewrites a Jinja expression: operators and literals that the engine evaluates unlike Python
+//! become our filters.
 //!
-//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps. The rest is copied, white
-//! space and line breaks included. The grammar is Jinja's, with the engine's precedence.
+//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps.
+//! The rest is copied, white space and line breaks included. The grammar is Jinja's, with the
+//! engine's precedence.
 
 mod operand;
 
@@ -25,10 +27,15 @@ type Height = Result<usize, Stop>;
 /// One more than the higher of two trees.
 fn above(left: usize, right: usize) -> Height {
     let height = left.max(right) + 1;
-    if height > EXPRESSION_HEIGHT { Err(Stop::Depth) } else { Ok(height) }
+    if height > EXPRESSION_HEIGHT {
+        Err(Stop::Depth)
+    } else {
+        Ok(height)
+    }
 }
 
-/// For a comparison operator: whether it is the `not` of `not in`, and the filter that replaces it, if any.
+/// For a comparison operator: whether it is the `not` of `not in`, and the filter that replaces it,
+/// if any.
 fn comparing(token: Token) -> Option<(bool, &'static str)> {
     Some(match token {
         Token::Sign("==" | "!=") => (false, ""),
@@ -48,7 +55,10 @@ fn is_short(operand: &str) -> bool {
     let operand = operand.trim();
     let operand = operand.strip_prefix('-').unwrap_or(operand);
     let (token, _, end) = token::next(operand, 0, "%}", true);
-    let constant = matches!(token, Token::Literal | Token::Name("true" | "false" | "none" | "True" | "False" | "None"));
+    let constant = matches!(
+        token,
+        Token::Literal | Token::Name("true" | "false" | "none" | "True" | "False" | "None")
+    );
     constant && end == operand.len() && end <= SHORT
 }
 
@@ -75,10 +85,22 @@ pub struct Rewriter<'s> {
 }
 
 impl<'s> Rewriter<'s> {
-    /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the end of `out`.
+    /// Starts at `pos` of `source`, in a tag that ends with `end` (`}}` or `%}`), and writes to the
+    /// end of `out`.
     pub fn new(source: &'s str, pos: usize, end: &'static str, out: String) -> Self {
         let ahead = token::next(source, pos, end, false);
-        Rewriter { source, pos, end, open: 0, depth: 0, unread: 0, longest_name: 0, out, joined: 0..0, ahead }
+        Rewriter {
+            source,
+            pos,
+            end,
+            open: 0,
+            depth: 0,
+            unread: 0,
+            longest_name: 0,
+            out,
+            joined: 0..0,
+            ahead,
+        }
     }
 
     /// The position of the next token's search.
@@ -131,7 +153,11 @@ impl<'s> Rewriter<'s> {
     }
 
     pub fn expect(&mut self, sign: &str) -> Result<(), Stop> {
-        if self.copy_if(Token::Sign(sign)) { Ok(()) } else { Err(Stop::Syntax) }
+        if self.copy_if(Token::Sign(sign)) {
+            Ok(())
+        } else {
+            Err(Stop::Syntax)
+        }
     }
 
     /// Copies a token without parsing it. Such tokens count too, because the engine parses them.
@@ -216,7 +242,8 @@ impl<'s> Rewriter<'s> {
         Ok(height)
     }
 
-    /// Lets the operand that was written from `start` on count, because the engine compares it. Short constants do not.
+    /// Lets the operand that was written from `start` on count, because the engine compares it.
+    /// Short constants do not.
     fn count(&mut self, start: usize) {
         if !is_short(&self.out[start..]) {
             self.wrap(start, "(", ")|op.read");
@@ -231,11 +258,20 @@ impl<'s> Rewriter<'s> {
 
     /// Replaces a comparison by a filter, because the engine's differs from Python's.
     fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
-        let (start, left, right) = (left.start, self.out[left].to_owned(), self.out.split_off(right));
+        let (start, left, right) = (
+            left.start,
+            self.out[left].to_owned(),
+            self.out.split_off(right),
+        );
         self.out.truncate(start);
         let not = if negated { "not " } else { "" };
-        let (whole, part) = if filter == "in" { (right, left) } else { (left, right) };
-        self.out.extend(["(", not, "(", &whole, ")|op.", filter, "(", &part, "))"]);
+        let (whole, part) = if filter == "in" {
+            (right, left)
+        } else {
+            (left, right)
+        };
+        self.out
+            .extend(["(", not, "(", &whole, ")|op.", filter, "(", &part, "))"]);
     }
 
     fn sum(&mut self) -> Height {
@@ -256,8 +292,16 @@ impl<'s> Rewriter<'s> {
         self.terms(start, height, "~", ")|op.cat(", Self::product)
     }
 
-    /// The terms after the one that `start` begins: all are arguments of one filter, so that long sums are not nested.
-    fn terms(&mut self, start: usize, first: usize, sign: &str, filter: &str, term: fn(&mut Self) -> Height) -> Height {
+    /// The terms after the one that `start` begins: all are arguments of one filter, so that long
+    /// sums are not nested.
+    fn terms(
+        &mut self,
+        start: usize,
+        first: usize,
+        sign: &str,
+        filter: &str,
+        term: fn(&mut Self) -> Height,
+    ) -> Height {
         let (mut height, mut many) = (first, false);
         while self.next_is(sign) {
             self.skip();
@@ -325,7 +369,9 @@ impl<'s> Rewriter<'s> {
                 let arguments = match self.peek() {
                     Token::Sign("(") => self.arguments("")?,
                     Token::Name("and" | "or" | "else" | "is" | "if" | "in" | "not") => 0,
-                    Token::Name(_) | Token::Literal | Token::Sign("-" | "[" | "{") => self.operand()?,
+                    Token::Name(_) | Token::Literal | Token::Sign("-" | "[" | "{") => {
+                        self.operand()?
+                    }
                     _ => 0,
                 };
                 height = above(above(height, arguments)?, 0)?;
@@ -338,7 +384,11 @@ impl<'s> Rewriter<'s> {
     /// A filter's name and arguments.
     fn filter(&mut self) -> Height {
         self.filter_name()?;
-        if self.next_is("(") { self.arguments("") } else { Ok(0) }
+        if self.next_is("(") {
+            self.arguments("")
+        } else {
+            Ok(0)
+        }
     }
 
     /// Filters separated by `|`, as in a filter block.
@@ -351,7 +401,9 @@ impl<'s> Rewriter<'s> {
     fn filter_name(&mut self) -> Result<(), Stop> {
         let (before, mut parts) = (self.out.len(), 0);
         loop {
-            let Token::Name(_) = self.copy() else { return Err(Stop::Syntax) };
+            let Token::Name(_) = self.copy() else {
+                return Err(Stop::Syntax);
+            };
             parts += 1;
             if !self.copy_if(Token::Sign(".")) {
                 break;

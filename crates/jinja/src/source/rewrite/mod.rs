@@ -1,5 +1,6 @@
-//! The pass over a template's source before the engine compiles it: normalises line ends, patches single templates, rewrites
-//! unknown tags, operators and literals (see `expr`), and inserts code that counts captured text.
+//! The pass over a template's source before the engine compiles it: normalises line ends, patches
+//! single templates, rewrites unknown tags, operators and literals (see `expr`), and inserts code
+//! that counts captured text.
 
 pub mod expr;
 pub mod token;
@@ -27,12 +28,17 @@ pub fn normalize(source: &str) -> String {
 
 /// The source with the patches for known faults, if it has one.
 pub fn patched(source: &str) -> Option<String> {
-    let rows = include_str!("../patches.txt").lines().filter(|line| !line.starts_with('#'));
+    let rows = include_str!("../patches.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
     let patches = rows.filter_map(|line| line.split_once(' '));
-    let mut patches =
-        patches.filter(|(text, condition)| source.contains(text) && source.contains(condition)).peekable();
+    let mut patches = patches
+        .filter(|(text, condition)| source.contains(text) && source.contains(condition))
+        .peekable();
     patches.peek()?;
-    Some(patches.fold(source.to_owned(), |source, (_, condition)| source.replace(condition, "{%- if false %}")))
+    Some(patches.fold(source.to_owned(), |source, (_, condition)| {
+        source.replace(condition, "{%- if false %}")
+    }))
 }
 
 /// A source in the form that the engine compiles. Line numbers are unchanged.
@@ -51,7 +57,10 @@ pub struct Rewritten {
 pub fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     let before = &source[..at];
     let line = before.rfind('\n').map_or(0, |end| end + 1);
-    (before.matches('\n').count() + 1, before[line..].chars().count() + 1)
+    (
+        before.matches('\n').count() + 1,
+        before[line..].chars().count() + 1,
+    )
 }
 
 /// The first line of a text, shortened if it is long.
@@ -71,24 +80,43 @@ pub fn shortened(text: &str, chars: usize) -> String {
 /// The place of a byte of a source.
 pub fn place(source: &str, at: usize) -> Place {
     let (line, column) = line_and_column(source, at);
-    Place { line, column: Some(column), excerpt: excerpt(&source[at..]) }
+    Place {
+        line,
+        column: Some(column),
+        excerpt: excerpt(&source[at..]),
+    }
 }
 
 /// Rewrites the source. `callers`: the variables that macros may read of their callers.
 pub fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
-    let mut pass = Pass { source, callers, out: String::with_capacity(source.len() * 2), ..Pass::default() };
+    let mut pass = Pass {
+        source,
+        callers,
+        out: String::with_capacity(source.len() * 2),
+        ..Pass::default()
+    };
     let mut pos = 0;
     while let Some(next) = find_tag(source, pos) {
         pass.text(&source[pos..next]);
         pos = match &source[next..next + 2] {
-            "{#" => pass.verbatim(next, source[next..].find("#}").map_or(source.len(), |at| next + at + 2)),
+            "{#" => pass.verbatim(
+                next,
+                source[next..]
+                    .find("#}")
+                    .map_or(source.len(), |at| next + at + 2),
+            ),
             "{{" => pass.tag(next, "}}")?,
             _ => pass.tag(next, "%}")?,
         };
     }
     pass.text(&source[pos..]);
     let opens_last = pass.asked == Some(source.len()) && !pass.hides;
-    Ok(Rewritten { text: pass.out, tags: pass.tags, unread: pass.unread, opens_last })
+    Ok(Rewritten {
+        text: pass.out,
+        tags: pass.tags,
+        unread: pass.unread,
+        opens_last,
+    })
 }
 
 /// A block whose text must be counted, and the place of the count in the output.
@@ -150,12 +178,22 @@ impl<'s> Pass<'s> {
         let kind = if end == "}}" {
             rewriter.expression().map(|_| Kind::Plain)
         } else {
-            statement(&mut rewriter, self.extras.get_or_insert_with(|| Extras::of(self.source, self.callers.to_vec())))
+            statement(
+                &mut rewriter,
+                self.extras
+                    .get_or_insert_with(|| Extras::of(self.source, self.callers.to_vec())),
+            )
         };
         if rewriter.longest_name > NAME_BYTES {
             return Err(self.failure(start, ErrorKind::Limit, "a name is too long"));
         }
-        let too_deep = |pass: &Self| Err(pass.failure(start, ErrorKind::Limit, "an expression is nested too deeply"));
+        let too_deep = |pass: &Self| {
+            Err(pass.failure(
+                start,
+                ErrorKind::Limit,
+                "an expression is nested too deeply",
+            ))
+        };
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
                 rewriter.copy();
@@ -166,12 +204,20 @@ impl<'s> Pass<'s> {
                 }
                 self.finish(kind, mark);
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
-                    return Err(self.failure(start, ErrorKind::Limit, "too many branches of conditions"));
+                    return Err(self.failure(
+                        start,
+                        ErrorKind::Limit,
+                        "too many branches of conditions",
+                    ));
                 }
                 if self.scopes > OPEN_SCOPES {
                     return Err(self.failure(start, ErrorKind::Limit, "too many nested loops"));
                 }
-                Ok(if raw { self.raw(rewriter.pos()) } else { rewriter.pos() })
+                Ok(if raw {
+                    self.raw(rewriter.pos())
+                } else {
+                    rewriter.pos()
+                })
             }
             (Err(Stop::Depth), _) => too_deep(self),
             // Unknown syntax is copied, for the engine to report it.
@@ -190,9 +236,11 @@ impl<'s> Pass<'s> {
                         }
                         Ok(end)
                     }
-                    Err(Stop::Syntax) => {
-                        Err(self.failure(start, ErrorKind::Template, "syntax error: the tag has no end"))
-                    }
+                    Err(Stop::Syntax) => Err(self.failure(
+                        start,
+                        ErrorKind::Template,
+                        "syntax error: the tag has no end",
+                    )),
                     Err(Stop::Depth) => too_deep(self),
                 }
             }
@@ -207,7 +255,9 @@ impl<'s> Pass<'s> {
         let mut at = from;
         while let Some(next) = self.source[at..].find("{%") {
             at += next + 2;
-            let name = self.source[at..].trim_start_matches(['-', '+']).trim_start();
+            let name = self.source[at..]
+                .trim_start_matches(['-', '+'])
+                .trim_start();
             if name.starts_with("endraw") {
                 self.text(&self.source[from..at - 2]);
                 return at - 2;
@@ -233,16 +283,24 @@ impl<'s> Pass<'s> {
             self.out.truncate(self.out.len() - mark.len());
             self.out.push_str("%}{% if ");
             let account = self.out.len();
-            self.out.push_str(&format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0));
+            self.out
+                .push_str(&format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0));
             account
         });
-        self.blocks.push(Block { name, captured, account, bytes: 0, after: around.after });
+        self.blocks.push(Block {
+            name,
+            captured,
+            account,
+            bytes: 0,
+            after: around.after,
+        });
     }
 
     /// Looks whether a statement opens or closes the block of [`Rewritten::opens_last`].
     fn look_for_opening(&mut self, kind: &Kind, inside: usize, end: usize) {
         let only_reads = matches!(kind, Kind::If | Kind::Elif);
-        self.hides |= matches!(kind, Kind::Include) || !only_reads && self.source[inside..end].contains(ASKS);
+        self.hides |=
+            matches!(kind, Kind::Include) || !only_reads && self.source[inside..end].contains(ASKS);
         if !self.blocks.is_empty() || self.scopes > 0 {
             return;
         }
@@ -264,18 +322,27 @@ impl<'s> Pass<'s> {
         match kind {
             Kind::Open(name, around) => self.open(name, around, mark),
             Kind::Close(name) if self.blocks.last().is_some_and(|block| block.name == name) => {
-                let Some(block) = self.blocks.pop() else { return };
+                let Some(block) = self.blocks.pop() else {
+                    return;
+                };
                 self.scopes -= usize::from(name == "for");
                 self.append(&block.after, mark);
                 if let Some(account) = block.account {
-                    self.out.replace_range(account..account + DIGITS, &format!("{:DIGITS$}", block.bytes));
+                    self.out.replace_range(
+                        account..account + DIGITS,
+                        &format!("{:DIGITS$}", block.bytes),
+                    );
                 }
             }
             Kind::Assign => self.append("%}{% endif ", mark),
             Kind::Scope => self.scopes += 1,
             Kind::EndScope => self.scopes = self.scopes.saturating_sub(1),
             Kind::If => self.elifs.push(0),
-            Kind::Elif => self.elifs.last_mut().into_iter().for_each(|count| *count += 1),
+            Kind::Elif => self
+                .elifs
+                .last_mut()
+                .into_iter()
+                .for_each(|count| *count += 1),
             Kind::EndIf => {
                 self.elifs.pop();
             }
@@ -307,7 +374,9 @@ enum Kind {
 
 /// Rewrites the inside of `{% ... %}`.
 fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, Stop> {
-    let Token::Name(name) = tag.peek() else { return Err(Stop::Syntax) };
+    let Token::Name(name) = tag.peek() else {
+        return Err(Stop::Syntax);
+    };
     match name {
         // Marks the model's text, for training. Like any block, it is a scope.
         "generation" => Ok(replace(tag, " with %}{% filter op.generation", Kind::Scope)),
@@ -400,7 +469,8 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
         match tag.peek() {
             Token::Sign("=") => break,
             Token::Sign("|") | Token::End(_) => {
-                let around = last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
+                let around =
+                    last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
                 if tag.copy_if(Token::Sign("|")) {
                     tag.filter_chain()?;
                 }
@@ -412,10 +482,13 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
         }
         tag.copy_unread()?;
     }
-    let place = last_dot.filter(|_| !several).map(|dot| split_place(tag, target, dot));
+    let place = last_dot
+        .filter(|_| !several)
+        .map(|dot| split_place(tag, target, dot));
     if let Some((holder, name)) = &place {
         tag.out.truncate(start);
-        tag.out.push_str(&format!(" if ({holder})|op.assign(\"{name}\", "));
+        tag.out
+            .push_str(&format!(" if ({holder})|op.assign(\"{name}\", "));
         tag.skip();
     } else {
         tag.copy();
@@ -446,10 +519,18 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
 
 /// A sum from `value` on that begins with the place that it is assigned to appends to it.
 fn grow(out: &mut String, value: usize, holder: &str, name: &str) {
-    let Some((first, _)) = out[value + 1..].split_once(")|op.") else { return };
+    let Some((first, _)) = out[value + 1..].split_once(")|op.") else {
+        return;
+    };
     let behind = value + 1 + first.len();
-    let is_place = first.trim().strip_prefix(holder).and_then(|rest| rest.strip_prefix('.')) == Some(name);
-    let way = ["op.add", "op.cat"].into_iter().find(|way| out[behind + 2..].starts_with(*way));
+    let is_place = first
+        .trim()
+        .strip_prefix(holder)
+        .and_then(|rest| rest.strip_prefix('.'))
+        == Some(name);
+    let way = ["op.add", "op.cat"]
+        .into_iter()
+        .find(|way| out[behind + 2..].starts_with(*way));
     if let Some(way) = way.filter(|_| is_place) {
         let held = format!("({holder})|op.held(\"{name}\")|op.grow(\"{way}\", ");
         out.replace_range(value..behind + 3 + way.len(), &held);
@@ -468,5 +549,8 @@ fn keep_block(tag: &mut Rewriter, target: usize, dot: usize) -> Around {
     tag.out.truncate(target);
     tag.out.push_str(" op_block ");
     let after = format!("%}}{{% if ({holder})|op.assign(\"{name}\", op_block) %}}{{% endif ");
-    Around { before: String::new(), after }
+    Around {
+        before: String::new(),
+        after,
+    }
 }

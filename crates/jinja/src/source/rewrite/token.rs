@@ -24,13 +24,26 @@ pub fn inside(source: &str, tag: usize) -> usize {
     tag + 2 + usize::from(source[tag + 2..].starts_with(['-', '+']))
 }
 
-/// The next token of `source` at or after `pos`, and its range. `end` closes the tag, unless a bracket is open.
-pub fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (Token<'s>, usize, usize) {
-    let start = pos + count(&source[pos..], |b| matches!(b, b'\t'..=b'\r' | b' '), char::is_whitespace);
+/// The next token of `source` at or after `pos`, and its range. `end` closes the tag, unless a
+/// bracket is open.
+pub fn next<'s>(
+    source: &'s str,
+    pos: usize,
+    end: &str,
+    in_brackets: bool,
+) -> (Token<'s>, usize, usize) {
+    let start = pos
+        + count(
+            &source[pos..],
+            |b| matches!(b, b'\t'..=b'\r' | b' '),
+            char::is_whitespace,
+        );
     let rest = &source[start..];
     let bytes = rest.as_bytes();
     let found = |token, len: usize| (token, start, start + len);
-    let Some(&first) = bytes.first() else { return found(Token::None, 0) };
+    let Some(&first) = bytes.first() else {
+        return found(Token::None, 0);
+    };
     if !in_brackets {
         let marked = usize::from(matches!(first, b'-' | b'+'));
         let end_at = |at: usize| bytes.get(marked + at) == end.as_bytes().get(at);
@@ -46,12 +59,18 @@ pub fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (T
             None => found(Token::None, 0),
         },
         _ if first == b'_' || rest.starts_with(char::is_alphabetic) => {
-            let len = count(rest, |b| b.is_ascii_alphanumeric() || b == b'_', char::is_alphanumeric);
+            let len = count(
+                rest,
+                |b| b.is_ascii_alphanumeric() || b == b'_',
+                char::is_alphanumeric,
+            );
             found(Token::Name(&rest[..len]), len)
         }
         _ => {
             let len = match (first, bytes.get(1)) {
-                (b'*', Some(b'*')) | (b'/', Some(b'/')) | (b'=' | b'!' | b'<' | b'>', Some(b'=')) => 2,
+                (b'*', Some(b'*'))
+                | (b'/', Some(b'/'))
+                | (b'=' | b'!' | b'<' | b'>', Some(b'=')) => 2,
                 _ if b"+-*/%~<>=()[]{}.,:|".contains(&first) => 1,
                 _ => return found(Token::None, 0),
             };
@@ -61,7 +80,11 @@ pub fn next<'s>(source: &'s str, pos: usize, end: &str, in_brackets: bool) -> (T
 }
 
 /// The tokens in a tag that ends with `end`.
-pub fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Iterator<Item = Token<'s>> {
+pub fn tokens<'s>(
+    source: &'s str,
+    from: usize,
+    end: &'static str,
+) -> impl Iterator<Item = Token<'s>> {
     let mut pos = from;
     std::iter::from_fn(move || {
         let (token, _, behind) = next(source, pos, end, false);
@@ -70,7 +93,8 @@ pub fn tokens<'s>(source: &'s str, from: usize, end: &'static str) -> impl Itera
     })
 }
 
-/// The length of the prefix of `text` whose ASCII bytes are `plain` and whose other characters are `wide`.
+/// The length of the prefix of `text` whose ASCII bytes are `plain` and whose other characters are
+/// `wide`.
 fn count(text: &str, plain: impl Fn(u8) -> bool, wide: fn(char) -> bool) -> usize {
     let mut len = 0;
     loop {
@@ -91,7 +115,8 @@ fn text_len(bytes: &[u8]) -> Option<usize> {
         if bytes[at] == quote {
             return Some(at + 1);
         }
-        // Skips an escaped character. The other bytes of a wide character are neither quotes nor backslashes.
+        // Skips an escaped character. The other bytes of a wide character are neither quotes nor
+        // backslashes.
         at += 2;
     }
 }
@@ -99,13 +124,21 @@ fn text_len(bytes: &[u8]) -> Option<usize> {
 /// The length of the number at the start of `text`.
 fn number_len(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let digits = |from: usize| {
+        bytes[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_')
+            .count()
+    };
     let mut len = digits(0);
     if bytes.get(len) == Some(&b'.') && bytes.get(len + 1).is_some_and(u8::is_ascii_digit) {
         len += 1 + digits(len + 1);
     }
     let radix = bytes.len() > 1 && matches!(bytes[1], b'x' | b'X');
-    if !radix && matches!(bytes[len - 1], b'e' | b'E') && matches!(bytes.get(len), Some(b'+' | b'-')) {
+    if !radix
+        && matches!(bytes[len - 1], b'e' | b'E')
+        && matches!(bytes.get(len), Some(b'+' | b'-'))
+    {
         len += 1 + digits(len + 1);
     }
     len

@@ -1,8 +1,9 @@
 //! Learns the inside of a call: its parts in order, and where it ends.
 //!
-//! The glue behind the last part of a call closes the call and opens what comes next, in one piece. The common beginning of
-//! all such glue closes the call: `}]` behind the last call and `}, {` between two give `}`. The end of a value is split
-//! from the separator in front of the next key in the same way.
+//! The glue behind the last part of a call closes the call and opens what comes next, in one piece.
+//! The common beginning of all such glue closes the call: `}]` behind the last call and `}, {`
+//! between two give `}`. The end of a value is split from the separator in front of the next key in
+//! the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,25 +26,38 @@ pub struct Path {
 
 impl Path {
     pub fn of(walk: Walk, counter: Option<usize>) -> Option<Path> {
-        let glue = walk.gaps.iter().map(|gap| gap.glue(counter)).collect::<Option<Vec<_>>>()?;
-        Some(Path { parts: walk.parts, glue, leaves_out_null: walk.leaves_out_null })
+        let glue = walk
+            .gaps
+            .iter()
+            .map(|gap| gap.glue(counter))
+            .collect::<Option<Vec<_>>>()?;
+        Some(Path {
+            parts: walk.parts,
+            glue,
+            leaves_out_null: walk.leaves_out_null,
+        })
     }
 
     /// The ranges of the parts of each call.
     fn calls(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let mut at = 0;
-        self.parts.chunk_by(|a, b| a.call == b.call).filter_map(move |parts| {
-            let from = at;
-            at += parts.len();
-            parts[0].call.map(|_| from..at)
-        })
+        self.parts
+            .chunk_by(|a, b| a.call == b.call)
+            .filter_map(move |parts| {
+                let from = at;
+                at += parts.len();
+                parts[0].call.map(|_| from..at)
+            })
     }
 }
 
-/// The number of the first call, if the glue of calls differs in a number: with it, the least glue is seen between parts.
+/// The number of the first call, if the glue of calls differs in a number: with it, the least glue
+/// is seen between parts.
 pub fn counter(walk: &Walk) -> Option<usize> {
     let different = |counter: &Option<usize>| {
-        let Some(path) = Path::of(walk.clone(), *counter) else { return usize::MAX };
+        let Some(path) = Path::of(walk.clone(), *counter) else {
+            return usize::MAX;
+        };
         let calls: Vec<_> = path.calls().collect();
         let tokens = |at: usize| (path.parts[at - 1].token, path.parts[at].token);
         let inner = calls.iter().flat_map(|call| call.start + 1..call.end);
@@ -72,7 +86,8 @@ impl Calls {
         calls.learn_values(paths, encoding)?;
         // A path with a value that cannot be separated from its surroundings is not used.
         paths.retain(|path| {
-            let mut values = (0..path.parts.len()).filter(|at| matches!(path.parts[*at].token, Token::Value(_)));
+            let mut values =
+                (0..path.parts.len()).filter(|at| matches!(path.parts[*at].token, Token::Value(_)));
             values.all(|at| calls.behind_value(path, at).is_some())
         });
         // Each form of a call, with the glue seen behind it.
@@ -81,7 +96,10 @@ impl Calls {
             for call in path.calls() {
                 let form = calls.form(path, call.clone())?;
                 let behind = calls.behind_value(path, call.end - 1)?;
-                let at = forms.iter().position(|(known, _)| *known == form).unwrap_or(forms.len());
+                let at = forms
+                    .iter()
+                    .position(|(known, _)| *known == form)
+                    .unwrap_or(forms.len());
                 if at == forms.len() {
                     forms.push((form, BTreeSet::new()));
                 }
@@ -91,19 +109,30 @@ impl Calls {
         if forms.len() > MOST_FORMS {
             return None;
         }
-        calls.forms =
-            forms.into_iter().map(|(form, all)| CallForm { close: Glue::common_start(&all), ..form }).collect();
-        sort::by_key(&mut calls.forms, |form| std::cmp::Reverse(form.pieces.len()));
+        calls.forms = forms
+            .into_iter()
+            .map(|(form, all)| CallForm {
+                close: Glue::common_start(&all),
+                ..form
+            })
+            .collect();
+        sort::by_key(&mut calls.forms, |form| {
+            std::cmp::Reverse(form.pieces.len())
+        });
         Some(calls)
     }
 
-    /// Learns the glue that the kind of a value puts in front of its name, from the first arguments of calls.
+    /// Learns the glue that the kind of a value puts in front of its name, from the first arguments
+    /// of calls.
     fn learn_befores(&mut self, paths: &[Path]) {
         let mut firsts: BTreeMap<ValueKind, BTreeSet<&Glue>> = BTreeMap::new();
         for path in paths {
             for (three, glue) in path.parts.windows(3).zip(&path.glue[1..]) {
-                if let [Token::Name | Token::Id | Token::NamedId, Token::Key, Token::Value(kind)] =
-                    [0, 1, 2].map(|at| three[at].token)
+                if let [
+                    Token::Name | Token::Id | Token::NamedId,
+                    Token::Key,
+                    Token::Value(kind),
+                ] = [0, 1, 2].map(|at| three[at].token)
                     && three.iter().all(|part| part.call == three[0].call)
                 {
                     firsts.entry(kind).or_default().insert(glue);
@@ -113,40 +142,59 @@ impl Calls {
         let shared = Glue::common_start(firsts.values().flatten().copied());
         let differ = firsts.values().flatten().any(|glue| **glue != shared);
         if differ && firsts.values().all(|glues| glues.len() == 1) {
-            let befores =
-                firsts.into_iter().filter_map(|(kind, glues)| Some((kind, glues.first()?.strip_prefix(&shared)?)));
+            let befores = firsts
+                .into_iter()
+                .filter_map(|(kind, glues)| Some((kind, glues.first()?.strip_prefix(&shared)?)));
             self.befores = befores.collect();
         }
     }
 
-    /// The glue in front of the name at `at`, without the part that depends on the kind of its value.
+    /// The glue in front of the name at `at`, without the part that depends on the kind of its
+    /// value.
     fn before_key(&self, path: &Path, at: usize, glue: &Glue) -> Option<Glue> {
         let kind = path.parts.get(at + 1).map(|part| part.token);
-        let before = if let Some(Token::Value(kind)) = kind { self.befores.get(&kind) } else { None };
+        let before = if let Some(Token::Value(kind)) = kind {
+            self.befores.get(&kind)
+        } else {
+            None
+        };
         before.map_or_else(|| Some(glue.clone()), |before| glue.strip_suffix(before))
     }
 
-    /// Learns the glue around values. A kind may have several forms, which differ in their openings.
+    /// Learns the glue around values. A kind may have several forms, which differ in their
+    /// openings.
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
         let (mut lone, mut behind, mut known) = (Vec::new(), BTreeSet::new(), Vec::new());
-        // By opening: the glue behind such values in front of keys, of the turn's end or another part, and of other calls.
+        // By opening: the glue behind such values in front of keys, of the turn's end or another
+        // part, and of other calls.
         let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 3]> = BTreeMap::new();
         let mut encodings = BTreeMap::new();
         for path in paths {
             for (at, part) in path.parts.iter().enumerate() {
-                let Token::Value(kind) = part.token else { continue };
-                encodings.extend((part.encoding != Encoding::default()).then_some((kind, part.encoding)));
+                let Token::Value(kind) = part.token else {
+                    continue;
+                };
+                encodings.extend(
+                    (part.encoding != Encoding::default()).then_some((kind, part.encoding)),
+                );
                 let behind = path.parts.get(at + 1);
-                let is_key = behind.is_some_and(|behind| behind.call == part.call && behind.token == Token::Key);
-                let is_call = behind.is_some_and(|behind| behind.call.is_some() && behind.call != part.call);
+                let is_key = behind
+                    .is_some_and(|behind| behind.call == part.call && behind.token == Token::Key);
+                let is_call =
+                    behind.is_some_and(|behind| behind.call.is_some() && behind.call != part.call);
                 let followers = seen.entry((kind, &path.glue[at])).or_default();
                 let glue = &path.glue[at + 1];
-                let glue = if is_key { self.before_key(path, at + 1, glue)? } else { glue.clone() };
+                let glue = if is_key {
+                    self.before_key(path, at + 1, glue)?
+                } else {
+                    glue.clone()
+                };
                 followers[if is_key { 0 } else { 1 + usize::from(is_call) }].insert(glue);
             }
         }
         for ((kind, open), [keys, mut others, calls]) in seen {
-            // A key and a call may begin alike, so that those two alone do not show where a value ends.
+            // A key and a call may begin alike, so that those two alone do not show where a value
+            // ends.
             if keys.is_empty() || !others.is_empty() {
                 others.extend(calls);
             }
@@ -155,44 +203,79 @@ impl Calls {
                 _ => encodings.get(&kind).copied().unwrap_or_default(),
             };
             let before = self.befores.get(&kind).cloned().unwrap_or_default();
-            let mut slot = Slot { before, open: open.clone(), close: Glue::default(), encoding };
+            let mut slot = Slot {
+                before,
+                open: open.clone(),
+                close: Glue::default(),
+                encoding,
+            };
             if keys.is_empty() || others.is_empty() {
-                lone.push((kind, slot, !keys.is_empty(), keys.into_iter().chain(others).next()?));
+                lone.push((
+                    kind,
+                    slot,
+                    !keys.is_empty(),
+                    keys.into_iter().chain(others).next()?,
+                ));
                 continue;
             }
             slot.close = Glue::common_start(keys.iter().chain(&others));
             known.push((kind, slot, keys, others));
         }
-        // What ends calls may begin with the separator, which then seems to be a part of the value's end.
-        let separator = |(_, slot, keys, _): &(_, Slot, BTreeSet<Glue>, _)| keys.first()?.strip_prefix(&slot.close);
+        // What ends calls may begin with the separator, which then seems to be a part of the
+        // value's end.
+        let separator = |(_, slot, keys, _): &(_, Slot, BTreeSet<Glue>, _)| {
+            keys.first()?.strip_prefix(&slot.close)
+        };
         let separators = known.iter().filter_map(separator);
-        self.next = separators.max_by_key(|separator| separator.chars().count()).unwrap_or_default();
+        self.next = separators
+            .max_by_key(|separator| separator.chars().count())
+            .unwrap_or_default();
         for (kind, mut slot, keys, others) in known {
             let is_all = keys.iter().all(|key| *key == slot.close);
-            slot.close = keys.first()?.strip_suffix(&self.next).filter(|close| is_all || *close == slot.close)?;
-            if !keys.iter().all(|key| key.strip_suffix(&self.next).as_ref() == Some(&slot.close)) {
+            slot.close = keys
+                .first()?
+                .strip_suffix(&self.next)
+                .filter(|close| is_all || *close == slot.close)?;
+            if !keys
+                .iter()
+                .all(|key| key.strip_suffix(&self.next).as_ref() == Some(&slot.close))
+            {
                 return None;
             }
-            behind.extend(others.iter().filter_map(|other| other.strip_prefix(&slot.close)));
+            behind.extend(
+                others
+                    .iter()
+                    .filter_map(|other| other.strip_prefix(&slot.close)),
+            );
             self.slots.push((kind, slot));
         }
         // A form that was seen in one place only gets the separator of the others.
         for (kind, slot, by_key, followed) in lone {
             let next = by_key.then(|| followed.strip_suffix(&self.next));
             // What begins like a key and is none says nothing of a key.
-            let closes = behind.iter().filter_map(|behind| followed.strip_suffix(behind));
+            let closes = behind
+                .iter()
+                .filter_map(|behind| followed.strip_suffix(behind));
             let close = next.unwrap_or_else(|| closes.min_by_key(|close| close.chars().count()));
-            self.slots.extend(close.map(|close| (kind, Slot { close, ..slot })));
+            self.slots
+                .extend(close.map(|close| (kind, Slot { close, ..slot })));
         }
         // The longest opening first, because a shorter one may be its beginning.
-        sort::by_key(&mut self.slots, |(kind, slot)| (*kind, std::cmp::Reverse(slot.open.chars().count())));
+        sort::by_key(&mut self.slots, |(kind, slot)| {
+            (*kind, std::cmp::Reverse(slot.open.chars().count()))
+        });
         Some(())
     }
 
     /// The form of the value at `at`.
     fn slot(&self, path: &Path, at: usize) -> Option<&Slot> {
-        let Token::Value(kind) = path.parts[at].token else { return None };
-        self.slots.iter().find(|(known, slot)| *known == kind && slot.open == path.glue[at]).map(|(_, slot)| slot)
+        let Token::Value(kind) = path.parts[at].token else {
+            return None;
+        };
+        self.slots
+            .iter()
+            .find(|(known, slot)| *known == kind && slot.open == path.glue[at])
+            .map(|(_, slot)| slot)
     }
 
     /// The glue behind the part at `at`, without the end of a value.
@@ -208,18 +291,29 @@ impl Calls {
         let mut pieces = Vec::new();
         let mut members = false;
         for at in call.clone() {
-            let glue = if at > call.start { self.behind_value(path, at - 1)? } else { Glue::default() };
+            let glue = if at > call.start {
+                self.behind_value(path, at - 1)?
+            } else {
+                Glue::default()
+            };
             let piece = match path.parts[at].token {
                 Token::Value(_) => continue,
                 Token::Key if members => {
                     // Glue behind members belongs to them only between two members.
-                    let Some(CallPiece::Members(_)) = pieces.last() else { return None };
+                    let Some(CallPiece::Members(_)) = pieces.last() else {
+                        return None;
+                    };
                     continue;
                 }
                 Token::Key => {
                     members = true;
                     let (first, next) = (self.before_key(path, at, &glue)?, self.next.clone());
-                    let members = Members { first, next, slots: self.slots.clone(), nested: Nested::default() };
+                    let members = Members {
+                        first,
+                        next,
+                        slots: self.slots.clone(),
+                        nested: Nested::default(),
+                    };
                     pieces.push(CallPiece::Members(members.into()));
                     continue;
                 }
@@ -227,7 +321,10 @@ impl Calls {
                 Token::Id => CallPiece::Id,
                 Token::NamedId => {
                     let [before, behind] = NAMED_ID;
-                    CallPiece::NamedId { before: before.into(), behind: format!("{behind}{COUNTER}").into() }
+                    CallPiece::NamedId {
+                        before: before.into(),
+                        behind: format!("{behind}{COUNTER}").into(),
+                    }
                 }
                 Token::Arguments { quoted } => CallPiece::Arguments { quoted },
                 Token::Reasoning | Token::Content => return None,
@@ -235,16 +332,26 @@ impl Calls {
             pieces.extend((!glue.is_empty()).then_some(CallPiece::Glue(glue)));
             pieces.push(piece);
         }
-        Some(CallForm { pieces, close: Glue::default() })
+        Some(CallForm {
+            pieces,
+            close: Glue::default(),
+        })
     }
 
-    /// The glue behind the value in a turn with one call with one argument. `end`: the end of all turns.
+    /// The glue behind the value in a turn with one call with one argument. `end`: the end of all
+    /// turns.
     pub fn behind_one_text(&self, paths: &[Path], end: &Glue) -> Option<Glue> {
         let (path, at) = paths.iter().find_map(|path| {
-            let values = path.parts.iter().filter(|part| matches!(part.token, Token::Value(_)));
+            let values = path
+                .parts
+                .iter()
+                .filter(|part| matches!(part.token, Token::Value(_)));
             let is_call = path.parts.iter().all(|part| part.call.is_some());
-            let at =
-                path.parts.iter().position(|part| part.token == Token::Value(ValueKind::Text)).map(|at| (path, at));
+            let at = path
+                .parts
+                .iter()
+                .position(|part| part.token == Token::Value(ValueKind::Text))
+                .map(|at| (path, at));
             at.filter(|_| values.count() == 1 && is_call && path.calls().count() == 1)
         })?;
         let mut behind = self.behind_value(path, at)?;
@@ -260,7 +367,9 @@ impl Calls {
         if self.slots.is_empty() || known(ValueKind::Array) && known(ValueKind::Object) {
             return;
         }
-        let Some((nested, mut new)) = learn() else { return };
+        let Some((nested, mut new)) = learn() else {
+            return;
+        };
         new.retain(|(kind, _)| !known(*kind));
         for piece in self.forms.iter_mut().flat_map(|form| &mut form.pieces) {
             if let CallPiece::Members(members) = piece {
@@ -273,7 +382,11 @@ impl Calls {
     /// The glue behind a call, without the call's end.
     pub fn behind(&self, path: &Path, call: std::ops::Range<usize>) -> Option<Glue> {
         let form = self.form(path, call.clone())?;
-        let form = self.forms.iter().find(|known| known.pieces == form.pieces)?;
-        self.behind_value(path, call.end - 1)?.strip_prefix(&form.close)
+        let form = self
+            .forms
+            .iter()
+            .find(|known| known.pieces == form.pieces)?;
+        self.behind_value(path, call.end - 1)?
+            .strip_prefix(&form.close)
     }
 }

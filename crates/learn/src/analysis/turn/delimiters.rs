@@ -1,8 +1,8 @@
 //! Learns the openings of a user's and an assistant's message.
 //!
-//! Adds a message to a conversation; the opening is what the render gains up to the message's text. Markers of reasoning are
-//! removed from the assistant's opening, because they open a part of the turn. The end of the previous turn is removed from
-//! the user's opening.
+//! Adds a message to a conversation; the opening is what the render gains up to the message's text.
+//! Markers of reasoning are removed from the assistant's opening, because they open a part of the
+//! turn. The end of the previous turn is removed from the user's opening.
 
 use super::super::diff::Diff;
 use super::super::markup::{Segment, first_marker, is_blank, segments, trim};
@@ -16,8 +16,14 @@ const EARLIER: &str = "Jinxed wombats, first of all";
 pub fn learn(sampler: &Sampler, turn: &TurnFormat) -> Delimiters {
     let ask = Ask { sampler, turn };
     let user = ask.user().unwrap_or_default();
-    let assistant = ask.assistant().filter(|opening| !opening.is_empty()).or_else(|| ask.unasked(&user));
-    Delimiters { assistant: assistant.unwrap_or_default(), user }
+    let assistant = ask
+        .assistant()
+        .filter(|opening| !opening.is_empty())
+        .or_else(|| ask.unasked(&user));
+    Delimiters {
+        assistant: assistant.unwrap_or_default(),
+        user,
+    }
 }
 
 struct Ask<'a> {
@@ -27,12 +33,19 @@ struct Ask<'a> {
 
 impl Ask<'_> {
     fn assistant(&self) -> Option<String> {
-        let (asked, answered) = (self.sampler.dialogue(&[QUESTION])?, self.sampler.dialogue(&[QUESTION, REPLY])?);
+        let (asked, answered) = (
+            self.sampler.dialogue(&[QUESTION])?,
+            self.sampler.dialogue(&[QUESTION, REPLY])?,
+        );
         let opening = before(Diff::between(&asked, &answered).right, REPLY);
         let mut cut = opening;
         if let Some(reasoning) = &self.turn.reasoning {
             for marker in [&*reasoning.start, trim(reasoning.close.head())] {
-                cut = if marker.is_empty() { cut } else { before(cut, marker) };
+                cut = if marker.is_empty() {
+                    cut
+                } else {
+                    before(cut, marker)
+                };
             }
         }
         // What opens both the message and its reasoning is the message's.
@@ -46,7 +59,10 @@ impl Ask<'_> {
         if first.as_ref().is_some_and(|first| !first.contains('\n')) {
             return first;
         }
-        match (first, self.opening_of_question(&[EARLIER, REPLY], &[EARLIER, REPLY, QUESTION])) {
+        match (
+            first,
+            self.opening_of_question(&[EARLIER, REPLY], &[EARLIER, REPLY, QUESTION]),
+        ) {
             (Some(first), Some(later)) if !first.ends_with(&*later) => Some(first),
             (first, later) => later.or(first),
         }
@@ -54,10 +70,17 @@ impl Ask<'_> {
 
     /// What opens the question that a longer dialogue ends with.
     fn opening_of_question(&self, shorter: &[&str], longer: &[&str]) -> Option<String> {
-        let (shorter, longer) = (self.sampler.dialogue(shorter)?, self.sampler.dialogue(longer)?);
+        let (shorter, longer) = (
+            self.sampler.dialogue(shorter)?,
+            self.sampler.dialogue(longer)?,
+        );
         let Diff { prefix, right, .. } = Diff::between(&shorter, &longer);
-        let opening = before(right.split_once(REPLY).map_or(right, |(_, after)| after), QUESTION);
-        // A marker in front of the addition that also ends it may as well begin it, like an answer's.
+        let opening = before(
+            right.split_once(REPLY).map_or(right, |(_, after)| after),
+            QUESTION,
+        );
+        // A marker in front of the addition that also ends it may as well begin it, like an
+        // answer's.
         let shared = match (segments(prefix).last(), segments(right).last()) {
             (Some(Segment::Marker(before)), Some(Segment::Marker(last))) if before == last => *last,
             _ => "",
@@ -79,15 +102,19 @@ impl Ask<'_> {
         Some(trim(&opening).to_owned())
     }
 
-    /// Whether a marker at the beginning of a turn looks like the end of the previous turn, as `<|im_end|>` does.
+    /// Whether a marker at the beginning of a turn looks like the end of the previous turn, as
+    /// `<|im_end|>` does.
     fn closes(&self, marker: &str) -> bool {
         let mut closes = self.turn.glues([SlotKind::Content], SlotKind::End);
-        let ends = closes.next().is_some_and(|close| first_marker(close.and(&self.turn.end).head()) == Some(marker));
+        let ends = closes
+            .next()
+            .is_some_and(|close| first_marker(close.and(&self.turn.end).head()) == Some(marker));
         let marker = marker.to_ascii_lowercase();
         ends || marker.contains("end") || marker.contains("close")
     }
 
-    /// The opening of a turn that the template writes behind every message, asked for or not. It begins like the user's.
+    /// The opening of a turn that the template writes behind every message, asked for or not. It
+    /// begins like the user's.
     fn unasked(&self, user: &str) -> Option<String> {
         let begins = first_marker(user).filter(|_| self.turn.opening.is_empty())?;
         let asked = self.sampler.dialogue(&[QUESTION])?;

@@ -1,14 +1,19 @@
-//! Finds reasoning that turns of the history do not show behind the prompt: because the prompt has closed it, because the
-//! template drops it, or because it never writes any. Five places show its markers:
+//! Finds reasoning that turns of the history do not show behind the prompt: because the prompt has
+//! closed it, because the template drops it, or because it never writes any. Five places show its
+//! markers:
 //!
 //! - *the history*, if only the prompt rules reasoning out;
-//! - *the prompt with thinking off and on*: one opens the reasoning, or the other writes an empty one;
-//! - *a content with the end of reasoning in it*: a template that drops old reasoning drops what is in front of that end;
+//! - *the prompt with thinking off and on*: one opens the reasoning, or the other writes an empty
+//!   one;
+//! - *a content with the end of reasoning in it*: a template that drops old reasoning drops what is
+//!   in front of that end;
 //! - *a marker that only the prompt ends with*: its mirror image closes the reasoning;
 //! - *an instruction to the model* that names them as an empty block, `<think></think>`.
 
 use super::super::diff::Diff;
-use super::super::markup::{Segment, first_marker, is_blank, markers, segments, since_last_marker, trim};
+use super::super::markup::{
+    Segment, first_marker, is_blank, markers, segments, since_last_marker, trim,
+};
 use super::sample::{QUESTION, REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{Edge, Glue, Reasoning, SlotKind};
 use chatparse_base::brackets::mirrored;
@@ -20,7 +25,9 @@ pub fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Re
     let named = named(source);
     // Text is no reasoning where the history has replies directly behind its opening.
     let reply = sampler.behind(&Sample::reply());
-    let reply = reply.as_deref().and_then(|turn| turn.split_once(&*sampler.marks.mark(REPLY)));
+    let reply = reply
+        .as_deref()
+        .and_then(|turn| turn.split_once(&*sampler.marks.mark(REPLY)));
     let is_reasoning = |(start, close): &(String, String)| {
         let (start, close) = (trim(start), trim(close));
         let replies = reply.is_some_and(|(before, _)| before.rfind(start) > before.rfind(close));
@@ -32,24 +39,43 @@ pub fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Re
         .or_else(|| switched(sampler, source))
         .or_else(|| cut_from_content(sampler, source))
         .or_else(|| opened(sampler))
-        .or_else(|| named.first().map(|(start, end)| (start.to_string(), end.to_string())))
+        .or_else(|| {
+            named
+                .first()
+                .map(|(start, end)| (start.to_string(), end.to_string()))
+        })
         .filter(is_reasoning)?;
     reason_like_prompt(edges, &close);
     if let [(first, _), (open, end)] = named[..]
         && first == start
     {
-        edges.push(Edge { from: SlotKind::Reasoning, glue: Glue::from(open), to: SlotKind::Content });
-        edges.push(Edge { from: SlotKind::Content, glue: Glue::from(end), to: SlotKind::End });
+        edges.push(Edge {
+            from: SlotKind::Reasoning,
+            glue: Glue::from(open),
+            to: SlotKind::Content,
+        });
+        edges.push(Edge {
+            from: SlotKind::Content,
+            glue: Glue::from(end),
+            to: SlotKind::End,
+        });
     }
-    Some(Reasoning::behind(behind_question(&sampler.prompt), &start, &close))
+    Some(Reasoning::behind(
+        behind_question(&sampler.prompt),
+        &start,
+        &close,
+    ))
 }
 
 /// What a prompt has behind the question.
 fn behind_question(prompt: &str) -> &str {
-    prompt.rsplit_once(QUESTION).map_or(prompt, |(_, behind)| behind)
+    prompt
+        .rsplit_once(QUESTION)
+        .map_or(prompt, |(_, behind)| behind)
 }
 
-/// Adds the edges from reasoning that the history does not show: those from the prompt, without what they have up to its end.
+/// Adds the edges from reasoning that the history does not show: those from the prompt, without
+/// what they have up to its end.
 pub fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
     let close = trim(close);
     let mut begins = edges.clone();
@@ -63,7 +89,8 @@ pub fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
     }
 }
 
-/// The empty block of thoughts that the source names, and the one after it in the same line, which is for the content.
+/// The empty block of thoughts that the source names, and the one after it in the same line, which
+/// is for the content.
 fn named(source: &str) -> Vec<(&str, &str)> {
     for line in source.lines() {
         let mut blocks = Vec::new();
@@ -74,7 +101,10 @@ fn named(source: &str) -> Vec<(&str, &str)> {
                 blocks.push((open, close));
             }
         }
-        if blocks.first().is_some_and(|(open, _)| open.contains("think")) {
+        if blocks
+            .first()
+            .is_some_and(|(open, _)| open.contains("think"))
+        {
             blocks.truncate(2);
             return blocks;
         }
@@ -83,36 +113,64 @@ fn named(source: &str) -> Vec<(&str, &str)> {
 }
 
 impl Reasoning {
-    /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened or closed it.
+    /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened
+    /// or closed it.
     pub fn behind(opening: &str, start: &str, close: &str) -> Reasoning {
         let opened = opening.rfind(trim(start)) > opening.rfind(trim(close));
-        let open = if opened { Glue::default() } else { Glue::from(start) };
-        Reasoning { start: trim(start).to_owned(), open, close: Glue::from(close), shown: false, holds_calls: false }
+        let open = if opened {
+            Glue::default()
+        } else {
+            Glue::from(start)
+        };
+        Reasoning {
+            start: trim(start).to_owned(),
+            open,
+            close: Glue::from(close),
+            shown: false,
+            holds_calls: false,
+        }
     }
 }
 
 /// The texts around a thought in the history: what a reply without one does not have.
 fn around_thought(sampler: &Sampler) -> Option<(String, String)> {
-    let behind = |thinks| sampler.behind(&Sample { thinks, speaks: true, calls: Vec::new(), checked: true });
+    let behind = |thinks| {
+        sampler.behind(&Sample {
+            thinks,
+            speaks: true,
+            calls: Vec::new(),
+            checked: true,
+        })
+    };
     let (with, without, reply) = (behind(true)?, behind(false)?, sampler.marks.mark(REPLY));
     let (before, after) = with.split_once(&sampler.marks.mark(THOUGHT))?;
     let (between, lead) = (after.split_once(&reply)?.0, without.split_once(&reply)?.0);
     let [before, between, lead] = [before, between, lead].map(Glue::from);
     let start = before.without_start(Glue::common_start([&before, &lead]).head().len());
-    let close = between.strip_suffix(&Glue::common_end([&between, &lead]))?.up_to_first_marker();
+    let close = between
+        .strip_suffix(&Glue::common_end([&between, &lead]))?
+        .up_to_first_marker();
     Some((start.head().to_owned(), close.head().trim_end().to_owned()))
 }
 
 /// The markers next to a thought in the history.
 fn in_history(sampler: &Sampler) -> Option<(String, String)> {
     let calls = [vec![], vec![SampleCall::default()]];
-    let samples = calls.map(|calls| Sample { thinks: true, speaks: calls.is_empty(), calls, checked: true });
+    let samples = calls.map(|calls| Sample {
+        thinks: true,
+        speaks: calls.is_empty(),
+        calls,
+        checked: true,
+    });
     samples.iter().find_map(|sample| {
         let turn = sampler.behind(sample)?;
         let thought = sampler.marks.mark(THOUGHT);
         let (before, after) = turn.split_once(&thought)?;
         let end = markers(after).first()?.end;
-        Some((since_last_marker(before)?.to_owned(), after[..end].to_owned()))
+        Some((
+            since_last_marker(before)?.to_owned(),
+            after[..end].to_owned(),
+        ))
     })
 }
 
@@ -122,7 +180,11 @@ fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
         return None;
     }
     let other = sampler.switched_prompt()?;
-    let (off, on) = if sampler.thinking { (&other, &sampler.prompt) } else { (&sampler.prompt, &other) };
+    let (off, on) = if sampler.thinking {
+        (&other, &sampler.prompt)
+    } else {
+        (&sampler.prompt, &other)
+    };
     // The switch may also change what precedes the question, e.g. a line of the system message.
     let (off, on) = (behind_question(off), behind_question(on));
     let Diff { left, right, .. } = Diff::between(off, on);
@@ -162,7 +224,9 @@ fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)>
     for (at, _) in source.match_indices("split(") {
         let argument = &source[at + "split(".len()..];
         let quote = argument.chars().next().filter(|c| matches!(c, '\'' | '"'));
-        let Some(end) = quote.and_then(|quote| argument[1..].split(quote).next()) else { continue };
+        let Some(end) = quote.and_then(|quote| argument[1..].split(quote).next()) else {
+            continue;
+        };
         if ends.len() < REASONING_ENDS && first_marker(end) == Some(end) && !ends.contains(&end) {
             ends.push(end);
         }
@@ -171,11 +235,14 @@ fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)>
         let history = sampler.history(&format!("{THOUGHT}{end}{REPLY}"))?;
         let cuts = history.contains(REPLY) && !history.contains(THOUGHT);
         // The beginning of a block that ends with this tag, or else what ends the prompt.
-        let named = Some(end.replacen('/', "", 1)).filter(|start| mirrored(start).as_deref() == Some(end));
+        let named =
+            Some(end.replacen('/', "", 1)).filter(|start| mirrored(start).as_deref() == Some(end));
         Some((
             named
                 .or_else(|| {
-                    markers(&sampler.opening).last().map(|last| sampler.opening[last.start..last.end].to_owned())
+                    markers(&sampler.opening)
+                        .last()
+                        .map(|last| sampler.opening[last.start..last.end].to_owned())
                 })
                 .filter(|_| cuts)?,
             end.to_owned(),

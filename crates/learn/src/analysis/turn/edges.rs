@@ -10,10 +10,15 @@ use chatparse_base::brackets;
 /// Removes the end of the turn from the last glue of all paths, and returns it.
 pub fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     let lasts: Vec<&Glue> = paths.iter().filter_map(|path| path.glue.last()).collect();
-    // If the same glue ends turns with content and turns with calls, it is the end, whether or not it has markers.
+    // If the same glue ends turns with content and turns with calls, it is the end, whether or not
+    // it has markers.
     let mut behind_content = paths
         .iter()
-        .filter(|path| path.parts.last().is_some_and(|last| last.token == Token::Content))
+        .filter(|path| {
+            path.parts
+                .last()
+                .is_some_and(|last| last.token == Token::Content)
+        })
         .filter_map(|path| path.glue.last());
     let end = behind_content
         .find(|end| lasts.iter().all(|last| last.ends_with(end)))
@@ -26,24 +31,38 @@ pub fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     Some(end)
 }
 
-/// The part of the end of the turn that also occurs between content and calls: markers that close each part.
+/// The part of the end of the turn that also occurs between content and calls: markers that close
+/// each part.
 fn closes_content(paths: &[Path], end: &Glue) -> Glue {
     let mut between = paths.iter().flat_map(|path| {
         let two = path.parts.windows(2).zip(&path.glue[1..]);
-        two.filter(|(two, _)| two[0].token == Token::Content).map(|(_, glue)| glue)
+        two.filter(|(two, _)| two[0].token == Token::Content)
+            .map(|(_, glue)| glue)
     });
-    let Some(first) = between.next() else { return Glue::default() };
+    let Some(first) = between.next() else {
+        return Glue::default();
+    };
     let shared = Glue::common_start(between.chain([first, end]));
     let shared = shared.head().trim_end_matches(|c| !brackets::closes(c));
-    let split = end.marker_spans().into_iter().find(|span| span.start < shared.len() && shared.len() < span.end);
+    let split = end
+        .marker_spans()
+        .into_iter()
+        .find(|span| span.start < shared.len() && shared.len() < span.end);
     let markers = Glue::from(&shared[..split.map_or(shared.len(), |span| span.start)]);
     // One token may end both a part and the turn.
-    let is_all = end.strip_prefix(&markers).is_none_or(|rest| rest.is_blank());
+    let is_all = end
+        .strip_prefix(&markers)
+        .is_none_or(|rest| rest.is_blank());
     if is_all { Glue::default() } else { markers }
 }
 
-/// All edges that were seen, the longest glue first, and the markers of the reasoning. The prompt ends with `opening`.
-pub fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec<Edge>, Option<Reasoning>)> {
+/// All edges that were seen, the longest glue first, and the markers of the reasoning. The prompt
+/// ends with `opening`.
+pub fn learn(
+    paths: &[Path],
+    calls: &Calls,
+    opening: &str,
+) -> Option<(Vec<Edge>, Option<Reasoning>)> {
     let mut edges: Vec<Edge> = Vec::new();
     for path in paths {
         for edge in steps(path, calls)? {
@@ -53,7 +72,9 @@ pub fn learn(paths: &[Path], calls: &Calls, opening: &str) -> Option<(Vec<Edge>,
         }
     }
     let reasoning = split_reasoning(&mut edges, opening);
-    chatparse_base::sort::by_key(&mut edges, |edge| std::cmp::Reverse(edge.glue.chars().count()));
+    chatparse_base::sort::by_key(&mut edges, |edge| {
+        std::cmp::Reverse(edge.glue.chars().count())
+    });
     edges.dedup();
     Some((edges, reasoning))
 }
@@ -63,7 +84,10 @@ fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     let mut edges = Vec::new();
     let (mut from, mut at) = (SlotKind::Prompt, 0);
     let mut glue = path.glue[0].clone();
-    for parts in path.parts.chunk_by(|a, b| a.call == b.call && a.call.is_some()) {
+    for parts in path
+        .parts
+        .chunk_by(|a, b| a.call == b.call && a.call.is_some())
+    {
         let to = match (parts[0].call, parts[0].token) {
             (Some(_), _) => SlotKind::Call,
             (None, Token::Reasoning) => SlotKind::Reasoning,
@@ -72,33 +96,54 @@ fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
         edges.push(Edge { from, glue, to });
         let first = at;
         at += parts.len();
-        glue = if to == SlotKind::Call { calls.behind(path, first..at)? } else { path.glue[at].clone() };
+        glue = if to == SlotKind::Call {
+            calls.behind(path, first..at)?
+        } else {
+            path.glue[at].clone()
+        };
         from = to;
     }
-    edges.push(Edge { from, glue, to: SlotKind::End });
+    edges.push(Edge {
+        from,
+        glue,
+        to: SlotKind::End,
+    });
     Some(edges)
 }
 
-/// Splits the end of the reasoning, the common beginning of all edges from it, from those edges. Reasoning without an end
-/// cannot be told from what follows, and is dropped.
+/// Splits the end of the reasoning, the common beginning of all edges from it, from those edges.
+/// Reasoning without an end cannot be told from what follows, and is dropped.
 fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     let leaves = |edge: &&Edge| edge.from == SlotKind::Reasoning;
-    let open = edges.iter().find(|edge| edge.to == SlotKind::Reasoning)?.glue.clone();
+    let open = edges
+        .iter()
+        .find(|edge| edge.to == SlotKind::Reasoning)?
+        .glue
+        .clone();
     // Glue that also occurs in front of a part without reasoning does not close reasoning.
     let mut close = Glue::common_start(
         &edges
             .iter()
             .filter(leaves)
             .map(|edge| {
-                let others = edges.iter().filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
-                let ends =
-                    others.filter_map(|other| edge.glue.strip_suffix(&other.glue).filter(|rest| !rest.is_blank()));
-                ends.min_by_key(|rest| rest.chars().count()).unwrap_or_else(|| edge.glue.clone())
+                let others = edges
+                    .iter()
+                    .filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
+                let ends = others.filter_map(|other| {
+                    edge.glue
+                        .strip_suffix(&other.glue)
+                        .filter(|rest| !rest.is_blank())
+                });
+                ends.min_by_key(|rest| rest.chars().count())
+                    .unwrap_or_else(|| edge.glue.clone())
             })
             .collect::<Vec<_>>(),
     );
     if close.is_blank() {
-        let to_content = edges.iter().filter(leaves).find(|edge| edge.to == SlotKind::Content);
+        let to_content = edges
+            .iter()
+            .filter(leaves)
+            .find(|edge| edge.to == SlotKind::Content);
         close = to_content.map(|edge| edge.glue.clone()).unwrap_or_default();
     }
     // Further markers belong to what follows.
@@ -109,7 +154,10 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
         return None;
     }
     let mut holds_calls = false;
-    for edge in edges.iter_mut().filter(|edge| edge.from == SlotKind::Reasoning) {
+    for edge in edges
+        .iter_mut()
+        .filter(|edge| edge.from == SlotKind::Reasoning)
+    {
         match edge.glue.strip_prefix(&close) {
             Some(rest) => edge.glue = rest,
             None => holds_calls |= edge.to == SlotKind::Call,
@@ -123,5 +171,11 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
         true => marker,
         false => trim(open.head()),
     };
-    Some(Reasoning { start: start.to_owned(), open, close, shown: true, holds_calls })
+    Some(Reasoning {
+        start: start.to_owned(),
+        open,
+        close,
+        shown: true,
+        holds_calls,
+    })
 }

@@ -9,7 +9,8 @@ use super::super::markup::{Segment, segments};
 use chatparse_base::brackets;
 use chatparse_base::find::{shared, shared_end};
 
-/// Literal text between two parts. Some characters in it are placeholders for text that differs from call to call.
+/// Literal text between two parts. Some characters in it are placeholders for text that differs
+/// from call to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Glue(SmolStr);
 
@@ -53,7 +54,9 @@ pub(super) struct Echoes<'a> {
 /// Where the bracket at `open` is closed; the end of the text if it is not.
 fn closed_at(text: &str, open: usize) -> usize {
     let close = text[open..].chars().next().and_then(brackets::closer);
-    close.and_then(|close| Some(open + text[open..].find(close)? + close.len_utf8())).unwrap_or(text.len())
+    close
+        .and_then(|close| Some(open + text[open..].find(close)? + close.len_utf8()))
+        .unwrap_or(text.len())
 }
 
 impl Glue {
@@ -91,7 +94,10 @@ impl Glue {
                 ANY => GluePiece::Any,
                 _ => GluePiece::Word,
             });
-            Some(GluePiece::Text(text)).filter(|_| !text.is_empty()).into_iter().chain(sign)
+            Some(GluePiece::Text(text))
+                .filter(|_| !text.is_empty())
+                .into_iter()
+                .chain(sign)
         })
     }
 
@@ -120,7 +126,8 @@ impl Glue {
 
     /// The text up to the first placeholder.
     pub fn head(&self) -> &str {
-        self.literal().unwrap_or_else(|| self.0.split(SIGNS).next().unwrap_or_default())
+        self.literal()
+            .unwrap_or_else(|| self.0.split(SIGNS).next().unwrap_or_default())
     }
 
     /// The text behind the last placeholder.
@@ -135,21 +142,25 @@ impl Glue {
 
     /// All of it, if it has no placeholders.
     pub fn literal(&self) -> Option<&str> {
-        // A scan for the byte that placeholders begin with is much cheaper than one for the characters.
+        // A scan for the byte that placeholders begin with is much cheaper than one for the
+        // characters.
         let none = !self.0.as_bytes().contains(&SIGN_START) || !self.0.contains(SIGNS);
         none.then_some(&self.0)
     }
 
     /// The markers in it that have a letter, and no placeholders.
     pub fn markers(&self) -> impl Iterator<Item = &str> {
-        self.0.split(SIGNS).flat_map(segments).filter_map(|segment| match segment {
-            Segment::Marker(marker) if marker.contains(char::is_alphabetic) => Some(marker),
-            _ => None,
-        })
+        self.0
+            .split(SIGNS)
+            .flat_map(segments)
+            .filter_map(|segment| match segment {
+                Segment::Marker(marker) if marker.contains(char::is_alphabetic) => Some(marker),
+                _ => None,
+            })
     }
 
-    /// Where its markers are. Markers with a word between them, like `<|close|>think<|sep|>`, are one. A last marker need not
-    /// end.
+    /// Where its markers are. Markers with a word between them, like `<|close|>think<|sep|>`, are
+    /// one. A last marker need not end.
     pub fn marker_spans(&self) -> Vec<Range<usize>> {
         let text = self.head();
         let mut spans: Vec<Range<usize>> = Vec::new();
@@ -174,7 +185,10 @@ impl Glue {
 
     /// The last marker of a text; empty if there is none.
     pub(super) fn last_marker(text: &str) -> &str {
-        Glue::from(text).marker_spans().pop().map_or("", |last| &text[last])
+        Glue::from(text)
+            .marker_spans()
+            .pop()
+            .map_or("", |last| &text[last])
     }
 
     /// The text of the first of its [`Glue::marker_spans`].
@@ -199,7 +213,9 @@ impl Glue {
     /// The rest behind the braces that it begins with; `None` if there are none.
     pub fn behind_braces(&self) -> Option<Glue> {
         let text = self.head().trim_start_matches('"');
-        let run = text.find(|c: char| c != '}' && !c.is_whitespace()).unwrap_or(text.len());
+        let run = text
+            .find(|c: char| c != '}' && !c.is_whitespace())
+            .unwrap_or(text.len());
         let braces = text[..run].rfind('}')?;
         Some(self.without_start(self.head().len() - text.len() + braces + 1))
     }
@@ -219,7 +235,8 @@ impl Glue {
         self.0.ends_with(&*suffix.0)
     }
 
-    /// The glue without its first bytes, which must be literal text: where a stored turn has a placeholder there, nothing.
+    /// The glue without its first bytes, which must be literal text: where a stored turn has a
+    /// placeholder there, nothing.
     pub fn without_start(&self, bytes: usize) -> Glue {
         Glue(self.0.get(bytes..).unwrap_or_default().into())
     }
@@ -229,7 +246,8 @@ impl Glue {
         Glue(self.0.get(..bytes).unwrap_or_default().into())
     }
 
-    /// What is in front of the tool's name, behind any word, and what is behind the name, if it is repeated here.
+    /// What is in front of the tool's name, behind any word, and what is behind the name, if it is
+    /// repeated here.
     pub fn around_name(&self) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_once(NAME)?;
         Some((before.into(), behind.into()))
@@ -254,38 +272,62 @@ impl Glue {
     /// The common beginning, up to the border of a marker.
     pub fn common_start<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
         let all: Vec<&str> = glues.into_iter().map(|glue| &*glue.0).collect();
-        let Some((first, others)) = all.split_first() else { return Glue::default() };
-        let end = others.iter().map(|other| shared(first, other)).min().unwrap_or(first.len());
+        let Some((first, others)) = all.split_first() else {
+            return Glue::default();
+        };
+        let end = others
+            .iter()
+            .map(|other| shared(first, other))
+            .min()
+            .unwrap_or(first.len());
         let start = &first[..end];
-        // Markers are not split. A marker in square brackets is a word that some of the glue closes.
+        // Markers are not split. A marker in square brackets is a word that some of the glue
+        // closes.
         let goes_on = all.iter().any(|glue| glue.len() > end);
         let in_word = |c: char| c.is_alphanumeric() || "/_- ".contains(c);
-        let open = start.char_indices().filter(|_| goes_on).find(|open| match open {
-            (at, '[') => {
-                start[at + 1..].chars().all(in_word)
-                    && all.iter().any(|glue| glue[end..].trim_start_matches(in_word).starts_with(']'))
-            }
-            (at, open) => brackets::closer(*open).is_some_and(|close| !start[*at..].contains(close)),
-        });
+        let open = start
+            .char_indices()
+            .filter(|_| goes_on)
+            .find(|open| match open {
+                (at, '[') => {
+                    start[at + 1..].chars().all(in_word)
+                        && all
+                            .iter()
+                            .any(|glue| glue[end..].trim_start_matches(in_word).starts_with(']'))
+                }
+                (at, open) => {
+                    brackets::closer(*open).is_some_and(|close| !start[*at..].contains(close))
+                }
+            });
         Glue(start[..open.map_or(end, |(at, _)| at)].into())
     }
 
     /// The common end, from the border of a marker or a line on.
     pub(super) fn common_end<'g>(glues: impl IntoIterator<Item = &'g Glue>) -> Glue {
         let mut glues = glues.into_iter().peekable();
-        let Some(first) = glues.peek().copied() else { return Glue::default() };
+        let Some(first) = glues.peek().copied() else {
+            return Glue::default();
+        };
         let same = Glue::same_end(glues);
         // Markers are not split.
         let (spans, before) = (first.marker_spans(), first.0.len() - same.len());
-        let splits = |at: usize| spans.iter().any(|span| span.start < before + at && before + at < span.end);
-        let border = same.char_indices().find(|&(at, c)| (brackets::opens(c) || c == '\n') && !splits(at));
+        let splits = |at: usize| {
+            spans
+                .iter()
+                .any(|span| span.start < before + at && before + at < span.end)
+        };
+        let border = same
+            .char_indices()
+            .find(|&(at, c)| (brackets::opens(c) || c == '\n') && !splits(at));
         Glue(border.map_or("", |(at, _)| &same[at..]).into())
     }
 
     /// The text that all of them end with.
     pub(super) fn same_end<'g>(mut glues: impl Iterator<Item = &'g Glue>) -> &'g str {
         let first = glues.next().map_or("", |first| &first.0);
-        glues.fold(first, |same, glue| &same[same.len() - shared_end(same, &glue.0)..])
+        glues.fold(first, |same, glue| {
+            &same[same.len() - shared_end(same, &glue.0)..]
+        })
     }
 
     /// The rest behind the call's number, if it begins with that.
@@ -309,7 +351,10 @@ impl Glue {
         // A bracket in the middle that nothing opens belongs to what differs.
         let first = end.find(|c| !"[]".contains(c) && (brackets::opens(c) || brackets::closes(c)));
         let behind = first.and_then(|at| end[at..].strip_prefix(brackets::closes));
-        behind.filter(|behind| !behind.is_empty()).unwrap_or(end).into()
+        behind
+            .filter(|behind| !behind.is_empty())
+            .unwrap_or(end)
+            .into()
     }
 
     /// Without the white space at its end.
@@ -353,25 +398,56 @@ mod tests {
 
     #[test]
     fn echoes_and_counters_are_signs() {
-        let echoes = Echoes { name: "f", key: "", counters: Some([1, 1]) };
+        let echoes = Echoes {
+            name: "f",
+            key: "",
+            counters: Some([1, 1]),
+        };
         let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
         assert_eq!(glue.shown(), "</‹name›> ‹number› ‹name›1 x1:‹number›");
         let pieces: Vec<GluePiece> = glue.pieces().collect();
-        assert_eq!(pieces[..3], [GluePiece::Text("</"), GluePiece::Name, GluePiece::Text("> ")]);
+        assert_eq!(
+            pieces[..3],
+            [
+                GluePiece::Text("</"),
+                GluePiece::Name,
+                GluePiece::Text("> ")
+            ]
+        );
         assert_eq!(Glue::new("\u{e000}", echoes), None);
     }
 
     #[test]
     fn starts_and_ends_keep_markers_whole() {
-        let glues = |texts: &[&str]| texts.iter().map(|text| Glue::from(*text)).collect::<Vec<_>>();
-        assert_eq!(Glue::common_start(&glues(&["</p>\n<p>", "</p>\n</f>"])), "</p>\n".into());
+        let glues = |texts: &[&str]| {
+            texts
+                .iter()
+                .map(|text| Glue::from(*text))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            Glue::common_start(&glues(&["</p>\n<p>", "</p>\n</f>"])),
+            "</p>\n".into()
+        );
         assert_eq!(Glue::common_start(&glues(&["\", \"", "\"}"])), "\"".into());
         assert_eq!(Glue::common_start(&glues(&["<a>", "<a>"])), "<a>".into());
-        assert_eq!(Glue::common_start(&glues(&["</p><", "</p></f>"])), "</p>".into());
-        assert_eq!(Glue::common_start(&glues(&["[/p]\n[", "[/p]\n[/f]"])), "[/p]\n".into());
-        assert_eq!(Glue::common_start(&glues(&["<a b=", "<a b="])), "<a b=".into());
+        assert_eq!(
+            Glue::common_start(&glues(&["</p><", "</p></f>"])),
+            "</p>".into()
+        );
+        assert_eq!(
+            Glue::common_start(&glues(&["[/p]\n[", "[/p]\n[/f]"])),
+            "[/p]\n".into()
+        );
+        assert_eq!(
+            Glue::common_start(&glues(&["<a b=", "<a b="])),
+            "<a b=".into()
+        );
         assert_eq!(Glue::common_start(&glues(&["[\"", "["])), "[".into());
-        assert_eq!(Glue::common_end(&glues(&["</x><eot>\n", "<eot>\n"])), "<eot>\n".into());
+        assert_eq!(
+            Glue::common_end(&glues(&["</x><eot>\n", "<eot>\n"])),
+            "<eot>\n".into()
+        );
         assert_eq!(Glue::common_end(&glues(&["</x>", "</s>"])), "".into());
     }
 }

@@ -60,16 +60,25 @@ fn value(rest: &mut &str, depth: usize) -> Option<Value> {
         }
         '"' | '\'' => string(rest).map(Value::String),
         '-' | '0'..='9' => {
-            let digits = rest.split(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9')).next()?;
+            let digits = rest
+                .split(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'))
+                .next()?;
             *rest = &rest[digits.len()..];
             number::read(digits).ok()
         }
-        _ => WORDS.into_iter().find(|(word, _)| skip(rest, word)).map(|(_, value)| value),
+        _ => WORDS
+            .into_iter()
+            .find(|(word, _)| skip(rest, word))
+            .map(|(_, value)| value),
     }
 }
 
 /// Reads items from the opening bracket to the closing one.
-fn items(rest: &mut &str, close: &str, mut item: impl FnMut(&mut &str) -> Option<()>) -> Option<()> {
+fn items(
+    rest: &mut &str,
+    close: &str,
+    mut item: impl FnMut(&mut &str) -> Option<()>,
+) -> Option<()> {
     *rest = rest[1..].trim_start();
     if skip(rest, close) {
         return Some(());
@@ -115,9 +124,13 @@ mod tests {
 
     #[test]
     fn json_and_python() {
-        let text = r#"{"a": [1, -2.5, true, null], 'b': {'c': 'it\'s "x"', "d": [None, False]}} and more"#;
+        let text =
+            r#"{"a": [1, -2.5, true, null], 'b': {'c': 'it\'s "x"', "d": [None, False]}} and more"#;
         let (value, length) = read(text).unwrap();
-        assert_eq!(value, json!({"a": [1, -2.5, true, null], "b": {"c": "it's \"x\"", "d": [null, false]}}));
+        assert_eq!(
+            value,
+            json!({"a": [1, -2.5, true, null], "b": {"c": "it's \"x\"", "d": [null, false]}})
+        );
         assert_eq!(&text[length..], " and more");
         for broken in ["", "{", "[1", "{'a'}", "'a", "nul", "\"a\tb\""] {
             assert_eq!(read(broken), None, "{broken}");

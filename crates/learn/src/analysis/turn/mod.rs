@@ -1,8 +1,9 @@
 //! Learns how any template writes an assistant's turn.
 //!
-//! A turn is a path through parts: reasoning, content, calls, the end. Between two parts is *glue*, text of the template.
-//! The sampler renders turns with and without each part, with up to three calls, with values of all kinds; `parts` splits
-//! each render, and `calls` and `edges` combine the results:
+//! A turn is a path through parts: reasoning, content, calls, the end. Between two parts is *glue*,
+//! text of the template. The sampler renders turns with and without each part, with up to three
+//! calls, with values of all kinds; `parts` splits each render, and `calls` and `edges` combine the
+//! results:
 //!
 //! ```text
 //! <think>why</think>\nanswer <call>f{"x": 1}</call> <call>g{}</call><end>
@@ -15,8 +16,9 @@
 //! | a call | ` <call>` | a call |
 //! | a call | `<end>` | the end |
 //!
-//! A section's opening, a separator, the header of a message block: each is glue on an edge, so the code searches for none
-//! of them. Marks around the texts of a conversation ([`Marks`]) show which text of a render is glue.
+//! A section's opening, a separator, the header of a message block: each is glue on an edge, so the
+//! code searches for none of them. Marks around the texts of a conversation ([`Marks`]) show which
+//! text of a render is glue.
 //!
 //! [`Marks`]: chatparse_jinja::Marks
 
@@ -57,8 +59,8 @@ pub struct TurnFormat {
     pub opening: String,
     /// How reasoning is opened and closed; `None` where nothing shows any.
     pub reasoning: Option<Reasoning>,
-    /// What stands between two parts, the longest glue first. Reasoning is closed by [`TurnFormat::reasoning`], a call by its form;
-    /// no edge leads to reasoning.
+    /// What stands between two parts, the longest glue first. Reasoning is closed by
+    /// [`TurnFormat::reasoning`], a call by its form; no edge leads to reasoning.
     #[serde(deserialize_with = "stored::parts")]
     pub edges: Vec<Edge>,
     /// The ways to write a call, those with more parts first; empty where the template writes none.
@@ -81,7 +83,8 @@ pub struct TurnFormat {
     pub sorts_names: bool,
     /// Whether an argument that is null is left out.
     pub leaves_out_null: bool,
-    /// Whether calls are shown only in front of a further message: the template takes a last one for the beginning of an answer.
+    /// Whether calls are shown only in front of a further message: the template takes a last one
+    /// for the beginning of an answer.
     pub hides_last_calls: bool,
 }
 
@@ -188,7 +191,11 @@ impl CallPiece {
     }
 
     pub fn members(&self) -> Option<&Members> {
-        if let CallPiece::Members(members) = self { Some(members) } else { None }
+        if let CallPiece::Members(members) = self {
+            Some(members)
+        } else {
+            None
+        }
     }
 }
 
@@ -242,7 +249,8 @@ pub struct Container {
     pub next: Glue,
     /// The end.
     pub close: Glue,
-    /// The forms of the items, or of the values behind names, by kind. Missing kinds are written like numbers.
+    /// The forms of the items, or of the values behind names, by kind. Missing kinds are written
+    /// like numbers.
     #[serde(with = "stored::slots")]
     pub slots: Vec<(ValueKind, Slot)>,
 }
@@ -328,7 +336,11 @@ impl ValueKind {
 impl TurnFormat {
     /// Adds the text between two parts of a turn, unless it is there.
     pub fn edge(&mut self, from: SlotKind, glue: &str, to: SlotKind) {
-        let edge = Edge { from, glue: glue.into(), to };
+        let edge = Edge {
+            from,
+            glue: glue.into(),
+            to,
+        };
         if !self.edges.contains(&edge) {
             self.edges.push(edge);
         }
@@ -345,23 +357,42 @@ impl TurnFormat {
     }
 
     /// The glue of the edges that lead from one of these parts to this one.
-    pub fn glues(&self, from: impl AsRef<[SlotKind]>, to: SlotKind) -> impl DoubleEndedIterator<Item = &Glue> {
-        let edges = self.edges.iter().filter(move |edge| edge.to == to && from.as_ref().contains(&edge.from));
+    pub fn glues(
+        &self,
+        from: impl AsRef<[SlotKind]>,
+        to: SlotKind,
+    ) -> impl DoubleEndedIterator<Item = &Glue> {
+        let edges = self
+            .edges
+            .iter()
+            .filter(move |edge| edge.to == to && from.as_ref().contains(&edge.from));
         edges.map(|edge| &edge.glue)
     }
 
     /// The glue behind a call, whatever comes next.
     pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
-        self.edges.iter().filter(|edge| edge.from == SlotKind::Call).map(|edge| &edge.glue)
+        self.edges
+            .iter()
+            .filter(|edge| edge.from == SlotKind::Call)
+            .map(|edge| &edge.glue)
     }
 
-    /// The text of each call, wherever it stands: its opening, the end that all glue in front of calls has in common; and what
-    /// closes its wrapper. A call that is a JSON object begins and ends with its braces, and the markers around it are its
-    /// wrapper's.
+    /// The text of each call, wherever it stands: its opening, the end that all glue in front of
+    /// calls has in common; and what closes its wrapper. A call that is a JSON object begins and
+    /// ends with its braces, and the markers around it are its wrapper's.
     pub fn call_frame(&self) -> (Glue, Glue) {
-        let all = self.edges.iter().filter(|edge| edge.to == SlotKind::Call).map(|edge| edge.glue.clone());
-        let open = all.reduce(|open, glue| Glue::shared_end(&open, &glue)).unwrap_or_default();
-        let wrapper = open.head().trim_end_matches(|c| c != '[' && !brackets::closes(c)).len();
+        let all = self
+            .edges
+            .iter()
+            .filter(|edge| edge.to == SlotKind::Call)
+            .map(|edge| edge.glue.clone());
+        let open = all
+            .reduce(|open, glue| Glue::shared_end(&open, &glue))
+            .unwrap_or_default();
+        let wrapper = open
+            .head()
+            .trim_end_matches(|c| c != '[' && !brackets::closes(c))
+            .len();
         let brace = open.head()[wrapper..].find('{').map(|at| wrapper + at);
         let mut rests = self.calls.iter().map(|form| form.close.behind_braces());
         if let (Some(brace), Some(Some(rest))) = (brace, rests.next())
@@ -370,8 +401,10 @@ impl TurnFormat {
             return (open.without_start(brace), rest);
         }
         // A tag around a tag is a wrapper as well.
-        if let ([outer, _], Some(close)) = (&*open.marker_spans(), self.calls.first().map(|form| &form.close))
-            && let [inner, _] = &*close.marker_spans()
+        if let ([outer, _], Some(close)) = (
+            &*open.marker_spans(),
+            self.calls.first().map(|form| &form.close),
+        ) && let [inner, _] = &*close.marker_spans()
         {
             let rest = close.without_start(inner.end);
             if self.calls.iter().all(|form| form.close.ends_with(&rest)) {
@@ -385,26 +418,45 @@ impl TurnFormat {
     pub fn call_keys(&self) -> Option<[String; 2]> {
         let (open, _) = self.call_frame();
         let key = |form: &CallForm, piece: CallPiece, quote: &str| {
-            let before = match &form.pieces[..form.pieces.iter().position(|other| *other == piece)?] {
-                [] => &open,
-                [.., CallPiece::Glue(glue)] => glue,
-                _ => return None,
-            };
-            let before = before.literal()?.strip_suffix(quote)?.trim_end().strip_suffix(':')?.trim_end();
+            let before =
+                match &form.pieces[..form.pieces.iter().position(|other| *other == piece)?] {
+                    [] => &open,
+                    [.., CallPiece::Glue(glue)] => glue,
+                    _ => return None,
+                };
+            let before = before
+                .literal()?
+                .strip_suffix(quote)?
+                .trim_end()
+                .strip_suffix(':')?
+                .trim_end();
             Some(before.strip_suffix('"')?.rsplit_once('"')?.1.to_owned())
         };
         let keys = self.calls.iter().find_map(|form| {
-            Some([key(form, CallPiece::Name, "\"")?, key(form, CallPiece::Arguments { quoted: false }, "")?])
+            Some([
+                key(form, CallPiece::Name, "\"")?,
+                key(form, CallPiece::Arguments { quoted: false }, "")?,
+            ])
         });
         keys.filter(|_| open.head().trim_start().starts_with('{'))
     }
 
-    /// Whether a text behind `head`, what a turn begins with, has more than reasoning and content: the turn's end, a user's, a call.
+    /// Whether a text behind `head`, what a turn begins with, has more than reasoning and content:
+    /// the turn's end, a user's, a call.
     pub fn goes_past_message(&self, head: &str, text: &str) -> bool {
         let is_past = |mark: &str| !mark.is_empty() && text.contains(mark);
-        let behind = self.edges.iter().filter(|edge| edge.from == SlotKind::Content && edge.to != SlotKind::Content);
-        let thought = self.reasoning.as_ref().map_or("", |reasoning| reasoning.close.core());
-        let mut ends = behind.map(|edge| &edge.glue).chain([&self.end]).filter_map(Glue::first_marker);
+        let behind = self
+            .edges
+            .iter()
+            .filter(|edge| edge.from == SlotKind::Content && edge.to != SlotKind::Content);
+        let thought = self
+            .reasoning
+            .as_ref()
+            .map_or("", |reasoning| reasoning.close.core());
+        let mut ends = behind
+            .map(|edge| &edge.glue)
+            .chain([&self.end])
+            .filter_map(Glue::first_marker);
         // Where each part of a message begins so, each ends as the turn does.
         let mut parts = self
             .edges
@@ -415,10 +467,17 @@ impl TurnFormat {
             .peekable();
         is_past(self.delimiters.user.trim())
             || match parts.peek() {
-                None => ends.any(|mark| !thought.contains(mark) && !self.opening.contains(mark) && is_past(mark)),
+                None => ends.any(|mark| {
+                    !thought.contains(mark) && !self.opening.contains(mark) && is_past(mark)
+                }),
                 Some(_) => parts
                     .filter(|glue| self.before_calls().any(|call| call == *glue))
-                    .any(|glue| glue.head().rsplit(head).next().is_some_and(|call| is_past(call.trim()))),
+                    .any(|glue| {
+                        glue.head()
+                            .rsplit(head)
+                            .next()
+                            .is_some_and(|call| is_past(call.trim()))
+                    }),
             }
     }
 
@@ -429,7 +488,9 @@ impl TurnFormat {
 
     /// Whether the name is the first part of each call, next to its marker.
     pub fn calls_begin_with_names(&self) -> bool {
-        self.calls.iter().all(|form| form.pieces.first() == Some(&CallPiece::Name))
+        self.calls
+            .iter()
+            .all(|form| form.pieces.first() == Some(&CallPiece::Name))
     }
 
     /// Whether calls are [written as in Python](Members::is_python).
@@ -439,52 +500,81 @@ impl TurnFormat {
 
     /// The glue in front of the first call.
     pub fn before_calls(&self) -> impl Iterator<Item = &Glue> {
-        self.edges.iter().filter(|edge| edge.to == SlotKind::Call && edge.from != SlotKind::Call).map(|edge| &edge.glue)
+        self.edges
+            .iter()
+            .filter(|edge| edge.to == SlotKind::Call && edge.from != SlotKind::Call)
+            .map(|edge| &edge.glue)
     }
 
     /// The marker behind the names that calls begin with, where there may be none in front.
     pub fn marker_behind_names(&self) -> Option<&str> {
-        let marked = self.before_calls().all(|glue| !glue.marker_spans().is_empty());
+        let marked = self
+            .before_calls()
+            .all(|glue| !glue.marker_spans().is_empty());
         let behind = match self.calls.first()?.pieces.get(1)? {
             CallPiece::Glue(glue) => glue,
             CallPiece::Members(members) => &members.first,
             _ => return None,
         };
-        let marker = behind.marker_spans().into_iter().next().filter(|span| span.start == 0)?;
+        let marker = behind
+            .marker_spans()
+            .into_iter()
+            .next()
+            .filter(|span| span.start == 0)?;
         (!marked && self.calls_begin_with_names()).then(|| &behind.head()[marker])
     }
 
-    /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind content is.
+    /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind
+    /// content is.
     pub fn is_stop(&self, glue: &Glue) -> bool {
         let token = |glue: &Glue| {
             let text = glue.core();
             glue.markers().next() == Some(text)
-                && text.trim_start_matches(brackets::opens).starts_with(brackets::is_bar)
+                && text
+                    .trim_start_matches(brackets::opens)
+                    .starts_with(brackets::is_bar)
         };
-        token(glue) && (token(&self.end) || self.glues([SlotKind::Content], SlotKind::End).any(token))
+        token(glue)
+            && (token(&self.end) || self.glues([SlotKind::Content], SlotKind::End).any(token))
     }
 
-    /// Adds how calls stand behind content where the template leaves that out of their message: in a turn of their own.
+    /// Adds how calls stand behind content where the template leaves that out of their message: in
+    /// a turn of their own.
     fn call_behind_turns(&mut self) {
-        let Some(close) = self.glues([SlotKind::Content], SlotKind::End).next() else { return };
-        let shown = self.glues([SlotKind::Content], SlotKind::Call).next().is_some();
+        let Some(close) = self.glues([SlotKind::Content], SlotKind::End).next() else {
+            return;
+        };
+        let shown = self
+            .glues([SlotKind::Content], SlotKind::Call)
+            .next()
+            .is_some();
         let calls = || self.glues([SlotKind::Prompt], SlotKind::Call);
         // Without a marker, a call stands in a text of its own as it is.
         let bare = calls().any(|glue| glue.markers().next().is_none());
-        if shown || bare && self.marker_behind_names().is_none() || self.end.is_blank() && close.is_blank() {
+        if shown
+            || bare && self.marker_behind_names().is_none()
+            || self.end.is_blank() && close.is_blank()
+        {
             return;
         }
         let front = close.and(&self.end).and(&Glue::from(&*self.opening));
-        let behind: Vec<Edge> =
-            calls().map(|glue| Edge { from: SlotKind::Content, glue: front.and(glue), to: SlotKind::Call }).collect();
+        let behind: Vec<Edge> = calls()
+            .map(|glue| Edge {
+                from: SlotKind::Content,
+                glue: front.and(glue),
+                to: SlotKind::Call,
+            })
+            .collect();
         self.edges.splice(0..0, behind);
     }
 }
 
-/// Learns how `template` writes turns, with thinking on or off. Where the renders are ambiguous, the parts that remain
-/// unknown are missing.
+/// Learns how `template` writes turns, with thinking on or off. Where the renders are ambiguous,
+/// the parts that remain unknown are missing.
 pub fn learn(template: &Template, thinking: bool) -> TurnFormat {
-    let Some(sampler) = Sampler::new(template, thinking) else { return TurnFormat::default() };
+    let Some(sampler) = Sampler::new(template, thinking) else {
+        return TurnFormat::default();
+    };
     let mut turn = parts_of(&sampler).unwrap_or_default();
     if turn.reasoning.is_none() {
         turn.reasoning = dropped::find(&sampler, template.source(), &mut turn.edges);
@@ -509,10 +599,19 @@ fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
 /// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
 fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let texts = texts(sampler);
-    let see = |sample: &Sample| sampler.turn(sample).and_then(|turn| walk(&turn, sample, sampler, texts));
+    let see = |sample: &Sample| {
+        sampler
+            .turn(sample)
+            .and_then(|turn| walk(&turn, sample, sampler, texts))
+    };
     // A template may reject a second call, or leave it out.
-    let two = || Sample { calls: vec![SampleCall::default(); 2], ..Sample::default() };
-    let parallel = see(&shape(false, false, &[TWO, ONE])).or_else(|| see(&two())).is_some();
+    let two = || Sample {
+        calls: vec![SampleCall::default(); 2],
+        ..Sample::default()
+    };
+    let parallel = see(&shape(false, false, &[TWO, ONE]))
+        .or_else(|| see(&two()))
+        .is_some();
     let mut seen: Vec<(Sample, parts::Walk)> = Vec::new();
     let mut ask = |sample: Sample| {
         let walk = see(&sample);
@@ -534,7 +633,10 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
             }
         }
         // What has the arguments of no call is none.
-        if seen.iter().all(|(sample, _)| sample.calls.iter().all(|call| call.arguments.is_empty())) {
+        if seen
+            .iter()
+            .all(|(sample, _)| sample.calls.iter().all(|call| call.arguments.is_empty()))
+        {
             seen.retain(|(sample, _)| sample.calls.is_empty());
         }
     }
@@ -542,21 +644,42 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
         .iter()
         .map(|(sample, walk)| {
             let count = sample.calls.len();
-            let whole = (0..count).all(|index| walk.parts.iter().any(|part| part.call == Some(index)));
+            let whole =
+                (0..count).all(|index| walk.parts.iter().any(|part| part.call == Some(index)));
             if whole { count } else { 0 }
         })
         .max()?;
-    let longest = seen.iter().find(|(sample, _)| sample.calls.len() == most_calls);
+    let longest = seen
+        .iter()
+        .find(|(sample, _)| sample.calls.len() == most_calls);
     let counter = longest.and_then(|(_, walk)| calls::counter(walk));
-    let mut paths = seen.into_iter().map(|(_, walk)| Path::of(walk, counter)).collect::<Option<Vec<Path>>>()?;
+    let mut paths = seen
+        .into_iter()
+        .map(|(_, walk)| Path::of(walk, counter))
+        .collect::<Option<Vec<Path>>>()?;
     // Some templates open the next turn behind calls.
     let opening = &*sampler.opening;
-    let next = Glue::from(opening).marker_spans().get(1).map_or(opening, |second| &opening[..second.start]).trim();
-    // Where the prompt always opens a turn, its last marker is the opening. What ends all turns is their end.
-    let asked = sampler.bare().rsplit_once(QUESTION).filter(|_| next.is_empty());
+    let next = Glue::from(opening)
+        .marker_spans()
+        .get(1)
+        .map_or(opening, |second| &opening[..second.start])
+        .trim();
+    // Where the prompt always opens a turn, its last marker is the opening. What ends all turns is
+    // their end.
+    let asked = sampler
+        .bare()
+        .rsplit_once(QUESTION)
+        .filter(|_| next.is_empty());
     let opens = Glue::last_marker(asked.map_or("", |(_, behind)| behind));
-    let mut lasts: Vec<&mut Glue> = paths.iter_mut().filter_map(|path| path.glue.last_mut()).collect();
-    let opens = if lasts.iter().all(|last| last.head().contains(opens)) { "" } else { opens };
+    let mut lasts: Vec<&mut Glue> = paths
+        .iter_mut()
+        .filter_map(|path| path.glue.last_mut())
+        .collect();
+    let opens = if lasts.iter().all(|last| last.head().contains(opens)) {
+        ""
+    } else {
+        opens
+    };
     for last in &mut lasts {
         let at = |opening: &str| last.head().find(opening).filter(|_| !opening.is_empty());
         let shown = at(opens).filter(|at| !last.up_to(*at).is_blank());
@@ -587,7 +710,11 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     if let Some(behind) = behind {
         calls.add_nested(|| nested::learn(sampler, &behind));
     }
-    let Texts { single_quotes, raw_lines, .. } = texts;
+    let Texts {
+        single_quotes,
+        raw_lines,
+        ..
+    } = texts;
     let (calls, rest) = (calls.forms, TurnFormat::default());
     let mut turn = TurnFormat {
         reasoning,
@@ -613,31 +740,56 @@ const NONE: &[ValueKind] = &[];
 fn shape(thinks: bool, speaks: bool, calls: &[&[ValueKind]]) -> Sample {
     let mut words = Words::default();
     let calls: Vec<_> = calls.iter().map(|kinds| words.call(kinds)).collect();
-    Sample { thinks, speaks, calls, checked: false }
+    Sample {
+        thinks,
+        speaks,
+        calls,
+        checked: false,
+    }
 }
 
-/// Turns with and without reasoning and content, with zero to three calls, with and without arguments.
+/// Turns with and without reasoning and content, with zero to three calls, with and without
+/// arguments.
 fn shapes(most_calls: usize) -> Vec<Sample> {
     let calls: [(_, _, &[&[&[ValueKind]]]); 4] = [
         (true, true, &[&[TWO], &[], &[ONE, TWO]]),
         (true, false, &[&[TWO], &[NONE], &[ONE, TWO]]),
         (false, true, &[&[], &[TWO], &[NONE], &[ONE, TWO]]),
-        (false, false, &[&[ONE], &[TWO], &[NONE], &[TWO, ONE], &[TWO, ONE, TWO], &[ONE, NONE, ONE]]),
+        (
+            false,
+            false,
+            &[
+                &[ONE],
+                &[TWO],
+                &[NONE],
+                &[TWO, ONE],
+                &[TWO, ONE, TWO],
+                &[ONE, NONE, ONE],
+            ],
+        ),
     ];
     let mut shapes: Vec<Sample> = calls
         .into_iter()
         .flat_map(|(thinks, speaks, calls)| {
-            calls.iter().filter(|calls| calls.len() <= most_calls).map(move |calls| shape(thinks, speaks, calls))
+            calls
+                .iter()
+                .filter(|calls| calls.len() <= most_calls)
+                .map(move |calls| shape(thinks, speaks, calls))
         })
         .collect();
     shapes[0].checked = true;
     shapes
 }
 
-/// Values of each kind and a text with special characters, in front of another argument and as the last of a call: a sample
-/// with several of them, and those to take instead if that one shows nothing.
+/// Values of each kind and a text with special characters, in front of another argument and as the
+/// last of a call: a sample with several of them, and those to take instead if that one shows
+/// nothing.
 fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {
-    let sample = |calls: Vec<SampleCall>| Sample { calls, checked: true, ..Sample::default() };
+    let sample = |calls: Vec<SampleCall>| Sample {
+        calls,
+        checked: true,
+        ..Sample::default()
+    };
     let alone = |kinds: &[ValueKind]| sample(vec![Words::default().call(kinds)]);
     let kinds = &ValueKind::ALL[1..];
     let followed = kinds.iter().map(|kind| alone(&[*kind, ValueKind::Text]));
@@ -649,7 +801,11 @@ fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {
     for kinds in kinds.chunks(if parallel { 3 } else { 1 }) {
         let mut words = Words::default();
         let together = sample(kinds.iter().map(|kind| words.call(&[*kind])).collect());
-        let apart = kinds.iter().filter(|_| parallel).map(|kind| alone(&[*kind])).collect();
+        let apart = kinds
+            .iter()
+            .filter(|_| parallel)
+            .map(|kind| alone(&[*kind]))
+            .collect();
         samples.push((together, apart));
     }
     let mut words = Words::default();
@@ -657,14 +813,22 @@ fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {
     samples
 }
 
-/// Finds out whether arguments are written one by one, and how a text with quotes, a backslash and a line break is written.
+/// Finds out whether arguments are written one by one, and how a text with quotes, a backslash and
+/// a line break is written.
 fn texts(sampler: &Sampler) -> Texts {
-    let one = |call: SampleCall| Sample { calls: vec![call], checked: true, ..Sample::default() };
+    let one = |call: SampleCall| Sample {
+        calls: vec![call],
+        checked: true,
+        ..Sample::default()
+    };
     let mut texts = Texts::default();
     if let Some(turn) = sampler.turn(&one(Words::default().special(ONE)))
         && let Some(span) = sampler.marks.next(&turn, 0)
     {
-        let quoted = span.start.checked_sub(1).and_then(|quote| literal::read(turn.get(quote..)?));
+        let quoted = span
+            .start
+            .checked_sub(1)
+            .and_then(|quote| literal::read(turn.get(quote..)?));
         let marked = sampler.marks.mark(SPECIAL);
         texts.single_quotes = turn[..span.start].ends_with('\'');
         let span = &turn[span];
@@ -676,7 +840,8 @@ fn texts(sampler: &Sampler) -> Texts {
     let sample = one(Words::default().call(ONE));
     match sampler.turn(&sample) {
         Some(turn) => {
-            let parts = walk(&turn, &sample, sampler, texts).map_or_else(Vec::new, |walk| walk.parts);
+            let parts =
+                walk(&turn, &sample, sampler, texts).map_or_else(Vec::new, |walk| walk.parts);
             texts.one_by_one = parts.iter().any(|part| part.token == parts::Token::Key);
         }
         None => texts.unreadable = sampler.turn(&shape(false, false, &[ONE])).is_some(),

@@ -26,18 +26,22 @@ impl Members {
     /// Whether the same glue is in front of each argument, the first one too.
     pub fn in_front_of_each(&self) -> bool {
         // Without any there are separators only if each kind of value has an opening.
-        let is_marked = !self.next.is_blank() || self.befores().iter().all(|before| !before.is_blank());
+        let is_marked =
+            !self.next.is_blank() || self.befores().iter().all(|before| !before.is_blank());
         is_marked && self.first.strip_suffix(&self.next).is_some()
     }
 
     /// What is in front of all arguments, without what is in front of each.
     pub fn in_front(&self) -> Glue {
-        let all = self.first.strip_suffix(&self.next).filter(|_| self.in_front_of_each());
+        let all = self
+            .first
+            .strip_suffix(&self.next)
+            .filter(|_| self.in_front_of_each());
         all.unwrap_or_else(|| self.first.clone())
     }
 
-    /// The marker behind the names of arguments, if there is one, and another in front: a name between them is certain without
-    /// the first.
+    /// The marker behind the names of arguments, if there is one, and another in front: a name
+    /// between them is certain without the first.
     pub fn name_close(&self) -> Option<&str> {
         let open = &self.slots.first()?.1.open;
         let close = &open.head()[..open.marker_spans().first()?.end];
@@ -46,9 +50,11 @@ impl Members {
 }
 
 impl Tail<'_> {
-    /// The end of a JSON object whose only member besides the name is the arguments, which a model may leave out.
+    /// The end of a JSON object whose only member besides the name is the arguments, which a model
+    /// may leave out.
     pub fn may_lack_arguments(&self) -> bool {
-        let last = matches!(self.pieces, [CallPiece::Arguments { .. }]) && self.form.close.head().starts_with('}');
+        let last = matches!(self.pieces, [CallPiece::Arguments { .. }])
+            && self.form.close.head().starts_with('}');
         let first = self.first.head().trim_start_matches(['"', ' ']);
         last && first.starts_with(',') && first.trim_end().ends_with(':')
     }
@@ -65,15 +71,32 @@ impl CallForm {
             Some(_) => (Glue::default(), rest),
             None => (self.close.clone(), rest),
         };
-        (head, Tail { first, pieces, form: self })
+        (
+            head,
+            Tail {
+                first,
+                pieces,
+                form: self,
+            },
+        )
     }
 
-    /// The form without its id and the marker before it: models leave both out where another marker follows.
+    /// The form without its id and the marker before it: models leave both out where another marker
+    /// follows.
     pub fn without_id(&self) -> Option<CallForm> {
-        let before = self.pieces.iter().position(|piece| *piece == CallPiece::Id)?.checked_sub(1)?;
+        let before = self
+            .pieces
+            .iter()
+            .position(|piece| *piece == CallPiece::Id)?
+            .checked_sub(1)?;
         for around in [&self.pieces[before], self.pieces.get(before + 2)?] {
-            let CallPiece::Glue(glue) = around else { return None };
-            glue.head().trim_start().starts_with(brackets::opens).then_some(())?;
+            let CallPiece::Glue(glue) = around else {
+                return None;
+            };
+            glue.head()
+                .trim_start()
+                .starts_with(brackets::opens)
+                .then_some(())?;
         }
         let mut form = self.clone();
         form.pieces.drain(before..before + 2);
@@ -85,8 +108,12 @@ impl TurnFormat {
     /// The special token after the id of calls, where another one is all of their opening.
     pub fn marker_in_calls(&self, open: &Glue) -> Option<&str> {
         let is_token = |text: &str| brackets::begins_token(text) && brackets::ends_token(text);
-        let [first, CallPiece::Glue(behind), ..] = &*self.calls.first()?.pieces else { return None };
-        let marker = behind.first_marker().filter(|_| !first.holds_arguments() && *first != CallPiece::Name)?;
+        let [first, CallPiece::Glue(behind), ..] = &*self.calls.first()?.pieces else {
+            return None;
+        };
+        let marker = behind
+            .first_marker()
+            .filter(|_| !first.holds_arguments() && *first != CallPiece::Name)?;
         (is_token(marker) && is_token(open.core())).then_some(marker)
     }
 }

@@ -1,8 +1,8 @@
 //! Learns arrays and objects in a notation other than JSON: their openings, separators and ends.
 //!
-//! In a render, the opening of an array is next to the opening of its first item and to the glue in front of the array.
-//! Comparing an array of texts with one of numbers shows what belongs to the items; an array in an array shows what belongs
-//! to the array.
+//! In a render, the opening of an array is next to the opening of its first item and to the glue in
+//! front of the array. Comparing an array of texts with one of numbers shows what belongs to the
+//! items; an array in an array shows what belongs to the array.
 
 use serde_json::Value;
 
@@ -15,7 +15,8 @@ const WORDS: [&str; 2] = ["plumkor", "quincel"];
 const NUMBERS: [u64; 2] = [83_507, 84_611];
 const NAMES: [&str; 4] = ["awmol", "bexul", "cazin", "dofra"];
 
-/// One value, split: the glue before its first leaf or name, between name and leaf, between two members, and behind.
+/// One value, split: the glue before its first leaf or name, between name and leaf, between two
+/// members, and behind.
 #[derive(Debug)]
 struct Shown {
     before: Glue,
@@ -24,15 +25,18 @@ struct Shown {
     after: Glue,
 }
 
-/// Learns the notation of arrays and objects, and the form of arguments that are arrays or objects. `behind`: the glue
-/// behind the value of a call's only argument.
+/// Learns the notation of arrays and objects, and the form of arguments that are arrays or objects.
+/// `behind`: the glue behind the value of a call's only argument.
 pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
     let see = |value: Value, named: bool| shown(sampler, behind, &value, named);
     let mut found = Nested::default();
     let mut slots = Vec::new();
     let ([s, t], [a, b], [m, n, o, p]) = (WORDS, NUMBERS, NAMES);
     let arrays = [see(json!([s, t]), false), see(json!([a, b]), false)];
-    let objects = [see(json!({m: s, n: t}), true), see(json!({m: a, n: b}), true)];
+    let objects = [
+        see(json!({m: s, n: t}), true),
+        see(json!({m: a, n: b}), true),
+    ];
     if let [Some(texts), Some(integers)] = arrays {
         let (array, slot) = container([texts, integers], see(json!([[a], [b]]), false), false)?;
         found.array = Some(array);
@@ -47,7 +51,11 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
     // An array in an object, and an object in an array.
     if let (Some(array), Some(object)) = (&mut found.array, &mut found.object) {
         let leaf = |container: &Container| {
-            container.slots.iter().find(|(kind, _)| *kind == ValueKind::Integer).map(|(_, s)| s.clone())
+            container
+                .slots
+                .iter()
+                .find(|(kind, _)| *kind == ValueKind::Integer)
+                .map(|(_, s)| s.clone())
         };
         let (item, member) = (leaf(array)?, leaf(object)?);
         if let Some(seen) = see(json!([{m: a}, {n: b}]), true) {
@@ -71,9 +79,13 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
             }
         }
     }
-    // Glue that occurs both between two items and in front of the first is in front of each: an empty array does not have it.
+    // Glue that occurs both between two items and in front of the first is in front of each: an
+    // empty array does not have it.
     for container in found.array.iter_mut().chain(&mut found.object) {
-        let open = container.open.strip_suffix(&container.next).filter(|open| !open.is_blank());
+        let open = container
+            .open
+            .strip_suffix(&container.next)
+            .filter(|open| !open.is_blank());
         if let Some(open) = open.filter(|_| !container.next.is_blank()) {
             container.each = std::mem::take(&mut container.next);
             container.open = open;
@@ -84,16 +96,31 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
 
 /// The form of an array or object in the template's notation.
 fn nested(open: Glue, close: Glue) -> Slot {
-    Slot { open, close, encoding: Encoding::Nested, ..Slot::default() }
+    Slot {
+        open,
+        close,
+        encoding: Encoding::Nested,
+        ..Slot::default()
+    }
 }
 
 impl Container {
-    /// Narrows an object's opening and end to what an object in an array shares with it; the rest belongs to the argument or
-    /// to the array. Returns the form of an object as an item.
+    /// Narrows an object's opening and end to what an object in an array shares with it; the rest
+    /// belongs to the argument or to the array. Returns the form of an object as an item.
     fn narrow(&mut self, open: &Glue, close: &Glue, argument: &mut Slot) -> Option<Slot> {
-        let own = (Glue::shared_end(&self.open, open), Glue::common_start([&self.close, close]));
-        let rest = (self.open.strip_suffix(&own.0)?, self.close.strip_prefix(&own.1)?);
-        let within = self.slots.iter_mut().filter(|(kind, _)| *kind == ValueKind::Object).map(|(_, slot)| slot);
+        let own = (
+            Glue::shared_end(&self.open, open),
+            Glue::common_start([&self.close, close]),
+        );
+        let rest = (
+            self.open.strip_suffix(&own.0)?,
+            self.close.strip_prefix(&own.1)?,
+        );
+        let within = self
+            .slots
+            .iter_mut()
+            .filter(|(kind, _)| *kind == ValueKind::Object)
+            .map(|(_, slot)| slot);
         for slot in within.chain([argument]) {
             (slot.open, slot.close) = (slot.open.and(&rest.0), rest.1.and(&slot.close));
         }
@@ -103,31 +130,63 @@ impl Container {
     }
 }
 
-/// Learns an array or object from one with texts, one with numbers, and a nested one. Also returns the form of an argument
-/// that is one.
+/// Learns an array or object from one with texts, one with numbers, and a nested one. Also returns
+/// the form of an argument that is one.
 fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
     // The glue in front of the first leaf or of the first name.
-    let outer = if named { seen[0].before.clone() } else { Glue::common_start(seen.iter().map(|shown| &shown.before)) };
+    let outer = if named {
+        seen[0].before.clone()
+    } else {
+        Glue::common_start(seen.iter().map(|shown| &shown.before))
+    };
     let mut container = Container::default();
     let mut closes = Glue::default();
     for (kind, shown) in [ValueKind::Text, ValueKind::Integer].into_iter().zip(&seen) {
-        let open = if named { shown.opens.clone() } else { shown.before.strip_prefix(&outer)? };
-        let between = if named { shown.between.clone() } else { shown.between.strip_suffix(&open)? };
+        let open = if named {
+            shown.opens.clone()
+        } else {
+            shown.before.strip_prefix(&outer)?
+        };
+        let between = if named {
+            shown.between.clone()
+        } else {
+            shown.between.strip_suffix(&open)?
+        };
         let close = Glue::common_start([&between, &shown.after]);
-        let (next, end) = (between.strip_prefix(&close)?, shown.after.strip_prefix(&close)?);
+        let (next, end) = (
+            between.strip_prefix(&close)?,
+            shown.after.strip_prefix(&close)?,
+        );
         if kind == ValueKind::Text {
             (container.next, closes) = (next, end);
         } else if (&container.next, &closes) != (&next, &end) {
             return None;
         }
-        container.slots.push((kind, Slot { open, close, ..Slot::default() }));
+        container.slots.push((
+            kind,
+            Slot {
+                open,
+                close,
+                ..Slot::default()
+            },
+        ));
     }
     let (_, leaf) = container.slots.last()?.clone();
-    // `outer` is the opening of the argument and of the array; the glue in front of the inner array has the latter alone.
+    // `outer` is the opening of the argument and of the array; the glue in front of the inner array
+    // has the latter alone.
     let split = inner.and_then(|inner| {
-        let open =
-            if named { inner.opens.clone() } else { inner.before.strip_prefix(&outer)?.strip_suffix(&leaf.open)? };
-        let after = inner.after.strip_prefix(&leaf.close)?.strip_suffix(&closes)?;
+        let open = if named {
+            inner.opens.clone()
+        } else {
+            inner
+                .before
+                .strip_prefix(&outer)?
+                .strip_suffix(&leaf.open)?
+        };
+        let after = inner
+            .after
+            .strip_prefix(&leaf.close)?
+            .strip_suffix(&closes)?;
         let own = Glue::shared_end(&outer, &open);
         let end = Glue::common_start([&closes, &after]);
         let slot = nested(open.strip_suffix(&own)?, after.strip_prefix(&end)?);
@@ -139,16 +198,29 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
     };
     let argument = nested(outer.strip_suffix(&own)?, closes.strip_prefix(&end)?);
     (container.open, container.close) = (own, end);
-    container.slots.push((if named { ValueKind::Object } else { ValueKind::Array }, slot));
+    container.slots.push((
+        if named {
+            ValueKind::Object
+        } else {
+            ValueKind::Array
+        },
+        slot,
+    ));
     Some((container, argument))
 }
 
-/// Renders a call with one argument and returns the glue around the leaves of its value. `named`: each leaf has a name.
+/// Renders a call with one argument and returns the glue around the leaves of its value. `named`:
+/// each leaf has a name.
 fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option<Shown> {
     let kind = ValueKind::of(value);
     let (key, _) = Words::default().argument(kind);
-    let call = SampleCall { arguments: vec![(key, value.clone())] };
-    let turn = sampler.turn(&Sample { calls: vec![call], ..Sample::default() })?;
+    let call = SampleCall {
+        arguments: vec![(key, value.clone())],
+    };
+    let turn = sampler.turn(&Sample {
+        calls: vec![call],
+        ..Sample::default()
+    })?;
     let mut at = turn.find(key)? + key.len();
     let mut find = |text: &str| {
         let start = at + turn[at..].find(text)?;
@@ -177,18 +249,42 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
             return None;
         }
         // A closing tag may repeat the name.
-        let text = keys.iter().fold(text.to_owned(), |text: String, key: &&str| text.replace(*key, NAMES_ECHO));
-        Glue::new(&text, Echoes { name: SampleCall::name(0), key: NAMES_ECHO, counters: None })
+        let text = keys
+            .iter()
+            .fold(text.to_owned(), |text: String, key: &&str| {
+                text.replace(*key, NAMES_ECHO)
+            });
+        Glue::new(
+            &text,
+            Echoes {
+                name: SampleCall::name(0),
+                key: NAMES_ECHO,
+                counters: None,
+            },
+        )
     };
     let after = glue(end..turn.len())?.strip_suffix(behind)?;
     let per = gaps.len() / 2;
-    let mut gaps = gaps.into_iter().map(glue).collect::<Option<Vec<Glue>>>()?.into_iter();
+    let mut gaps = gaps
+        .into_iter()
+        .map(glue)
+        .collect::<Option<Vec<Glue>>>()?
+        .into_iter();
     let before = gaps.next()?;
     // The glue in front of the second half is the one between two members.
     let mut rest: Vec<Glue> = gaps.collect();
     let between = rest.get(per.checked_sub(1)?)?.clone();
-    let opens = if named { rest.swap_remove(0) } else { Glue::default() };
-    Some(Shown { before, opens, between, after })
+    let opens = if named {
+        rest.swap_remove(0)
+    } else {
+        Glue::default()
+    };
+    Some(Shown {
+        before,
+        opens,
+        between,
+        after,
+    })
 }
 
 /// Placeholder for any of the names while glue is made.
@@ -203,9 +299,11 @@ enum Part<'v> {
 fn parts(value: &Value) -> Vec<Part<'_>> {
     match value {
         Value::Array(items) => items.iter().flat_map(parts).collect(),
-        Value::Object(members) => {
-            members.iter().flat_map(|(name, value)| [vec![Part::Name(name)], parts(value)]).flatten().collect()
-        }
+        Value::Object(members) => members
+            .iter()
+            .flat_map(|(name, value)| [vec![Part::Name(name)], parts(value)])
+            .flatten()
+            .collect(),
         leaf => vec![Part::Leaf(leaf)],
     }
 }

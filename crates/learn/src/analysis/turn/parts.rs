@@ -79,7 +79,14 @@ impl Gap {
     /// `counter`: the number of the first call, if the template counts calls.
     pub fn glue(&self, counter: Option<usize>) -> Option<Glue> {
         let counters = counter.map(|first| self.calls.map(|index| first + index));
-        Glue::new(&self.text, Echoes { name: &self.name, key: &self.key, counters })
+        Glue::new(
+            &self.text,
+            Echoes {
+                name: &self.name,
+                key: &self.key,
+                counters,
+            },
+        )
     }
 }
 
@@ -99,8 +106,17 @@ pub struct Texts {
 
 /// Splits a turn. Returns `None` if a part cannot be separated from the text around it.
 pub fn walk(turn: &str, sample: &Sample, sampler: &Sampler, texts: Texts) -> Option<Walk> {
-    let ids = (0..sample.calls.len()).map(|index| SampleCall::id(sampler.template, index)).collect();
-    let mut finder = Finder { turn, marks: &sampler.marks, ids, texts, parts: Vec::new(), leaves_out_null: false };
+    let ids = (0..sample.calls.len())
+        .map(|index| SampleCall::id(sampler.template, index))
+        .collect();
+    let mut finder = Finder {
+        turn,
+        marks: &sampler.marks,
+        ids,
+        texts,
+        parts: Vec::new(),
+        leaves_out_null: false,
+    };
     if sample.thinks {
         finder.text(Token::Reasoning, THOUGHT);
     }
@@ -109,7 +125,9 @@ pub fn walk(turn: &str, sample: &Sample, sampler: &Sampler, texts: Texts) -> Opt
     }
     let mut from = 0;
     for (index, call) in sample.calls.iter().enumerate() {
-        let next = (index + 1 < sample.calls.len()).then(|| turn.find(SampleCall::name(index + 1))).flatten();
+        let next = (index + 1 < sample.calls.len())
+            .then(|| turn.find(SampleCall::name(index + 1)))
+            .flatten();
         from = finder.call(index, call, from, next.unwrap_or(turn.len()))?;
     }
     finder.finish()
@@ -135,10 +153,23 @@ impl Finder<'_> {
             _ if other && text.contains('\'') => Encoding::Python,
             _ => Encoding::default(),
         };
-        let spacing = matches!(token, Token::Arguments { quoted: false } | Token::Value(ValueKind::Object));
-        let is_sorted = spacing && text.find(NAMES[1]).is_some_and(|first| text.find(NAMES[0]) > Some(first));
+        let spacing = matches!(
+            token,
+            Token::Arguments { quoted: false } | Token::Value(ValueKind::Object)
+        );
+        let is_sorted = spacing
+            && text
+                .find(NAMES[1])
+                .is_some_and(|first| text.find(NAMES[0]) > Some(first));
         let spacing = spacing.then(|| spacing_of(text)).flatten();
-        self.parts.push(Found { token, call, encoding, spacing, is_sorted, span });
+        self.parts.push(Found {
+            token,
+            call,
+            encoding,
+            spacing,
+            is_sorted,
+            span,
+        });
         end
     }
 
@@ -150,13 +181,14 @@ impl Finder<'_> {
         }
     }
 
-    /// Finds the parts of a call that begins at `from` or later; the next call's name is at `next`. Returns the end of its
-    /// last part.
+    /// Finds the parts of a call that begins at `from` or later; the next call's name is at `next`.
+    /// Returns the end of its last part.
     fn call(&mut self, index: usize, call: &SampleCall, from: usize, next: usize) -> Option<usize> {
         let name = SampleCall::name(index);
         let at = from + self.turn[from..].find(name)?;
-        let id =
-            self.turn[from..].find(&self.ids[index]).map(|start| from + start..from + start + self.ids[index].len());
+        let id = self.turn[from..]
+            .find(&self.ids[index])
+            .map(|start| from + start..from + start + self.ids[index].len());
         let mut end = match id {
             Some(id) if id.contains(&at) => self.add(Token::NamedId, Some(index), id),
             id => {
@@ -164,11 +196,14 @@ impl Finder<'_> {
                 id.map_or(end, |id| end.max(self.add(Token::Id, Some(index), id)))
             }
         };
-        // An empty object may belong to any call: it follows the name, unless all arguments are before it.
+        // An empty object may belong to any call: it follows the name, unless all arguments are
+        // before it.
         let all = call.object();
         let object = match call.arguments.is_empty() {
             _ if self.texts.one_by_one => None,
-            true => self.object(&all, at + name.len(), next).or_else(|| self.object(&all, from, at)),
+            true => self
+                .object(&all, at + name.len(), next)
+                .or_else(|| self.object(&all, from, at)),
             false => self.object(&all, from, next),
         };
         if let Some((span, quoted)) = object {
@@ -197,18 +232,26 @@ impl Finder<'_> {
     /// All arguments as one value.
     fn object(&self, arguments: &Value, from: usize, next: usize) -> Option<(Range<usize>, bool)> {
         let marked = self.marks.mark_all(arguments);
-        let starts = self.turn[from..].match_indices(['{', '"', '\'']).map(|(at, _)| from + at);
+        let starts = self.turn[from..]
+            .match_indices(['{', '"', '\''])
+            .map(|(at, _)| from + at);
         // The words of a later call differ, but an empty object may belong to any call.
         let starts = starts.take_while(|at| *at < next || marked != json!({}));
         let json = |text: &str| serde_json::from_str::<Value>(text).ok();
         for at in starts.take(VALUE_STARTS) {
-            let Some((value, length)) = literal::read(&self.turn[at..]) else { continue };
+            let Some((value, length)) = literal::read(&self.turn[at..]) else {
+                continue;
+            };
             let span = at..at + length;
             // Objects in Python's notation are split member by member.
             if value == marked && json(&self.turn[span.clone()]).is_some() {
                 return Some((span, false));
             }
-            if value.as_str().and_then(json).is_some_and(|value| value == marked) {
+            if value
+                .as_str()
+                .and_then(json)
+                .is_some_and(|value| value == marked)
+            {
                 return Some((span, true));
             }
         }
@@ -221,7 +264,10 @@ impl Finder<'_> {
         let within = |at: usize, length: usize| from + at..from + at + length;
         let marked = self.marks.mark_all(value);
         if value.is_string() {
-            let span = self.marks.next(self.turn, from).filter(|span| span.end <= limit)?;
+            let span = self
+                .marks
+                .next(self.turn, from)
+                .filter(|span| span.end <= limit)?;
             if self.texts.encoding != Encoding::Quoted {
                 return Some(span.clone()).filter(|_| self.turn[span] == marked);
             }
@@ -245,12 +291,13 @@ impl Finder<'_> {
         };
         // An attribute before the value may have the same text.
         let lowercase = if value.is_null() { "none" } else { &json };
-        let found = [&*json, python, lowercase].map(|text| region.rfind(text).map(|at| within(at, text.len())));
+        let found = [&*json, python, lowercase]
+            .map(|text| region.rfind(text).map(|at| within(at, text.len())));
         found.into_iter().flatten().max_by_key(|span| span.start)
     }
 
-    /// The parts in order with the gaps between them. Returns `None` if two parts overlap, a value occurs twice, or the
-    /// parts of a call are not adjacent.
+    /// The parts in order with the gaps between them. Returns `None` if two parts overlap, a value
+    /// occurs twice, or the parts of a call are not adjacent.
     fn finish(mut self) -> Option<Walk> {
         sort::by_key(&mut self.parts, |part| part.span.start);
         let mut gaps = Vec::with_capacity(self.parts.len() + 1);
@@ -259,7 +306,9 @@ impl Finder<'_> {
         for part in &self.parts {
             if let Some(index) = part.call {
                 // Calls are in order, each in one piece.
-                if seen.is_some_and(|last| index < last || index > last + 1) || seen.is_none() && index > 0 {
+                if seen.is_some_and(|last| index < last || index > last + 1)
+                    || seen.is_none() && index > 0
+                {
                     return None;
                 }
                 calls[1] = index;
@@ -284,14 +333,23 @@ impl Finder<'_> {
             let [a, b, c] = [0, 1, 2].map(|index| three[index].call);
             a.is_some() && a == c && a != b
         });
-        (!apart).then_some(Walk { parts: self.parts, gaps, leaves_out_null: self.leaves_out_null })
+        (!apart).then_some(Walk {
+            parts: self.parts,
+            gaps,
+            leaves_out_null: self.leaves_out_null,
+        })
     }
 
     fn gap(&self, span: Range<usize>, name: &str, key: &str, calls: [usize; 2]) -> Option<Gap> {
         let text = self.turn.get(span)?;
         // A second occurrence of a value is not glue.
         let ours = self.marks.in_text(text) || self.ids.iter().any(|id| text.contains(id));
-        let gap = Gap { text: text.to_owned(), name: name.to_owned(), key: key.to_owned(), calls };
+        let gap = Gap {
+            text: text.to_owned(),
+            name: name.to_owned(),
+            key: key.to_owned(),
+            calls,
+        };
         (!ours).then_some(gap)
     }
 }

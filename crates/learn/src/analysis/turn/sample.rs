@@ -34,13 +34,34 @@ const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
 
 /// The names of the arguments by kind. A sample uses them in order, so that each occurs once.
 const KEYS: [(ValueKind, [&str; 6]); 7] = [
-    (ValueKind::Text, ["qargo", "zwixo", "vumpo", "hyfto", "jolpu", "kexni"]),
-    (ValueKind::Integer, ["uintra", "wintre", "yintri", "zintro", "xintru", "qintry"]),
-    (ValueKind::Number, ["unumra", "wnumre", "ynumri", "znumro", "xnumru", "qnumry"]),
-    (ValueKind::Boolean, ["uboora", "wboore", "yboori", "zbooro", "xbooru", "qboory"]),
-    (ValueKind::Null, ["unulra", "wnulre", "ynulri", "znulro", "xnulru", "qnulry"]),
-    (ValueKind::Array, ["uarrza", "warrze", "yarrzi", "zarrzo", "xarrzu", "qarrzy"]),
-    (ValueKind::Object, ["uobjza", "wobjze", "yobjzi", "zobjzo", "xobjzu", "qobjzy"]),
+    (
+        ValueKind::Text,
+        ["qargo", "zwixo", "vumpo", "hyfto", "jolpu", "kexni"],
+    ),
+    (
+        ValueKind::Integer,
+        ["uintra", "wintre", "yintri", "zintro", "xintru", "qintry"],
+    ),
+    (
+        ValueKind::Number,
+        ["unumra", "wnumre", "ynumri", "znumro", "xnumru", "qnumry"],
+    ),
+    (
+        ValueKind::Boolean,
+        ["uboora", "wboore", "yboori", "zbooro", "xbooru", "qboory"],
+    ),
+    (
+        ValueKind::Null,
+        ["unulra", "wnulre", "ynulri", "znulro", "xnulru", "qnulry"],
+    ),
+    (
+        ValueKind::Array,
+        ["uarrza", "warrze", "yarrzi", "zarrzo", "xarrzu", "qarrzy"],
+    ),
+    (
+        ValueKind::Object,
+        ["uobjza", "wobjze", "yobjzi", "zobjzo", "xobjzu", "qobjzy"],
+    ),
 ];
 
 /// An assistant's turn.
@@ -49,15 +70,18 @@ pub struct Sample {
     pub thinks: bool,
     pub speaks: bool,
     pub calls: Vec<SampleCall>,
-    /// Whether to check that the marks do not change the render, unless [`Sampler::is_plain`]: once for each kind of text at
-    /// each place is enough.
+    /// Whether to check that the marks do not change the render, unless [`Sampler::is_plain`]: once
+    /// for each kind of text at each place is enough.
     pub checked: bool,
 }
 
 impl Sample {
     /// A turn of content alone.
     pub fn reply() -> Sample {
-        Sample { speaks: true, ..Sample::default() }
+        Sample {
+            speaks: true,
+            ..Sample::default()
+        }
     }
 }
 
@@ -80,7 +104,11 @@ impl SampleCall {
 
     /// The arguments as one object.
     pub fn object(&self) -> Value {
-        self.arguments.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect::<Map<_, _>>().into()
+        self.arguments
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect::<Map<_, _>>()
+            .into()
     }
 }
 
@@ -93,7 +121,9 @@ pub struct Words {
 impl Words {
     /// A call with one argument of each of these kinds.
     pub fn call(&mut self, kinds: &[ValueKind]) -> SampleCall {
-        SampleCall { arguments: kinds.iter().map(|kind| self.argument(*kind)).collect() }
+        SampleCall {
+            arguments: kinds.iter().map(|kind| self.argument(*kind)).collect(),
+        }
     }
 
     /// The same, with [`SPECIAL`] as the first argument.
@@ -105,34 +135,48 @@ impl Words {
 
     /// The next argument of a kind.
     pub fn argument(&mut self, kind: ValueKind) -> (&'static str, Value) {
-        let row = KEYS.iter().position(|(known, _)| *known == kind).expect("all kinds have names");
+        let row = KEYS
+            .iter()
+            .position(|(known, _)| *known == kind)
+            .expect("all kinds have names");
         let index = self.used[row];
         self.used[row] += 1;
         let key = KEYS[row].1[index % KEYS[row].1.len()];
         let number = 71_303 + 1_117 * index as u64;
         let value = match kind {
-            ValueKind::Text => json!(["pebblug", "cobaltuv", "marblop", "granitof", "violetub", "orchidav"][index % 6]),
+            ValueKind::Text => json!(
+                [
+                    "pebblug", "cobaltuv", "marblop", "granitof", "violetub", "orchidav"
+                ][index % 6]
+            ),
             ValueKind::Integer => json!(number),
             ValueKind::Number => json!(number as f64 + 0.0625),
             ValueKind::Boolean => json!(index.is_multiple_of(2)),
             ValueKind::Null => Value::Null,
             ValueKind::Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
-            ValueKind::Object => json!({(NAMES[0]): format!("lemonar{index}"), (NAMES[1]): number + 500}),
+            ValueKind::Object => {
+                json!({(NAMES[0]): format!("lemonar{index}"), (NAMES[1]): number + 500})
+            }
         };
         (key, value)
     }
 }
 
-/// The tools in the request, which templates write into each prompt: few, small, and simple enough for every template that
-/// describes them.
+/// The tools in the request, which templates write into each prompt: few, small, and simple enough
+/// for every template that describes them.
 pub fn tools() -> Value {
     let schema = |kind: ValueKind| match kind {
         ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
-        ValueKind::Array => json!({"type": "array", "items": {"type": "string"}, "description": "One"}),
+        ValueKind::Array => {
+            json!({"type": "array", "items": {"type": "string"}, "description": "One"})
+        }
         ValueKind::Object => json!({"type": "object", "properties": {}, "description": "One"}),
         _ => json!({"type": kind, "description": "One"}),
     };
-    let properties: Map<String, Value> = KEYS.iter().map(|(kind, keys)| (keys[0].to_owned(), schema(*kind))).collect();
+    let properties: Map<String, Value> = KEYS
+        .iter()
+        .map(|(kind, keys)| (keys[0].to_owned(), schema(*kind)))
+        .collect();
     let parameters = json!({"type": "object", "properties": properties, "required": []});
     json!([{"type": "function", "function": {"name": TOOLS[0], "description": "Does", "parameters": parameters}}])
 }
@@ -154,7 +198,10 @@ pub fn render(
         extra: template.variables().clone(),
         now: Some(0),
     };
-    template.render(&conversation).ok().filter(|text| text.len() <= PROBE_BYTES)
+    template
+        .render(&conversation)
+        .ok()
+        .filter(|text| text.len() <= PROBE_BYTES)
 }
 
 /// Renders turns with one template, with thinking on or off.
@@ -164,13 +211,15 @@ pub struct Sampler<'t> {
     pub marks: Marks,
     pub thinking: bool,
     tools: Arc<Value>,
-    /// The conversation so far, the prompt, and what the prompt adds: the opening of the assistant's turn.
+    /// The conversation so far, the prompt, and what the prompt adds: the opening of the
+    /// assistant's turn.
     bare: String,
     pub prompt: String,
     pub opening: String,
     /// What the template writes behind any conversation that asks for no answer.
     tail: String,
-    /// What opens a further question behind the turn, if a turn shows its calls only in front of one.
+    /// What opens a further question behind the turn, if a turn shows its calls only in front of
+    /// one.
     pub further: Option<String>,
     /// `None` if the template shows no reasoning.
     reasoning: Option<ReasoningIn>,
@@ -202,9 +251,16 @@ impl<'t> Sampler<'t> {
         sampler.bare = sampler.render(Vec::new(), false)?;
         sampler.prompt = sampler.render(Vec::new(), true)?;
         sampler.tail = sampler.ends_unasked().unwrap_or_default();
-        sampler.bare.truncate(sampler.bare.len() - sampler.tail.len());
-        // The opening follows the question. If the prompt is not an addition to it, the opening is unknown.
-        sampler.opening = sampler.prompt.strip_prefix(&*sampler.bare).unwrap_or_default().to_owned();
+        sampler
+            .bare
+            .truncate(sampler.bare.len() - sampler.tail.len());
+        // The opening follows the question. If the prompt is not an addition to it, the opening is
+        // unknown.
+        sampler.opening = sampler
+            .prompt
+            .strip_prefix(&*sampler.bare)
+            .unwrap_or_default()
+            .to_owned();
         sampler.reasoning = Some(template.reasoning_in().clone());
         if !sampler.shows_reasoning() {
             sampler.seen.take();
@@ -227,7 +283,8 @@ impl<'t> Sampler<'t> {
         Some(sampler)
     }
 
-    /// What ends a conversation that asks for no answer, and neither prompts nor messages of the history.
+    /// What ends a conversation that asks for no answer, and neither prompts nor messages of the
+    /// history.
     fn ends_unasked(&self) -> Option<String> {
         let [bare, prompt] = [&self.bare, &self.prompt].map(|text| Glue::from(&**text));
         let tail = &self.bare[Glue::common_start([&bare, &prompt]).head().len()..];
@@ -242,23 +299,45 @@ impl<'t> Sampler<'t> {
     /// What opens a further question, if turns show their calls only in front of one.
     fn opens_further(&self) -> Option<String> {
         let reply = self.marks.mark(REPLY);
-        let calls = Sample { calls: vec![SampleCall::default()], ..Sample::default() };
-        let has_calls = |sampler: &Self| sampler.behind(&calls).is_some_and(|turn| turn.contains(SampleCall::name(0)));
+        let calls = Sample {
+            calls: vec![SampleCall::default()],
+            ..Sample::default()
+        };
+        let has_calls = |sampler: &Self| {
+            sampler
+                .behind(&calls)
+                .is_some_and(|turn| turn.contains(SampleCall::name(0)))
+        };
         if !self.writes_calls || has_calls(self) {
             return None;
         }
-        let followed =
-            |opens: &str| Sampler { further: Some(opens.to_owned()), seen: RefCell::default(), ..self.clone() };
-        let [last, turn] = [self.behind(&Sample::reply())?, followed("").behind(&Sample::reply())?];
-        let opens = turn.split_once(&*reply)?.1.strip_prefix(last.split_once(&*reply)?.1)?;
+        let followed = |opens: &str| Sampler {
+            further: Some(opens.to_owned()),
+            seen: RefCell::default(),
+            ..self.clone()
+        };
+        let [last, turn] = [
+            self.behind(&Sample::reply())?,
+            followed("").behind(&Sample::reply())?,
+        ];
+        let opens = turn
+            .split_once(&*reply)?
+            .1
+            .strip_prefix(last.split_once(&*reply)?.1)?;
         has_calls(&followed(opens)).then(|| opens.to_owned())
     }
 
     fn shows_reasoning(&self) -> bool {
         let answers = [(true, Vec::new()), (false, vec![SampleCall::default()])];
         answers.into_iter().any(|(speaks, calls)| {
-            let turn = self.behind(&Sample { thinks: true, speaks, calls, checked: false });
-            // If the template prints the list of parts itself, the render contains the keys of the parts.
+            let turn = self.behind(&Sample {
+                thinks: true,
+                speaks,
+                calls,
+                checked: false,
+            });
+            // If the template prints the list of parts itself, the render contains the keys of the
+            // parts.
             let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
             turn.is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn))
         })
@@ -268,43 +347,69 @@ impl<'t> Sampler<'t> {
     fn is_plain(&self) -> bool {
         *self.is_plain.get_or_init(|| {
             let kinds = [ValueKind::Text, ValueKind::Array, ValueKind::Object];
-            let calls = if self.writes_calls { vec![Words::default().special(&kinds)] } else { Vec::new() };
-            let all = Sample { thinks: self.reasoning.is_some(), speaks: true, calls, checked: false };
+            let calls = if self.writes_calls {
+                vec![Words::default().special(&kinds)]
+            } else {
+                Vec::new()
+            };
+            let all = Sample {
+                thinks: self.reasoning.is_some(),
+                speaks: true,
+                calls,
+                checked: false,
+            };
             self.is_same(&all, self.marked(&all).as_deref())
         })
     }
 
     /// Whether the marks change nothing in this render of a sample.
     fn is_same(&self, sample: &Sample, marked: Option<&str>) -> bool {
-        self.plain(sample).is_some_and(|plain| marked.is_some_and(|marked| self.marks.strip(marked) == plain))
+        self.plain(sample)
+            .is_some_and(|plain| marked.is_some_and(|marked| self.marks.strip(marked) == plain))
     }
 
-    /// The turn with marked values, from the end of the prompt on. Returns `None` if the template rejects it, writes it
-    /// elsewhere, or writes it differently because of the marks.
+    /// The turn with marked values, from the end of the prompt on. Returns `None` if the template
+    /// rejects it, writes it elsewhere, or writes it differently because of the marks.
     pub fn turn(&self, sample: &Sample) -> Option<String> {
         let behind = self.behind(sample)?;
         if let Some(turn) = behind.strip_prefix(&*self.opening) {
             return Some(turn.to_owned());
         }
         // A prompt may open more than the history has.
-        let shared = Glue::common_start([&Glue::from(&*behind), &Glue::from(&*self.opening)]).head().len();
+        let shared = Glue::common_start([&Glue::from(&*behind), &Glue::from(&*self.opening)])
+            .head()
+            .len();
         // If the prompt closes the reasoning at once, no reasoning follows.
         let rest = self.opening[shared..].trim();
         let thought = self.marks.mark(THOUGHT);
-        let closes = || behind.split_once(&thought).is_some_and(|(_, after)| after.trim_start().starts_with(rest));
-        let contradicts = sample.thinks && !rest.is_empty() && (first_marker(rest).is_some() || closes());
+        let closes = || {
+            behind
+                .split_once(&thought)
+                .is_some_and(|(_, after)| after.trim_start().starts_with(rest))
+        };
+        let contradicts =
+            sample.thinks && !rest.is_empty() && (first_marker(rest).is_some() || closes());
         (!contradicts).then(|| behind[shared..].to_owned())
     }
 
-    /// The same from the end of the conversation on, with what the history has of the prompt's opening.
+    /// The same from the end of the conversation on, with what the history has of the prompt's
+    /// opening.
     pub fn behind(&self, sample: &Sample) -> Option<Rc<str>> {
         // What a template does not write is not asked for.
-        if sample.thinks && self.reasoning.is_none() || !sample.calls.is_empty() && !self.writes_calls {
+        if sample.thinks && self.reasoning.is_none()
+            || !sample.calls.is_empty() && !self.writes_calls
+        {
             return None;
         }
-        let same = |known: &Sample| Sample { checked: sample.checked, ..known.clone() } == *sample;
+        let same = |known: &Sample| {
+            Sample {
+                checked: sample.checked,
+                ..known.clone()
+            } == *sample
+        };
         if let Some((known, turn)) = self.seen.borrow().iter().find(|(known, _)| same(known))
-            && (known.checked == sample.checked || turn.is_some() && (known.checked || self.is_plain()))
+            && (known.checked == sample.checked
+                || turn.is_some() && (known.checked || self.is_plain()))
         {
             return turn.clone();
         }
@@ -320,8 +425,9 @@ impl<'t> Sampler<'t> {
         }
         let marked = self.marks.unescaped(&marked);
         let behind = marked.strip_prefix(&*self.bare);
-        // A template may write the tools in front of the last message, so that what precedes the question differs.
-        // The render may end with the white space that the conversation so far ends with.
+        // A template may write the tools in front of the last message, so that what precedes the
+        // question differs. The render may end with the white space that the conversation so far
+        // ends with.
         let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
         let behind = behind
             .or_else(|| {
@@ -333,13 +439,24 @@ impl<'t> Sampler<'t> {
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
     }
 
-    /// The turn in a render that has an instruction behind the last message, as the conversation so far has it.
+    /// The turn in a render that has an instruction behind the last message, as the conversation so
+    /// far has it.
     fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
         let ahead = shared(&self.bare, marked);
         let behind = shared_end(&self.bare, marked);
-        let first = self.bare.len().checked_sub(behind).filter(|first| *first <= ahead)?;
-        let opens = marked.get(first..)?.match_indices(&*self.opening).map(|(at, _)| first + at);
-        let start = opens.take_while(|at| *at <= ahead).last().filter(|_| !self.opening.is_empty())?;
+        let first = self
+            .bare
+            .len()
+            .checked_sub(behind)
+            .filter(|first| *first <= ahead)?;
+        let opens = marked
+            .get(first..)?
+            .match_indices(&*self.opening)
+            .map(|(at, _)| first + at);
+        let start = opens
+            .take_while(|at| *at <= ahead)
+            .last()
+            .filter(|_| !self.opening.is_empty())?;
         marked.get(start..marked.len() - (self.bare.len() - start))
     }
 
@@ -357,11 +474,18 @@ impl<'t> Sampler<'t> {
         self.render(vec![self.message(sample, true)], false)
     }
 
-    /// A conversation without tools and with thinking on, of these messages; the first is the user's.
+    /// A conversation without tools and with thinking on, of these messages; the first is the
+    /// user's.
     pub fn dialogue(&self, texts: &[&str]) -> Option<String> {
         let roles = ["user", "assistant"].iter().cycle();
         let messages = roles.zip(texts).map(|(role, text)| self.said(role, text));
-        render(self.template, messages.collect(), &Arc::default(), true, false)
+        render(
+            self.template,
+            messages.collect(),
+            &Arc::default(),
+            true,
+            false,
+        )
     }
 
     /// A message of plain text.
@@ -371,19 +495,32 @@ impl<'t> Sampler<'t> {
 
     /// The prompt with thinking switched the other way.
     pub fn switched_prompt(&self) -> Option<String> {
-        Sampler { thinking: !self.thinking, ..self.clone() }.render(Vec::new(), true)
+        Sampler {
+            thinking: !self.thinking,
+            ..self.clone()
+        }
+        .render(Vec::new(), true)
     }
 
     /// A conversation with an assistant's message that has this content, and a further question.
     pub fn history(&self, content: &str) -> Option<String> {
-        self.render(vec![self.said("assistant", content), self.said("user", QUESTION)], false)
+        self.render(
+            vec![self.said("assistant", content), self.said("user", QUESTION)],
+            false,
+        )
     }
 
     fn render(&self, mut messages: Vec<Value>, add_generation_prompt: bool) -> Option<String> {
         let further = self.further.as_ref().filter(|_| messages.len() == 1);
         messages.insert(0, self.said("user", QUESTION));
         messages.extend(further.map(|_| self.said("user", FURTHER)));
-        let mut text = render(self.template, messages.into(), &self.tools, self.thinking, add_generation_prompt)?;
+        let mut text = render(
+            self.template,
+            messages.into(),
+            &self.tools,
+            self.thinking,
+            add_generation_prompt,
+        )?;
         if let Some(opens) = further {
             text.truncate(text.rfind(FURTHER)?);
             text.truncate(text.strip_suffix(&**opens)?.len());
@@ -395,8 +532,18 @@ impl<'t> Sampler<'t> {
 
     fn message(&self, sample: &Sample, marked: bool) -> Value {
         let caps = self.template.caps();
-        let text = |text: &str| if marked { self.marks.mark(text) } else { text.to_owned() };
-        let content = if sample.speaks { text(REPLY) } else { String::new() };
+        let text = |text: &str| {
+            if marked {
+                self.marks.mark(text)
+            } else {
+                text.to_owned()
+            }
+        };
+        let content = if sample.speaks {
+            text(REPLY)
+        } else {
+            String::new()
+        };
         let reasoning = self.reasoning.as_ref().filter(|_| sample.thinks);
         let in_part = reasoning == Some(&ReasoningIn::Part);
         let content = match reasoning {

@@ -1,4 +1,5 @@
-//! Lists of a stored turn: no longer than any template shows, and kinds of values that are written alike as one item.
+//! Lists of a stored turn: no longer than any template shows, and kinds of values that are written
+//! alike as one item.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -23,10 +24,17 @@ pub(super) mod slots {
 
     pub fn serialize<S: Serializer>(slots: &[(ValueKind, Slot)], to: S) -> Result<S::Ok, S::Error> {
         let alike = slots.chunk_by(|(_, one), (_, next)| one == next);
-        to.collect_seq(alike.map(|alike| (alike.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), &alike[0].1)))
+        to.collect_seq(alike.map(|alike| {
+            (
+                alike.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(),
+                &alike[0].1,
+            )
+        }))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(ValueKind, Slot)>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<(ValueKind, Slot)>, D::Error> {
         let rows: Vec<(Vec<ValueKind>, Slot)> = parts(from)?;
         Ok(rows
             .into_iter()

@@ -18,7 +18,8 @@ pub(super) struct Checkpoint {
     places: PlacesMark,
     contradicted: bool,
     uncovered: usize,
-    /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those changed since.
+    /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those
+    /// changed since.
     changed: Vec<(usize, CallRecord, String)>,
 }
 
@@ -28,7 +29,12 @@ pub struct Shown(Vec<((DeltaKind, usize), String)>);
 impl MessageBuilder {
     /// Saves the state of the message for [`MessageBuilder::rollback`].
     pub fn set_checkpoint(&mut self) {
-        for (index, ..) in self.checkpoint.take().into_iter().flat_map(|old| old.changed) {
+        for (index, ..) in self
+            .checkpoint
+            .take()
+            .into_iter()
+            .flat_map(|old| old.changed)
+        {
             self.calls[index].arguments.clear_checkpoint();
         }
         self.reasoning.set_checkpoint();
@@ -50,11 +56,15 @@ impl MessageBuilder {
 
     /// Saves the state of a call that is about to change.
     pub(super) fn save(&mut self, index: usize) {
-        let Some(checkpoint) = &mut self.checkpoint else { return };
+        let Some(checkpoint) = &mut self.checkpoint else {
+            return;
+        };
         let call = &mut self.calls[index];
         if index < checkpoint.calls && !call.arguments.has_checkpoint() {
             call.arguments.set_checkpoint();
-            checkpoint.changed.push((index, call.state.clone(), call.id.clone()));
+            checkpoint
+                .changed
+                .push((index, call.state.clone(), call.id.clone()));
         }
     }
 
@@ -62,22 +72,44 @@ impl MessageBuilder {
     pub fn rollback(&mut self, parsed: &[u8]) -> Shown {
         self.clear_deltas();
         let mut shown = Vec::new();
-        let Some(checkpoint) = self.checkpoint.take() else { return Shown(shown) };
-        for (index, call) in self.calls.split_off(checkpoint.calls).into_iter().enumerate().rev() {
+        let Some(checkpoint) = self.checkpoint.take() else {
+            return Shown(shown);
+        };
+        for (index, call) in self
+            .calls
+            .split_off(checkpoint.calls)
+            .into_iter()
+            .enumerate()
+            .rev()
+        {
             let index = checkpoint.calls + index;
             shown.push(((DeltaKind::ToolName, index), call.name));
             shown.push(((DeltaKind::ToolId, index), call.id));
-            shown.push(((DeltaKind::ToolArguments, index), call.arguments.text(parsed)));
-            shown.extend(call.state.complete.then_some(((DeltaKind::ToolEnd, index), String::new())));
+            shown.push((
+                (DeltaKind::ToolArguments, index),
+                call.arguments.text(parsed),
+            ));
+            shown.extend(
+                call.state
+                    .complete
+                    .then_some(((DeltaKind::ToolEnd, index), String::new())),
+            );
         }
         for (index, state, id) in checkpoint.changed {
             let call = &mut self.calls[index];
             let ended = call.state.complete && !state.complete;
             call.state = state;
             let new_id = std::mem::replace(&mut call.id, id);
-            let new_id = if call.id.is_empty() { new_id } else { String::new() };
+            let new_id = if call.id.is_empty() {
+                new_id
+            } else {
+                String::new()
+            };
             shown.push(((DeltaKind::ToolId, index), new_id));
-            shown.push(((DeltaKind::ToolArguments, index), call.arguments.rollback(parsed)));
+            shown.push((
+                (DeltaKind::ToolArguments, index),
+                call.arguments.rollback(parsed),
+            ));
             call.arguments.clear_checkpoint();
             shown.extend(ended.then_some(((DeltaKind::ToolEnd, index), String::new())));
         }
@@ -98,8 +130,8 @@ impl MessageBuilder {
         Shown(shown)
     }
 
-    /// Replaces the deltas by removals: what was shown before, without what the deltas show again. `span`: the bytes of the
-    /// output that were taken back.
+    /// Replaces the deltas by removals: what was shown before, without what the deltas show again.
+    /// `span`: the bytes of the output that were taken back.
     pub fn withdraw(&mut self, shown: Shown, span: &Range<usize>) {
         let mut again: HashMap<(DeltaKind, usize), usize> = HashMap::new();
         for entry in &self.deltas {
@@ -120,7 +152,12 @@ impl MessageBuilder {
                 let from = self.delta_text.len();
                 self.delta_text.push_str(text);
                 let text = from..self.delta_text.len();
-                self.deltas.push(Entry { kind: kind.withdrawn(), call, text, span: span.clone() });
+                self.deltas.push(Entry {
+                    kind: kind.withdrawn(),
+                    call,
+                    text,
+                    span: span.clone(),
+                });
             }
         }
     }

@@ -9,12 +9,20 @@ impl Rewriter<'_> {
     pub fn postfix(&mut self) -> Height {
         let start = self.out.len();
         // The engine loops over the argument of `loop`, and compares those of `loop.changed`.
-        let mut reader = if self.peek() == Token::Name("loop") { "each" } else { "" };
+        let mut reader = if self.peek() == Token::Name("loop") {
+            "each"
+        } else {
+            ""
+        };
         let mut height = self.primary()?;
         loop {
             height = match self.peek() {
                 Token::Sign(".") => {
-                    reader = if self.attribute(start)? == "changed" { "read" } else { "" };
+                    reader = if self.attribute(start)? == "changed" {
+                        "read"
+                    } else {
+                        ""
+                    };
                     above(height, 0)?
                 }
                 Token::Sign("[") => above(height, self.subscript(start)?)?,
@@ -24,8 +32,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// `.name`. A method that is not called is looked up by a filter, because it takes precedence over a map's key. Returns the
-    /// name.
+    /// `.name`. A method that is not called is looked up by a filter, because it takes precedence
+    /// over a map's key. Returns the name.
     fn attribute(&mut self, start: usize) -> Result<&str, Stop> {
         let dot = self.out.len();
         self.copy();
@@ -81,7 +89,13 @@ impl Rewriter<'_> {
             self.wrap(start, "((", &item);
             return above(height, 0);
         }
-        let [from, to, step] = bounds.map(|bound| if bound.is_empty() { "none" } else { &self.out[bound] });
+        let [from, to, step] = bounds.map(|bound| {
+            if bound.is_empty() {
+                "none"
+            } else {
+                &self.out[bound]
+            }
+        });
         let slice = format!(")|op.slice({from}, {to}, {step}))");
         self.out.truncate(bracket);
         self.wrap(start, "((", &slice);
