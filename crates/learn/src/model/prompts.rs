@@ -1,5 +1,5 @@
-//! Prompts that take more than a render of the request: the hooks of the families. Not learnt,
-//! because renders show what a template writes, and not what it should be given.
+//! Prompts that take more than a render of the request: the hooks of the families.
+//! Not learnt, because renders show what a template writes, and not what it should be given.
 
 use std::collections::HashMap;
 
