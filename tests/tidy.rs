@@ -52,7 +52,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("src", "message", &[]),
     ("src", "response", &[]),
     ("src", "stream", &[]),
-    ("src", "format_cache", &[]),
+    ("src", "format_cache", &["grammar"]),
     ("src", "texts", &[]),
     ("src", "messages", &[]),
     ("src", "reader", &["messages"]),
@@ -71,6 +71,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
         &[
             "builtin",
             "format_cache",
+            "grammar",
             "reader",
             "prompts",
             "variables",
@@ -95,6 +96,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
         "ffi",
         &[
             "builtin",
+            "grammar",
             "segments",
             "chat",
             "next",
