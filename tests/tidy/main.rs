@@ -54,7 +54,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("src", "message", &[]),
     ("src", "response", &[]),
     ("src", "stream", &[]),
-    ("src", "format_cache", &[]),
+    ("src", "format_cache", &["grammar"]),
     ("src", "texts", &[]),
     ("src", "messages", &[]),
     ("src", "reader", &["messages"]),
@@ -73,6 +73,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
         &[
             "builtin",
             "format_cache",
+            "grammar",
             "reader",
             "prompts",
             "variables",
@@ -97,6 +98,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
         "ffi",
         &[
             "builtin",
+            "grammar",
             "segments",
             "chat",
             "next",
