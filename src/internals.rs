@@ -33,7 +33,7 @@ pub mod format {
         request: &crate::Request,
         rule: &'static str,
     ) -> chatparse_base::Result<crate::Params> {
-        template.params_of(request, template.prompts(request)?, rule)
+        template.params_without(request, rule)
     }
 
     /// The prompt of a family.

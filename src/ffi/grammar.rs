@@ -62,7 +62,7 @@ pub(super) fn style_of(number: u32) -> Result<chat_grammar_style> {
 }
 
 /// The notations of grammars.
-pub use crate::grammar::Dialect as chat_dialect;
+pub use chatparse_chat::grammar::Dialect as chat_dialect;
 
 /// The dialect of a number that C gave.
 pub(super) fn dialect(number: u32) -> Result<chat_dialect> {

@@ -13,7 +13,7 @@ use super::text::{chat_str, utf8, view};
 use super::turn::chat_turn_fields;
 use super::view::{Lists, Pointers, View, chat_list, listed, seen};
 use crate::chat::{ChatTemplate, Params};
-use crate::grammar::Dialect;
+use chatparse_chat::grammar::Dialect;
 #[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
 use chatparse_base::Result;

@@ -63,84 +63,62 @@ impl Reason {
     }
 }
 
-/// The rewrite, its position in the render, and the number of bytes of what was sent that stay.
-pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, usize, usize) {
+/// The rewrite, and the position in the render from which the template's text is used.
+pub(super) fn find(session: &Session, shown: &Shown, output: &str) -> (Rewrite, usize) {
     let (before, render) = (session.rendered(), shown.render());
-    let sent = session.params.prompt.len();
     let same = shared(before, render);
+    let (lost, changed) = (&before[same..], &render[same..]);
     let messages = session.messages();
-    let own = messages.len();
-    if same == before.len() {
-        let written = shared(output, &render[same..]);
-        let reason = if drops_reasoning(&shown.message, &render[same..]) {
-            Reason::Reasoning
-        } else {
-            Reason::Output
-        };
-        let at = sent + written;
-        return (
-            Rewrite {
-                at,
-                message: Some(own),
-                reason,
-            },
-            same + written,
-            at,
-        );
-    }
-    let (from, kept) = sent_at(session, same);
-    let opening = session.params.generation_prompt.len();
-    let (message, reason) = if same + opening >= before.len() {
-        let dropped = drops_reasoning(&shown.message, &render[same..]);
-        (
-            Some(own),
-            if dropped {
-                Reason::Reasoning
-            } else {
-                Reason::Opening
-            },
-        )
+    let (mut from, mut at) = sent_at(session, same);
+    let mut message = Some(messages.len());
+    let reason;
+    if lost.is_empty() {
+        let written = shared(output, changed);
+        (from, at) = (same + written, session.params.prompt.len() + written);
+        reason = reason_for(&shown.message, changed, Reason::Output);
+    } else if lost.len() <= session.params.generation_prompt.len() {
+        reason = reason_for(&shown.message, changed, Reason::Opening);
     } else {
-        let index = message_at(session, &messages, same);
-        let message = index.and_then(|index| messages.get(index));
-        let ahead = &before[same..];
-        let looked_for = &ahead[..char_border_before(ahead, LOOKED_FOR)];
-        let reason = match message {
-            Some(message) if drops_reasoning(&message, &render[same..]) => Reason::Reasoning,
-            _ if render[same..].contains(looked_for) => Reason::Moved,
-            _ => Reason::Changed,
+        let looked_for = &lost[..char_border_before(lost, LOOKED_FOR)];
+        let other = if changed.contains(looked_for) {
+            Reason::Moved
+        } else {
+            Reason::Changed
         };
-        (index, reason)
+        message = message_at(session, &messages, same);
+        reason = match message.and_then(|index| messages.get(index)) {
+            Some(message) => reason_for(&message, changed, other),
+            None => other,
+        };
+    }
+    let rewrite = Rewrite {
+        at,
+        message,
+        reason,
     };
-    (
-        Rewrite {
-            at: kept,
-            message,
-            reason,
-        },
-        from,
-        kept,
-    )
+    (rewrite, from)
 }
 
 /// The positions in the render and in what was sent up to which both stay; the render is unchanged
 /// up to `same`.
 fn sent_at(session: &Session, same: usize) -> (usize, usize) {
-    match session
-        .turns
-        .iter()
-        .rev()
-        .find(|turn| turn.rendered.start < same)
-    {
+    let mut turns = session.turns.iter();
+    match turns.rfind(|turn| turn.rendered.start < same) {
         Some(turn) if same < turn.rendered.end => (turn.rendered.start, turn.sent.start),
         Some(turn) => (same, turn.sent.end + (same - turn.rendered.end)),
         None => (same, same),
     }
 }
 
-fn drops_reasoning(message: &Message, render: &str) -> bool {
+/// Why a render changes from this message on: it drops the message's reasoning, or the `other`
+/// reason.
+fn reason_for(message: &Message, render: &str, other: Reason) -> Reason {
     let thought = message.reasoning_content.trim();
-    !thought.is_empty() && !render.contains(&thought[..char_border_before(thought, LOOKED_FOR)])
+    if render.contains(&thought[..char_border_before(thought, LOOKED_FOR)]) {
+        other
+    } else {
+        Reason::Reasoning
+    }
 }
 
 /// The index of the message at byte `at` of the rendered prompt: the first one whose texts end
@@ -153,17 +131,12 @@ fn message_at(session: &Session, messages: &Messages, at: usize) -> Option<usize
         let Some(message) = messages.get(index) else {
             continue;
         };
-        let texts = [
-            message.reasoning_content.trim().to_owned(),
-            message.text().trim().to_owned(),
-        ];
-        let calls = message.tool_calls.into_iter().map(|call| call.name);
-        for text in texts
-            .into_iter()
-            .chain(calls)
-            .filter(|text| !text.is_empty())
-        {
-            let found = rendered[from..].find(&text);
+        let content = message.text();
+        let mut texts = vec![message.reasoning_content.trim(), content.trim()];
+        texts.extend(message.tool_calls.iter().map(|call| &*call.name));
+        texts.retain(|text| !text.is_empty());
+        for text in texts {
+            let found = rendered[from..].find(text);
             budget = budget.checked_sub(found.unwrap_or(rendered.len() - from))?;
             let Some(found) = found else { continue };
             if from == 0 && at < found {

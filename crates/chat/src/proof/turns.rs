@@ -32,7 +32,7 @@ const END: usize = 200;
 const ENDS: usize = 16;
 
 /// All messages of a template, rendered on demand, for all readers with the same prompts.
-pub(crate) struct ProbeSet {
+pub struct ProbeSet {
     template: Template,
     /// The reader that makes the prompts.
     reader: Arc<Reader>,
@@ -43,13 +43,21 @@ pub(crate) struct ProbeSet {
 }
 
 /// A request that a message answers.
-pub(crate) struct RenderedProbe {
+pub struct RenderedProbe {
+    /// The request.
     pub request: Request,
-    pub prompts: Prompts,
+    pub(super) prompts: Prompts,
+}
+
+impl RenderedProbe {
+    /// Its prompt.
+    pub fn prompt(&self) -> &str {
+        &self.prompts.prompt
+    }
 }
 
 /// A rendered message.
-pub(crate) struct Case {
+pub struct Case {
     /// The message.
     pub whole: Message,
     /// The message without the parts that the template leaves out.
@@ -65,7 +73,7 @@ pub(crate) struct Case {
 }
 
 /// A turn as the model writes it.
-pub(crate) struct Turn {
+pub struct Turn {
     /// The end of the prompt that opens it.
     pub opening: String,
     /// The turn, with its end.
@@ -75,7 +83,7 @@ pub(crate) struct Turn {
 }
 
 impl ProbeSet {
-    pub fn new(reader: &Arc<Reader>) -> Rc<Self> {
+    pub(crate) fn new(reader: &Arc<Reader>) -> Rc<Self> {
         let probes = messages::renderable(reader.template());
         let cases = probes.iter().map(|_| Default::default()).collect();
         let (template, reader) = (reader.template().probing(), Arc::clone(reader));
@@ -88,6 +96,7 @@ impl ProbeSet {
         })
     }
 
+    /// The messages.
     pub fn probes(&self) -> &[Probe] {
         &self.probes
     }

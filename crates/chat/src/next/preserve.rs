@@ -22,11 +22,6 @@ chatparse_base::names! {
     }
 }
 
-impl Kind {
-    /// Both kinds.
-    pub(crate) const ALL: [Kind; 2] = [Kind::ToolStep, Kind::UserTurn];
-}
-
 /// Whether prompts only grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preserved {
@@ -88,6 +83,23 @@ impl ChatTemplate {
             return Preserved::Omitted("calls");
         }
         found(self, kind, thinking).unwrap_or_else(|error| Preserved::Refused(error.to_string()))
+    }
+
+    /// The same for each kind of turn, with and without reasoning.
+    #[doc(hidden)]
+    pub fn preserving(&self) -> Vec<Preserving> {
+        let mut all = Vec::new();
+        for kind in [Kind::ToolStep, Kind::UserTurn] {
+            for thinking in [Thinking::Off, Thinking::On] {
+                let preserved = self.preserves(kind, thinking);
+                all.push(Preserving {
+                    kind,
+                    thinking,
+                    preserved,
+                });
+            }
+        }
+        all
     }
 }
 

@@ -31,8 +31,11 @@ pub use choice::{Choice, Tried};
 pub use messages::Thinking;
 #[cfg(feature = "next")]
 pub(crate) use messages::asked;
-pub(crate) use reading::{RoundTrip, Verdict, shown, with_ids};
-pub(crate) use turns::{ProbeSet, borders, is_marker, marker_at_end};
+#[doc(hidden)]
+pub use reading::{RoundTrip, Verdict, shown, with_ids};
+#[doc(hidden)]
+pub use turns::ProbeSet;
+pub(crate) use turns::{borders, is_marker, marker_at_end};
 
 use crate::reader::Reader;
 use chatparse_message::{Message, Request};

@@ -13,7 +13,7 @@ pub use chatparse_ids::*;
 use crate::chat::ChatTemplate;
 use crate::messages::Messages;
 use crate::next::Session;
-use crate::segments::{Origin, Segments};
+use crate::segments::{Origin, Segment, Segments};
 use chatparse_base::Result;
 use chatparse_base::find::shared_end;
 use chatparse_jinja::system_clock;
@@ -96,12 +96,11 @@ impl Sent {
     /// early.
     fn window(&self) -> Option<Request> {
         let (all, answered) = (Messages::of(&self.request), self.answered?);
-        let system = (0..all.len())
-            .take_while(|index| matches!(all.role(*index), "system" | "developer"))
-            .count();
-        let question = (system..answered)
-            .rev()
-            .find(|index| all.role(*index) == "user")?;
+        let mut system = 0;
+        while system < all.len() && matches!(all.role(system), "system" | "developer") {
+            system += 1;
+        }
+        let question = (system..answered).rfind(|index| all.role(*index) == "user")?;
         let mut request = self.options.clone();
         all.only(|index| index < system || index == question || index >= answered)
             .put(&mut request);
@@ -123,15 +122,12 @@ impl Turns for Sent {
     }
 
     fn ends(&self) -> Vec<String> {
-        let (params, template) = (&self.session.params, &self.session.template);
-        let ends = template
-            .ends()
-            .iter()
-            .chain(&params.additional_stops)
-            .cloned();
-        ends.chain([params.end_of_turn().to_owned()])
-            .filter(|end| !end.trim().is_empty())
-            .collect()
+        let params = &self.session.params;
+        let mut ends = self.session.template.ends().to_vec();
+        ends.extend_from_slice(&params.additional_stops);
+        ends.push(params.end_of_turn().to_owned());
+        ends.retain(|end| !end.trim().is_empty());
+        ends
     }
 
     fn end(&self) -> &str {
@@ -140,11 +136,13 @@ impl Turns for Sent {
 
     fn markers(&self) -> Vec<String> {
         let params = &self.session.params;
-        let thoughts = params
-            .thinking
-            .iter()
-            .flat_map(|thinking| [&thinking.start].into_iter().chain(&thinking.ends));
-        thoughts.chain(&params.preserved_tokens).cloned().collect()
+        let mut markers = Vec::new();
+        if let Some(thinking) = &params.thinking {
+            markers.push(thinking.start.clone());
+            markers.extend_from_slice(&thinking.ends);
+        }
+        markers.extend_from_slice(&params.preserved_tokens);
+        markers
     }
 
     fn own(&self, from: usize) -> Result<Vec<Range<usize>>> {
@@ -157,16 +155,14 @@ impl Turns for Sent {
         // Where an output stands as it was written, its text is not the template's.
         let same = shared_end(&found.prompt, text);
         let (skipped, moved) = (found.prompt.len() - same, text.len() - same);
-        let own = found
-            .segments
-            .iter()
-            .filter(|segment| segment.origin == Origin::Template);
-        let own = own
-            .map(|segment| segment.bytes.start.max(skipped)..segment.bytes.end)
-            .filter(|own| !own.is_empty());
-        Ok(own
-            .map(|own| own.start - skipped + moved..own.end - skipped + moved)
-            .collect())
+        let mut own = Vec::new();
+        for Segment { bytes, origin } in found.segments {
+            if origin == Origin::Template && bytes.end > skipped {
+                let start = bytes.start.max(skipped);
+                own.push(start - skipped + moved..bytes.end - skipped + moved);
+            }
+        }
+        Ok(own)
     }
 
     fn next(
@@ -178,7 +174,7 @@ impl Turns for Sent {
     ) -> Result<Step> {
         let answered = Messages::of(&self.session.request).len();
         let next = self.session.next_marked(output, tokens, spans, messages)?;
-        let changed = next.rewrite.as_ref().map(|rewrite| Changed {
+        let changed = next.rewrite.map(|rewrite| Changed {
             at: rewrite.at,
             message: rewrite.message,
             reason: rewrite.reason.name(),

@@ -8,7 +8,7 @@ use std::thread;
 /// The results of `work` for each number below `count`, in order, by at most this many threads; 0:
 /// as many as the machine runs at once. The calling thread is one of them, and does all where a
 /// system gives no others.
-pub(crate) fn in_threads<T: Send>(
+pub fn in_threads<T: Send>(
     count: usize,
     threads: usize,
     work: &(dyn Fn(usize) -> T + Sync),

@@ -5,7 +5,6 @@
 //! they read back.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,7 @@ use chatparse_base::{Error, Result};
 use chatparse_jinja::Template;
 use chatparse_learn::analysis::turn::{self, Edge, SlotKind, TurnFormat};
 use chatparse_learn::analysis::{Around, Layout};
-use chatparse_learn::{Family, Prompt, PromptInput, Tolerances, Writing, family_of};
+use chatparse_learn::{Family, Prompt, PromptInput, Writing, family_of};
 
 use chatparse_response::ResponseTemplate;
 
@@ -181,23 +180,19 @@ impl Reader {
     /// its markers; or each token that it ends some with.
     pub fn all_ends(&self, thinking: bool) -> Vec<String> {
         let turn = &self.writing(thinking).turn;
+        let mut ends = self.analyzed.ends.clone();
         let end = turn.end.head();
-        let behind = |marker: Range<usize>| end[marker.end..].trim_start();
-        let markers = turn
-            .end
-            .marker_spans()
-            .into_iter()
-            .map(|marker| &end[..end.len() - behind(marker).len()]);
-        let is_end = |edge: &&Edge| {
-            turn.end.is_blank() && edge.to == SlotKind::End && turn.is_stop(&edge.glue)
-        };
-        let others = turn
-            .edges
-            .iter()
-            .filter(is_end)
-            .map(|edge| edge.glue.head());
-        let learnt = markers.chain([end]).chain(others).map(str::to_owned);
-        self.analyzed.ends.iter().cloned().chain(learnt).collect()
+        for marker in turn.end.marker_spans() {
+            let rest = end[marker.end..].trim_start();
+            ends.push(end[..end.len() - rest.len()].to_owned());
+        }
+        ends.push(end.to_owned());
+        for Edge { to, glue, .. } in &turn.edges {
+            if turn.end.is_blank() && *to == SlotKind::End && turn.is_stop(glue) {
+                ends.push(glue.head().to_owned());
+            }
+        }
+        ends
     }
 }
 
@@ -304,57 +299,43 @@ impl AnalyzedTemplate {
 
     /// The candidates. On a tie the earlier one is used.
     pub fn candidates(self: &Arc<Self>) -> Vec<Arc<Reader>> {
-        let family = if self.learn_only {
-            None
-        } else {
-            family_of(self.template.source())
-        };
-        // A source may name what its template does not write.
-        let writes = |marker: &str| {
-            let mut calls = self
-                .turn(true)
-                .edges
-                .iter()
-                .filter(|edge| edge.to == SlotKind::Call)
-                .peekable();
-            calls.peek().is_none() || calls.any(|edge| edge.glue.head().contains(marker))
-        };
-        let family = family.filter(
-            |Family {
-                 tolerances: Tolerances { calls_from, .. },
-                 ..
-             }| { calls_from.is_empty() || writes(calls_from) },
-        );
-        let mut makers: Vec<Maker> = family
-            .map(Maker::Family)
-            .into_iter()
-            .chain([Maker::Learning])
-            .collect();
+        let mut makers = vec![Maker::Learning];
+        if !self.learn_only
+            && let Some(family) = family_of(self.template.source())
+            && self.may_write_calls_from(&family.tolerances.calls_from)
+        {
+            makers.insert(0, Maker::Family(family));
+        }
         if let Some(response) = &self.response {
             // Without a template, nothing was learnt.
             if self.template.source().trim().is_empty() {
                 makers.clear();
             }
-            makers.insert(
-                if response.given { 0 } else { makers.len() },
-                Maker::Response,
-            );
+            let place = if response.given { 0 } else { makers.len() };
+            makers.insert(place, Maker::Response);
         }
-        makers
-            .into_iter()
-            .map(|maker| Arc::new(Reader::new(self, maker)))
-            .collect()
+        let readers = makers.into_iter().map(|maker| Reader::new(self, maker));
+        readers.map(Arc::new).collect()
     }
 
-    /// The candidate of this name; the one that reads what was learnt, if there is no such.
+    /// Whether calls open with this marker, or none is written. The source may name a marker that
+    /// its template does not write.
+    fn may_write_calls_from(&self, marker: &str) -> bool {
+        if marker.is_empty() {
+            return true;
+        }
+        let edges = self.turn(true).edges.iter();
+        let mut calls = edges.filter(|edge| edge.to == SlotKind::Call).peekable();
+        calls.peek().is_none() || calls.any(|edge| edge.glue.head().contains(marker))
+    }
+
+    /// The candidate of this name; the one that reads what was learnt, if no candidate has it.
     pub fn reader_named(self: &Arc<Self>, name: &str) -> Option<Arc<Reader>> {
         let all = self.candidates();
-        let found = all.iter().find(|reader| reader.name() == name);
-        found
-            .or_else(|| {
-                all.iter()
-                    .find(|reader| matches!(reader.maker, Maker::Learning))
-            })
-            .cloned()
+        let named = all.iter().find(|reader| reader.name() == name);
+        let mut learning = all
+            .iter()
+            .filter(|reader| matches!(reader.maker, Maker::Learning));
+        named.or_else(|| learning.next()).cloned()
     }
 }

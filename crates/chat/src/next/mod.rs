@@ -117,7 +117,8 @@ impl ChatTemplate {
     }
 
     /// The session of these params of the request.
-    pub(crate) fn session_of(&self, params: Params, mut request: Request) -> Session {
+    #[doc(hidden)]
+    pub fn session_of(&self, params: Params, mut request: Request) -> Session {
         if std::mem::take(&mut request.continuation) != Continuation::None {
             let mut messages = Messages::take(&mut request);
             messages.pop();
@@ -158,13 +159,7 @@ impl Session {
     /// [`crate::ErrorKind::InvalidArgument`] with the name of the field if `messages` are invalid;
     /// otherwise as [`ChatTemplate::params`].
     pub fn next(&self, output: &[u8], messages: &Value) -> Result<Next> {
-        self.next_of(
-            Output {
-                bytes: output,
-                marks: None,
-            },
-            &self.coming(messages)?,
-        )
+        self.next_of(Output::unmarked(output), &self.coming(messages)?)
     }
 
     /// [`Session::next`] where it is known which bytes of the output came from special tokens: see
@@ -179,13 +174,11 @@ impl Session {
         spans: &[Range<usize>],
         messages: &Value,
     ) -> Result<Next> {
-        self.next_of(
-            Output {
-                bytes: output,
-                marks: Some((tokens, spans)),
-            },
-            &self.coming(messages)?,
-        )
+        let output = Output {
+            bytes: output,
+            marks: Some((tokens, spans)),
+        };
+        self.next_of(output, &self.coming(messages)?)
     }
 
     fn next_of(&self, output: Output, new: &New) -> Result<Next> {
@@ -236,6 +229,12 @@ impl Session {
             shown
         };
         self.otherwise(shown, new, text, text.len())
+    }
+
+    /// The template of the conversation.
+    #[doc(hidden)]
+    pub fn template(&self) -> &ChatTemplate {
+        &self.template
     }
 
     /// The prompt as the template renders the conversation. It differs from that of
@@ -348,21 +347,23 @@ impl Session {
 
     /// Uses the template's prompt from the first byte that differs.
     fn rewritten(&self, shown: Shown, output: &str) -> Result<Next> {
-        let (rewrite, from, kept) = rewrite::find(self, &shown, output);
-        let stands = [self.params.prompt.as_str(), output].concat()[..kept].to_owned();
-        let prompt = stands + &shown.render()[from..];
-        self.with(shown, prompt, self.turns_before(from), kept, Some(rewrite))
+        let (rewrite, from) = rewrite::find(self, &shown, output);
+        let mut prompt = [&self.params.prompt, output].concat();
+        prompt.truncate(rewrite.at);
+        prompt.push_str(&shown.render()[from..]);
+        let turns = self.turns_before(from);
+        self.with(shown, prompt, turns, rewrite.at, Some(rewrite))
     }
 
     /// Keeps what was sent, and appends what the template writes behind the turn.
     fn appended_anyway(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
-        let (rewrite, from, at) = rewrite::find(self, &shown, &output[..valid]);
+        let (rewrite, from) = rewrite::find(self, &shown, &output[..valid]);
         let end = turn::end_by_change(self, &shown, new, output)?;
         let sent = self.params.prompt.len();
         let mut turns = self.turns_before(from);
         turns.push(Turn {
             rendered: from.min(end)..end,
-            sent: at..sent + output.len(),
+            sent: rewrite.at..sent + output.len(),
         });
         let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
         self.with(shown, prompt, turns, sent + valid, Some(rewrite))
@@ -431,13 +432,10 @@ impl New {
 
     /// Gives calls without an id those that the client has, or that results refer to.
     fn name_calls(&self, message: &mut Message) {
-        for (call, id) in message
-            .tool_calls
-            .iter_mut()
-            .zip(&self.ids)
-            .filter(|(call, _)| call.id.is_empty())
-        {
-            call.id.clone_from(id);
+        for (call, id) in message.tool_calls.iter_mut().zip(&self.ids) {
+            if call.id.is_empty() {
+                call.id.clone_from(id);
+            }
         }
         self.messages.name_calls(message);
     }
@@ -450,11 +448,15 @@ struct Output<'o> {
     marks: Option<(&'o SpecialTokens, &'o [Range<usize>])>,
 }
 
-impl Output<'_> {
+impl<'o> Output<'o> {
+    fn unmarked(bytes: &'o [u8]) -> Self {
+        Output { bytes, marks: None }
+    }
+
     /// Whether its last special token begins there.
     fn is_token(self, at: usize) -> bool {
-        self.marks
-            .is_some_and(|(_, spans)| spans.last().is_some_and(|span| span.start == at))
+        let last = self.marks.and_then(|(_, spans)| spans.last());
+        last.is_some_and(|span| span.start == at)
     }
 
     fn to(self, cut: usize) -> Self {

@@ -24,7 +24,8 @@ use serde_json::Value;
 
 use crate::messages::Messages;
 use crate::reader::Reader;
-pub(crate) use batch::in_threads;
+#[doc(hidden)]
+pub use batch::in_threads;
 use chatparse_base::Result;
 use chatparse_jinja::{Fit, Labels, Template, is_system};
 use chatparse_learn::analysis::turn::TurnFormat;

@@ -3,8 +3,6 @@
 use serde_json::Value;
 
 use crate::chat::ChatTemplate;
-#[cfg(feature = "lint")]
-use crate::lint::lint;
 use chatparse_response::Engine;
 
 /// The reports about a template. `include/chatparse.h` lists their fields and costs.
@@ -19,9 +17,6 @@ pub enum ReportKind {
     Layout,
     /// How well the library reads what the template writes.
     Proof,
-    /// A check for authors of templates.
-    #[cfg(feature = "lint")]
-    Lint,
     /// The same as the reader, as a response template for transformers, and what that cannot say.
     ResponseTemplate,
     /// The same for another engine.
@@ -40,8 +35,6 @@ impl ChatTemplate {
                 layout
             }
             ReportKind::Proof => self.proof().to_json(),
-            #[cfg(feature = "lint")]
-            ReportKind::Lint => lint(self).to_json(),
             ReportKind::ResponseTemplate => {
                 self.report(ReportKind::ResponseTemplateFor(Engine::Transformers))
             }

@@ -35,11 +35,12 @@ chatparse_base::names! {
 
 impl Thinking {
     /// All three.
-    pub(crate) const ALL: [Thinking; 3] = [Thinking::Off, Thinking::Silent, Thinking::On];
+    #[doc(hidden)]
+    pub const ALL: [Thinking; 3] = [Thinking::Off, Thinking::Silent, Thinking::On];
 }
 
 /// A message to render: content, and the names and arguments of calls.
-pub(crate) struct Probe {
+pub struct Probe {
     pub name: &'static str,
     content: &'static str,
     calls: Vec<(&'static str, Value)>,

@@ -130,30 +130,20 @@ impl<'m> Messages<'m> {
 
     /// Gives calls without an id the ids that the results among these messages refer to, in order.
     pub fn name_calls(&self, message: &mut Message) {
-        let known: Vec<String> = message
-            .tool_calls
-            .iter()
-            .map(|call| call.id.clone())
-            .collect();
-        let answered: Vec<&str> = match self {
-            Messages::Read(messages) => messages
-                .iter()
-                .map(|message| message.tool_call_id.as_str())
-                .collect(),
-            Messages::Plain(messages) => messages
-                .iter()
-                .filter_map(|message| message["tool_call_id"].as_str())
-                .collect(),
-        };
-        let mut answered = answered
-            .into_iter()
-            .filter(|id| !id.is_empty() && !known.iter().any(|known| known == id));
-        for call in message
-            .tool_calls
-            .iter_mut()
-            .filter(|call| call.id.is_empty())
-        {
-            call.id = answered.next().unwrap_or_default().to_owned();
+        let calls = &mut message.tool_calls;
+        let mut unnamed = Vec::new();
+        for index in 0..self.len() {
+            let id = match self {
+                Messages::Read(messages) => &messages[index].tool_call_id,
+                Messages::Plain(messages) => messages[index]["tool_call_id"].as_str().unwrap_or(""),
+            };
+            if !id.is_empty() && calls.iter().all(|call| call.id != id) {
+                unnamed.push(id.to_owned());
+            }
+        }
+        let calls = calls.iter_mut().filter(|call| call.id.is_empty());
+        for (call, id) in calls.zip(unnamed) {
+            call.id = id;
         }
     }
 }
@@ -162,20 +152,18 @@ impl<'m> Messages<'m> {
 /// type, as OpenAI has them.
 fn plain(message: &Message, caps: &Caps) -> Value {
     let mut json = message.to_json();
-    for call in json
-        .get_mut("tool_calls")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        let arguments = &mut call["function"]["arguments"];
-        let read = arguments
-            .as_str()
-            .and_then(|text| number::read::<Value>(text).ok());
-        if let Some(object) = read.filter(|read| caps.object_arguments && read.is_object()) {
-            *arguments = object;
-        }
+    let Some(Value::Array(calls)) = json.get_mut("tool_calls") else {
+        return json;
+    };
+    for call in calls {
         call["type"] = json!("function");
+        let arguments = &mut call["function"]["arguments"];
+        if caps.object_arguments
+            && let Some(text) = arguments.as_str()
+            && let Ok(read @ Value::Object(_)) = number::read(text)
+        {
+            *arguments = read;
+        }
     }
     json
 }

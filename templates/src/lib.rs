@@ -1,6 +1,8 @@
 //! Built-in templates by name: one for each way to write calls and reasoning, and one for each
 //! family of templates with a dedicated format, under the family's name; GPT-OSS's format has two
 //! dialects. Callers without a template, the demo and the tests use them.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 /// A built-in template.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +25,7 @@ macro_rules! builtins {
         &[$(Builtin {
             name: $name,
             about: $about,
-            source: include_str!(concat!("../templates/", $name, ".jinja")),
+            source: include_str!(concat!("../", $name, ".jinja")),
             bos: $bos,
             eos: $eos,
         }),*]

@@ -37,10 +37,7 @@ impl Session {
     /// As [`ChatTemplate::params`](crate::ChatTemplate::params).
     pub fn follow(&self, output: &[u8], mut request: Request) -> Result<Next> {
         request.now = self.request.now;
-        let marked = Output {
-            bytes: output,
-            marks: None,
-        };
+        let marked = Output::unmarked(output);
         let text = String::from_utf8_lossy(output);
         // The client has no token that ended the output, or its text.
         let cut = turn::known_end(self, &text).unwrap_or(output.len());
@@ -106,11 +103,8 @@ impl Session {
             let (Some(own), Some(other)) = (own, given.get(index)) else {
                 return Err((field, Some(index)));
             };
-            ids = other
-                .tool_calls
-                .iter()
-                .map(|call| call.id.clone())
-                .collect();
+            let calls_of_client = other.tool_calls.iter();
+            ids = calls_of_client.map(|call| call.id.clone()).collect();
             let own = self.said(&own, index, &mut own_calls);
             let mut other = self.said(&other, index, &mut calls);
             if let Some(thought) = own.get(THOUGHT).filter(|_| !other.contains_key(THOUGHT)) {
@@ -130,35 +124,28 @@ impl Session {
     fn said(&self, message: &Message, index: usize, calls: &mut Calls) -> Map<String, Value> {
         let message = message.with_reasoning_apart();
         let is_answer = message.role == "assistant";
-        let made = message.tool_calls.iter().enumerate().map(|(number, call)| {
+        let mut made = Vec::new();
+        for (number, call) in message.tool_calls.iter().enumerate() {
             calls.insert(call.id.clone(), [index, number]);
-            json!([
-                self.template
-                    .jinja()
-                    .joined_name(&call.namespace, &call.name),
-                arguments(&call.arguments)
-            ])
-        });
-        let made: Value = made.collect();
-        // Media has a place in the text.
-        let texts = message.parts.iter().map(|part| {
-            (
-                &*part.kind,
-                part.source.as_ref().map_or(&*part.text, |_| "\u{fffc}"),
-            )
-        });
-        let text = [&*message.content, &join_parts(texts)].concat();
-        let media = message.parts.iter().filter_map(|part| {
-            Some(json!([
-                part.kind,
-                unmarked(part.source.as_ref()?.as_object()?)
-            ]))
-        });
-        let media: Value = media.collect();
+            let jinja = self.template.jinja();
+            let name = jinja.joined_name(&call.namespace, &call.name);
+            made.push(json!([name, arguments(&call.arguments)]));
+        }
         calls.remove("");
-        let answered = calls
-            .get(&message.tool_call_id)
-            .map_or(json!(message.tool_call_id), |call| json!(call));
+        let (mut texts, mut media) = (Vec::new(), Vec::new());
+        for part in &message.parts {
+            // Media has a place in the text.
+            let text = part.source.as_ref().map_or(&*part.text, |_| "\u{fffc}");
+            texts.push((&*part.kind, text));
+            if let Some(Value::Object(source)) = part.source.as_deref() {
+                media.push(json!([part.kind, unmarked(source)]));
+            }
+        }
+        let text = [&*message.content, &join_parts(texts.into_iter())].concat();
+        let answered = match calls.get(&message.tool_call_id) {
+            Some(call) => json!(call),
+            None => json!(message.tool_call_id),
+        };
         // What APIs add to the model's turns is not what it wrote, and a result has its call's
         // name.
         let mut said = if is_answer {
@@ -178,51 +165,48 @@ impl Session {
                 json!(if is_answer { inked(&text) } else { text }),
             ),
             (THOUGHT, json!(inked(&message.reasoning_content))),
-            ("tool_calls", made),
+            ("tool_calls", json!(made)),
             ("tool_call_id", answered),
             ("name", json!(name)),
-            ("media", media),
+            ("media", json!(media)),
         ];
-        said.extend(
-            fields
-                .into_iter()
-                .filter(|(_, value)| *value != "" && *value != json!([]))
-                .map(|(name, value)| (name.to_owned(), value)),
-        );
+        for (name, value) in fields {
+            if value != "" && value != json!([]) {
+                said.insert(name.to_owned(), value);
+            }
+        }
         said
     }
 
     /// The option or the tool with which the template would have written another prompt.
     fn same_head(&self, request: &Request) -> Option<Differs> {
-        let options = [&*self.request, request].map(|request| {
+        let [own, other] = [&*self.request, request].map(|request| {
             let mut options = request.clone();
             self.messages().put(&mut options);
             (options.add_generation_prompt, options.continuation) = (false, Continuation::None);
             options
         });
-        let shown = |options: &Request| {
-            self.template
-                .prompts(options)
-                .map(|prompts| prompts.prompt)
-                .ok()
-        };
-        let [own, other] = &options;
-        if own == other || shown(own) == shown(other) {
+        if own == other {
             return None;
         }
-        let tool = own
-            .tools
-            .iter()
-            .zip(&other.tools)
-            .take_while(|(own, other)| own == other)
-            .count();
-        let field = match other_key(&own.template_kwargs, &other.template_kwargs) {
-            Some(name) => format!("chat_template_kwargs.{name}"),
-            None if own.output.enable_thinking != other.output.enable_thinking => {
-                "enable_thinking".to_owned()
-            }
-            None if own.tools != other.tools => format!("tools[{tool}]"),
-            None => "options".to_owned(),
+        let [own_prompt, prompt] = [&own, &other].map(|options| {
+            let prompts = self.template.prompts(options);
+            prompts.ok().map(|prompts| prompts.prompt)
+        });
+        if own_prompt == prompt {
+            return None;
+        }
+        let field = if let Some(name) = other_key(&own.template_kwargs, &other.template_kwargs) {
+            format!("chat_template_kwargs.{name}")
+        } else if own.output.enable_thinking != other.output.enable_thinking {
+            "enable_thinking".to_owned()
+        } else if own.tools != other.tools {
+            let mut pairs = own.tools.iter().zip(&other.tools);
+            let changed = pairs.position(|(own, other)| own != other);
+            let least = own.tools.len().min(other.tools.len());
+            format!("tools[{}]", changed.unwrap_or(least))
+        } else {
+            "options".to_owned()
         };
         Some((field, None))
     }
@@ -241,15 +225,11 @@ fn inked(text: &str) -> String {
 
 /// Arguments as JSON, closed where they were cut off.
 fn arguments(text: &str) -> Value {
-    let read = |text: &str| number::read(text).ok();
-    let closed = read(text).or_else(|| read(&turn::closed(text)?));
-    closed.unwrap_or_else(|| {
-        if text.trim().is_empty() {
-            json!({})
-        } else {
-            text.into()
-        }
-    })
+    if text.trim().is_empty() {
+        return json!({});
+    }
+    let closed = turn::closed(text);
+    number::read(closed.as_deref().unwrap_or(text)).unwrap_or_else(|_| text.into())
 }
 
 /// An object without what models do not see.
@@ -261,8 +241,8 @@ fn unmarked(object: &Map<String, Value>) -> Map<String, Value> {
 
 /// The first name under which two objects have other values.
 fn other_key(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<String> {
-    own.keys()
-        .chain(other.keys())
+    let mut names = own.keys().chain(other.keys());
+    names
         .find(|name| own.get(*name) != other.get(*name))
         .cloned()
 }

@@ -6,6 +6,11 @@
 //! bytes; otherwise a server that keeps the state of its model would have to process the prompt
 //! again from the first byte that differs. Whether prompts stay unchanged when other messages
 //! follow is reported separately, for each kind of turn.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+#[macro_use]
+extern crate chatparse_base;
 
 mod finding;
 mod rules;
@@ -15,17 +20,17 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::chat::ChatTemplate;
-use crate::next::{Kind, Preserving};
-use crate::proof::{RoundTrip, Verdict, shown, with_ids};
-use crate::segments::Origin;
 use chatparse_base::find::{char_border_behind, shared};
 use chatparse_base::{Error, Result};
+use chatparse_chat::chat::ChatTemplate;
+use chatparse_chat::next::Preserving;
+use chatparse_chat::proof::{RoundTrip, Verdict, shown, with_ids};
+use chatparse_chat::segments::Origin;
 use chatparse_message::{Message, Request};
 
 pub use finding::{Finding, Rule, Shown};
 
-pub use crate::proof::Thinking;
+pub use chatparse_chat::proof::Thinking;
 
 /// Bytes of text around a difference in the report.
 const CONTEXT: usize = 30;
@@ -244,20 +249,10 @@ pub fn lint(template: &ChatTemplate) -> Report {
         }
     }
     let findings = rules::findings(template, &cases, &probes);
-    let mut next = Vec::new();
-    for kind in Kind::ALL {
-        for thinking in [Thinking::Off, Thinking::On] {
-            next.push(Preserving {
-                kind,
-                thinking,
-                preserved: template.preserves(kind, thinking),
-            });
-        }
-    }
     Report {
         cases,
         findings,
-        next,
+        next: template.preserving(),
         untraced: untraced(template),
         response_template: described(template),
     }
@@ -325,7 +320,7 @@ fn outcome(
 ) -> Result<Outcome> {
     let probes = Rc::clone(&reading.probes);
     let (asked, case) = (probes.asked(thinking)?, probes.case(probe, thinking)?);
-    let (prompt, rendered) = (&asked.prompts.prompt, &case.rendered);
+    let (prompt, rendered) = (asked.prompt(), &case.rendered);
     if case.no_output {
         return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
     }

@@ -98,7 +98,7 @@ pub struct Params {
     /// The parser of the output.
     pub parser: Parser,
     /// What was changed of the messages because the template demands it (see
-    /// [`Roles::Fit`](crate::message::Roles)), and options of the request that have no effect: a
+    /// [`Roles::Fit`](chatparse_message::Roles)), and options of the request that have no effect: a
     /// place or field, a colon, and a sentence.
     pub notes: Vec<String>,
     compiled: Arc<CompiledFormat>,
@@ -181,9 +181,9 @@ impl ChatTemplate {
         }))
     }
 
-    /// A built-in template by its name, e.g. `chatml`; [`crate::builtin::names`] lists them.
+    /// A built-in template by its name, e.g. `chatml`; [`chatparse_templates::names`] lists them.
     pub fn builtin(name: &str) -> Option<Self> {
-        let builtin = crate::builtin::find(name)?;
+        let builtin = chatparse_templates::find(name)?;
         Some(
             ChatTemplate::new(builtin.source, builtin.bos, builtin.eos)
                 .expect("built-in templates compile"),
@@ -201,13 +201,14 @@ impl ChatTemplate {
     }
 
     /// What renders.
-    pub(crate) fn jinja(&self) -> &Template {
+    #[doc(hidden)]
+    pub fn jinja(&self) -> &Template {
         &self.0.analyzed.template
     }
 
     /// The special tokens of the model's vocabulary; empty where unknown.
-    #[cfg(feature = "lint")]
-    pub(crate) fn special_tokens(&self) -> &[String] {
+    #[doc(hidden)]
+    pub fn special_tokens(&self) -> &[String] {
         &self.0.special_tokens
     }
 
@@ -258,12 +259,9 @@ impl ChatTemplate {
     /// The reader, and the results of the candidates.
     pub fn choice(&self) -> &Choice {
         self.0.choice.get_or_init(|| {
-            let candidates = if self.0.prove {
-                &self.0.candidates[..]
-            } else {
-                &self.0.candidates[..1]
-            };
-            let choice = proof::choose(candidates);
+            let candidates = &self.0.candidates;
+            let tested = if self.0.prove { candidates.len() } else { 1 };
+            let choice = proof::choose(&candidates[..tested]);
             log::info!("template: outputs are read by {}", choice.reader.name());
             choice
         })
@@ -281,7 +279,8 @@ impl ChatTemplate {
     }
 
     /// The messages that the template renders, and its reader.
-    pub(crate) fn probes(&self) -> RoundTrip {
+    #[doc(hidden)]
+    pub fn probes(&self) -> RoundTrip {
         RoundTrip::new(self.used(), ProbeSet::new(self.used()))
     }
 
@@ -387,7 +386,7 @@ impl ChatTemplate {
     /// beside tools, invalid arguments of a call), [`crate::ErrorKind::Schema`] if the response
     /// schema cannot be used, [`crate::ErrorKind::Limit`].
     pub fn params(&self, request: &Request) -> Result<Params> {
-        self.params_of(request, self.prompts(request)?, "")
+        self.params_without(request, "")
     }
 
     /// The params of a prompt that the host has rendered itself: what its end leaves open,
@@ -469,14 +468,22 @@ impl ChatTemplate {
         if request.force_pure_content {
             return Arc::clone(&self.0.plain);
         }
-        let varied = match request.template_kwargs.is_empty() {
-            true => None,
-            false => self
-                .0
-                .variables
-                .under(self.used(), &request.template_kwargs),
+        let (usual, variables) = (self.used(), &request.template_kwargs);
+        let varied = if variables.is_empty() {
+            None
+        } else {
+            self.0.variables.under(usual, variables)
         };
-        varied.unwrap_or_else(|| Arc::clone(self.used()))
+        varied.unwrap_or_else(|| Arc::clone(usual))
+    }
+
+    /// A request's params as if there were no rule of this name: for tests.
+    ///
+    /// # Errors
+    /// As [`ChatTemplate::params`].
+    #[doc(hidden)]
+    pub fn params_without(&self, request: &Request, rule: &'static str) -> Result<Params> {
+        self.params_of(request, self.prompts(request)?, rule)
     }
 
     /// Completes the prompt of a request to its [`Params`].
@@ -498,12 +505,10 @@ impl ChatTemplate {
         let spec = FormatSpec::of(request, &opening);
         let reader = self.reader_for(request);
         let thinks = request.output.enable_thinking;
-        let writing = reader.writing_after(&opening.text, thinks);
-        let writing = if without.is_empty() {
-            Arc::clone(writing)
-        } else {
-            Arc::new(writing.without(without))
-        };
+        let mut writing = Arc::clone(reader.writing_after(&opening.text, thinks));
+        if !without.is_empty() {
+            writing = Arc::new(writing.without(without));
+        }
         let ends = || reader.all_ends(thinks);
         let compiled = match request.force_pure_content {
             true => Arc::new(CompiledFormat::pure_content(&spec, ends())?),
@@ -512,7 +517,9 @@ impl ChatTemplate {
         let Format {
             constraint,
             mut preserved_tokens,
+            additional_stops,
             mut thinking,
+            delimiters,
             ..
         } = compiled.format.clone();
         let free = constraint == Constraint::Free;
@@ -522,13 +529,9 @@ impl ChatTemplate {
         // llama.cpp sees no reasoning in blocks.
         if request.output.compat == Compat::LlamaCpp
             && *self.jinja().reasoning_in() == ReasoningIn::Blocks
+            && let Some(Thinking { start, ends, .. }) = thinking.take()
         {
-            let marks = thinking
-                .take()
-                .into_iter()
-                .flat_map(|thought| thought.ends.into_iter().chain([thought.start]));
-            let marks: Vec<String> = marks.collect();
-            preserved_tokens.retain(|token| !marks.contains(token));
+            preserved_tokens.retain(|token| *token != start && !ends.contains(token));
         }
         Ok(Params {
             format: compiled.format.name(),
@@ -537,9 +540,9 @@ impl ChatTemplate {
             notes,
             constraint,
             preserved_tokens,
-            additional_stops: compiled.format.additional_stops.clone(),
+            additional_stops,
             thinking,
-            delimiters: compiled.format.delimiters.clone(),
+            delimiters,
             parser: compiled.parser.clone(),
             writing: Arc::clone(reader.writing(thinks)),
             generation_prompt: opening.prefill,

@@ -15,8 +15,9 @@ use chatparse_message::{Message, OutputOptions, ToolCall, ToolChoice};
 use chatparse_stream::{CallRules, Ended, Parser, Status};
 
 /// A reader, and its parsers for the messages of one template.
-pub(crate) struct RoundTrip {
+pub struct RoundTrip {
     reader: Arc<Reader>,
+    /// The messages.
     pub probes: Rc<ProbeSet>,
     /// By thinking, by the opening of the turn, and by whether a call is required.
     parsers: Vec<(Thinking, String, ToolChoice, Result<Parser>)>,
@@ -26,7 +27,7 @@ pub(crate) struct RoundTrip {
 const BEGINNINGS: usize = 32;
 
 /// The result for one message.
-pub(crate) struct Read {
+pub struct Read {
     /// The turn without its end.
     pub turn: String,
     /// The parsed message.
@@ -35,8 +36,9 @@ pub(crate) struct Read {
     pub verdict: Verdict,
 }
 
+/// What came back of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// The expected message.
     Same,
     /// Another message with the same render.
@@ -54,7 +56,7 @@ impl Read {
 
 impl RoundTrip {
     /// `probes`: those with the reader's prompts.
-    pub fn new(reader: &Arc<Reader>, probes: Rc<ProbeSet>) -> Self {
+    pub(crate) fn new(reader: &Arc<Reader>, probes: Rc<ProbeSet>) -> Self {
         RoundTrip {
             reader: Arc::clone(reader),
             probes,
@@ -269,7 +271,7 @@ fn named(message: &Message) -> Vec<(String, Vec<String>)> {
 }
 
 /// The message with the ids of another one, for ids that a host would generate.
-pub(crate) fn with_ids(message: &Message, other: &Message) -> Message {
+pub fn with_ids(message: &Message, other: &Message) -> Message {
     let mut message = message.clone();
     for (call, known) in message.tool_calls.iter_mut().zip(&other.tool_calls) {
         call.id.clone_from(&known.id);
@@ -283,7 +285,7 @@ fn same(a: &Message, b: &Message) -> bool {
 }
 
 /// The parts of a message that are compared.
-pub(crate) fn shown(message: &Message) -> Value {
+pub fn shown(message: &Message) -> Value {
     let calls = message.tool_calls.iter().map(|call| {
         let arguments =
             serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(&*call.arguments));

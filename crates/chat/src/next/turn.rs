@@ -246,37 +246,37 @@ fn last_marker(text: &str) -> usize {
 /// ends turns.
 pub(super) fn known_end(session: &Session, output: &str) -> Option<usize> {
     let inked = output.trim_end();
-    let learnt = Some(session.params.end_of_turn()).filter(|end| is_marker(end));
-    let ends = session
-        .template
-        .ends()
-        .iter()
-        .map(String::as_str)
-        .chain(learnt);
-    ends.filter_map(|end| inked.strip_suffix(end))
-        .map(str::len)
-        .min()
+    let learnt = session.params.end_of_turn();
+    let mut at = told_end(session, inked);
+    if is_marker(learnt)
+        && let Some(text) = inked.strip_suffix(learnt)
+    {
+        at = Some(at.map_or(text.len(), |at| at.min(text.len())));
+    }
+    at
 }
 
 /// The positions where the text of the tokens that end the output's turn may begin, last one first.
 pub(super) fn spelt_ends(session: &Session, output: &str) -> Vec<usize> {
-    let told = session.template.ends();
     let mut ends = Vec::new();
     let mut rest = output;
     while ends.len() < MARKERS {
         rest = rest.trim_end();
-        let token = told
-            .iter()
-            .filter_map(|end| rest.strip_suffix(end.as_str()))
-            .map(str::len)
-            .min();
-        let Some(at) = token.or_else(|| marker_at_end(rest)) else {
+        let Some(at) = told_end(session, rest).or_else(|| marker_at_end(rest)) else {
             break;
         };
         rest = &rest[..at];
         ends.push(at);
     }
     ends
+}
+
+/// Where the longest of the tokens begins that the text ends with, among those that end outputs as
+/// far as hosts told.
+fn told_end(session: &Session, text: &str) -> Option<usize> {
+    let ends = session.template.ends().iter();
+    let before = ends.filter_map(|end| text.strip_suffix(&**end));
+    before.map(str::len).min()
 }
 
 /// Completes arguments that were cut off, with the ends of their texts, lists and objects; `None`

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::finding::{Finding, Rule, Shown};
-use super::{Case, Outcome};
-use crate::chat::ChatTemplate;
-use crate::proof::{ProbeSet, Thinking};
+use crate::finding::{Finding, Rule, Shown};
+use crate::{Case, Outcome};
 use chatparse_base::Place;
+use chatparse_chat::chat::ChatTemplate;
+use chatparse_chat::proof::{ProbeSet, Thinking};
 use chatparse_jinja::{SourceParts, place};
 use chatparse_message::ROLES;
 use chatparse_message::Request;
@@ -62,7 +62,7 @@ fn calls(
     if !takes_tools && !asks_for_calls || all_refused && !cases.is_empty() {
         return None;
     }
-    let prompt = &probes.asked(Thinking::On).ok()?.prompts.prompt;
+    let prompt = probes.asked(Thinking::On).ok()?.prompt();
     if cases.iter().all(|case| {
         matches!(
             case.outcome,
