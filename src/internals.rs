@@ -48,6 +48,7 @@ pub mod format {
 /// What stands behind grammars.
 pub mod grammar {
     pub use chatparse_grammar::{Builder, Rule, Undeclared, Walk, from_arena};
+    pub use chatparse_llama::letter;
 
     /// What schemas say.
     pub mod schema {

@@ -91,7 +91,6 @@
 pub mod expr;
 #[cfg(feature = "capi")]
 mod ffi;
-pub mod grammar;
 #[cfg(feature = "internals")]
 pub mod internals;
 #[doc(hidden)]
@@ -116,7 +115,7 @@ pub use chatparse_chat::next;
 #[doc(inline)]
 pub use chatparse_chat::segments;
 #[doc(inline)]
-pub use chatparse_chat::{ReportKind, chat, proof};
+pub use chatparse_chat::{ReportKind, chat, grammar, proof};
 #[cfg(feature = "lint")]
 #[doc(inline)]
 pub use chatparse_lint as lint;

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::format_cache::{CompiledFormat, FormatCache};
+use crate::grammar::Dialect;
 use crate::prompts::Prompts;
 use crate::proof::{self, Choice, ProbeSet, Proof, RoundTrip};
 use crate::reader::{AnalyzedTemplate, Maker, Reader};
@@ -21,7 +22,7 @@ use crate::variables::Variables;
 use chatparse_base::limits;
 use chatparse_base::{Error, Result};
 use chatparse_format::{Format, FormatSpec, applied_rules};
-use chatparse_grammar::{Dialect, Grammar, Matcher, Printed};
+use chatparse_grammar::{Grammar, Matcher, Printed};
 #[doc(inline)]
 pub use chatparse_jinja::Caps;
 use chatparse_jinja::{ReasoningIn, Template, laddered, offered};
@@ -586,8 +587,7 @@ impl Params {
     /// for the request, and clone it for others with the same tools and options.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Limit`]; [`crate::ErrorKind::InvalidArgument`] in a build without the
-    /// feature `dialects`, for a lazy grammar.
+    /// [`crate::ErrorKind::Limit`].
     pub fn matcher(&self) -> Result<Matcher> {
         self.grammar().matcher(self.compiled.start())
     }

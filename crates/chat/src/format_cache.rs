@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use crate::grammar::Dialect;
 use chatparse_base::json::{self, bytes};
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::store::{Store, hash_of};
@@ -10,10 +11,9 @@ use chatparse_base::{ErrorKind, Result};
 use chatparse_format::late::Want;
 use chatparse_format::parts::{Anew, PartMaker, Parts};
 use chatparse_format::{Constraint, Format, FormatSpec, Resolved, Tag, lower};
-use chatparse_grammar::{
-    self as grammar, Dialect, Fidelity, Grammar, Printed, Section, Start, TextSections,
-};
+use chatparse_grammar::{Fidelity, Grammar, Printed, Section, Start, TextSections};
 use chatparse_learn::Writing;
+use chatparse_llama::from_json_schema_as;
 use chatparse_message::{Compat, GrammarStyle, Tool};
 use chatparse_peg::{Expr, Program};
 use chatparse_stream::{CallRules, Parser};
@@ -181,7 +181,7 @@ impl CompiledFormat {
 fn check_response(spec: &FormatSpec) -> Result<()> {
     let style = spec.options.grammar_style;
     spec.response_schema()
-        .map(|schema| grammar::from_json_schema_as(schema, style))
+        .map(|schema| from_json_schema_as(schema, style))
         .transpose()
         .map(drop)
 }

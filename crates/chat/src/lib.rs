@@ -4,6 +4,7 @@
 //! - `reader`: who may read a template's model; `proof` chooses among them by what is read back.
 //! - `variables`: what is learnt under a request's variables.
 //! - `prompts`: the prompt of a request; `format_cache`: its compiled format.
+//! - `grammar`: the notations of grammars.
 //! - `segments`: the origin of each byte of a prompt. A feature.
 //! - `next`: what to append after an output. A feature.
 //! - `conversation`: sessions and segments as conversations in token ids ask for them. A feature.
@@ -24,6 +25,7 @@ pub mod chat;
 #[cfg(feature = "conversation")]
 pub mod conversation;
 mod format_cache;
+pub mod grammar;
 mod messages;
 #[cfg(feature = "next")]
 pub mod next;

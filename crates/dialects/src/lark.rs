@@ -8,9 +8,9 @@ use super::lexer;
 use super::portable::{Printer, bounds, class, free, in_short, quoted};
 use super::recursion;
 use super::terminals::{Cut, Facts, Splits, cut};
-use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result, limits};
+use chatparse_grammar::text::{Node, Tree};
 
 /// The number of rounds in which terminals are split into parts, then into characters, and then all
 /// terminals are split.
@@ -20,8 +20,7 @@ const ROUNDS: [usize; 3] = [10, 6, 3];
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] with the largest rule.
-pub fn print(tree: &Tree) -> Result<String> {
-    let mut tree = tree.clone();
+pub fn print(mut tree: Tree) -> Result<String> {
     let mut left = limits::LARK_PARTS.saturating_sub(weighed(&tree)?);
     let free = recursion::into_loops(&mut tree, &mut left);
     weighed(&tree)?;
@@ -171,10 +170,10 @@ fn member(c: char, out: &mut String) {
 mod tests {
     use super::super::portable::NESTED;
     use super::*;
-    use crate::text::gbnf::tree as read;
+    use chatparse_grammar::text::gbnf::tree as read;
 
     fn lark(gbnf: &str) -> String {
-        print(&read(gbnf).unwrap()).unwrap()
+        print(read(gbnf).unwrap()).unwrap()
     }
 
     #[test]

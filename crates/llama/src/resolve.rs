@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::schema_graph::{Count, Graph, Node, NodeId, Property, Text};
 use super::unsupported;
-use crate::schema::{
+use chatparse_base::{Error, ErrorKind, Result, limits, number};
+use chatparse_grammar::schema::{
     self, Format, Places, Step, all_of, has_object_keywords, has_string_keywords, refused,
 };
-use chatparse_base::{Error, ErrorKind, Result, limits, number};
 
 type Fields = Map<String, Value>;
 

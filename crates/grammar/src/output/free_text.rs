@@ -1,72 +1,16 @@
-//! Works what other engines do not know into a grammar's tree, the end of the prompt and the
-//! triggers, and prints it.
+//! The free text before a lazy grammar, as a grammar.
 
 use smol_str::SmolStr;
 
-use super::{Dialect, Printed, Start, behind, behind_prefix, lark, portable, tag};
 use crate::formats::automaton::{Automaton, Texts};
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
-use crate::rules::{Builder, Fidelity, FidelityKind, Grammar, Rule};
-use crate::text::Tree;
+use crate::rules::{Builder, Grammar, Rule};
 use crate::{Trigger, TriggerKind};
 use chatparse_base::chars::Chars;
-use chatparse_base::{Error, ErrorKind, Result, limits, stack};
-
-/// The grammar in a dialect other than GBNF. Its tree nests as deep as its groups do.
-pub fn print(grammar: &Grammar, dialect: Dialect, begins: Start) -> Result<Printed> {
-    stack::deep(|| print_tree(grammar, dialect, begins))
-}
-
-fn print_tree(grammar: &Grammar, dialect: Dialect, begins: Start) -> Result<Printed> {
-    let mut printed = Printed::default();
-    let tree = grammar.tree()?;
-    printed.text = match begins {
-        Start::AfterPrefix(prefix) => print_rest(&behind_prefix(tree, prefix)?, dialect)?,
-        Start::AtTrigger(triggers) => match words(triggers) {
-            Some(words) if dialect == Dialect::StructuralTag => {
-                bounded(tag::of(tag::behind_words(tree, &words)), dialect)?
-            }
-            _ => {
-                let free = free(triggers)?;
-                if free.sections.is_empty() {
-                    let why =
-                        "a trigger is a pattern that grammars cannot follow; calls begin nowhere";
-                    printed
-                        .report
-                        .push(Fidelity::new("", "#", FidelityKind::Widened, why));
-                }
-                print_rest(&behind(tree, &free)?, dialect)?
-            }
-        },
-    };
-    Ok(printed)
-}
-
-/// The grammar of an output from its first byte on.
-pub fn print_rest(tree: &Tree, dialect: Dialect) -> Result<String> {
-    let text = match dialect {
-        Dialect::Lark => lark::print(tree)?,
-        Dialect::StructuralTag => tag::of(tag::grammar(tree)),
-        Dialect::Gbnf | Dialect::PortableGbnf => portable::print(tree),
-    };
-    bounded(text, dialect)
-}
-
-/// A text that is not too large for an engine.
-fn bounded(text: String, dialect: Dialect) -> Result<String> {
-    if text.len() > limits::GRAMMAR_BYTES {
-        let message = format!(
-            "grammar: as {} it takes more than {} bytes",
-            dialect.name(),
-            limits::GRAMMAR_BYTES
-        );
-        return Err(Error::new(ErrorKind::Limit, message));
-    }
-    Ok(text)
-}
+use chatparse_base::limits;
 
 /// The triggers, if all are words: none is in the text in front of another one.
-fn words(triggers: &[Trigger]) -> Option<Vec<String>> {
+pub fn words(triggers: &[Trigger]) -> Option<Vec<String>> {
     let word =
         |trigger: &Trigger| (trigger.kind == TriggerKind::Word).then(|| trigger.value.clone());
     let mut words = triggers.iter().map(word).collect::<Option<Vec<String>>>()?;
@@ -81,18 +25,18 @@ fn words(triggers: &[Trigger]) -> Option<Vec<String>> {
 
 /// The text before a lazy grammar: any in which no trigger is found. Without rules where none is,
 /// or where a pattern cannot be followed.
-pub fn free(triggers: &[Trigger]) -> Result<Grammar> {
+pub fn free_text(triggers: &[Trigger]) -> Grammar {
     let Some(words) = words(triggers) else {
-        return Ok(behind_patterns(triggers).unwrap_or_default());
+        return behind_patterns(triggers).unwrap_or_default();
     };
     if words.is_empty() {
-        return Ok(Grammar::default());
+        return Grammar::default();
     }
     let mut builder = Builder::new();
     let start = SmolStr::new_static("u");
     Texts::new(Automaton::new(&words, &[]), false).add(&mut builder, &start);
     builder.add_rule("root", Rule::Reference(start));
-    Ok(builder.finish())
+    builder.finish()
 }
 
 fn behind_patterns(triggers: &[Trigger]) -> Option<Grammar> {

@@ -11,10 +11,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::terminals::{Cut, Facts};
-use crate::text::Node;
 use chatparse_base::bytes::Bytes;
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
+use chatparse_grammar::text::Node;
 
 /// Steps for each part of a grammar, and the minimum.
 const STEPS_PER_PART: usize = 1_000;

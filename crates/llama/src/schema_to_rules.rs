@@ -8,13 +8,12 @@ use smol_str::{SmolStr, format_smolstr};
 use super::pattern::{self, Pattern};
 use super::schema_graph::{Count, Graph, Node, NodeId, Text};
 use super::{excluded_keys, number};
-use crate::rules::json;
-use crate::rules::primitive::{self, blank as space, comma, quoted};
-use crate::rules::{Builder, FidelityKind, Notes, Pad, Rule, clean};
-use crate::schema::{Format, refused};
 use chatparse_base::json_string::quoted as as_json;
 use chatparse_base::{Error, ErrorKind, Result, limits};
-use chatparse_message::GrammarStyle;
+use chatparse_grammar::rules::json;
+use chatparse_grammar::rules::primitive::{blank as space, comma, quoted};
+use chatparse_grammar::rules::{Builder, FidelityKind, Notes, Pad, Rule, clean};
+use chatparse_grammar::schema::{Format, refused};
 
 /// Turns one graph into rules of a builder.
 pub struct Lowering<'b, 'g, 'a> {
@@ -91,7 +90,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         let rule_name = match name.as_str() {
             "" => SmolStr::new_static("root"),
-            _ if primitive::is_reserved(&clean(name), GrammarStyle::LlamaCpp) => {
+            _ if self.builder.is_reserved(&clean(name)) => {
                 format_smolstr!("{name}-")
             }
             _ => name.clone(),
@@ -171,16 +170,14 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 {
                     return Ok(Lowered::Body(self.builder.shared("object")));
                 }
-                let required = properties
-                    .iter()
-                    .filter(|property| property.required)
-                    .map(|property| property.name);
-                let required = required.collect();
-                let properties: Vec<_> = properties
-                    .iter()
-                    .map(|property| (property.name, property.schema))
-                    .collect();
-                self.object(id, &properties, &required, *additional, name, depth)?
+                let (mut all, mut required) = (Vec::new(), HashSet::new());
+                for property in properties {
+                    all.push((property.name, property.schema));
+                    if property.required {
+                        required.insert(property.name);
+                    }
+                }
+                self.object(id, &all, &required, *additional, name, depth)?
             }
             Node::Tuple(items) => {
                 let mut parts = Vec::new();
@@ -507,7 +504,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 return Err(refused(&self.graph.pointer(id, ""), &message));
             }
         };
-        for message in pattern.widened() {
+        for message in &pattern.widened {
             self.widened(id, "pattern", message);
         }
         Ok(quoted(pattern.rule(self.builder, rule_name).group()))

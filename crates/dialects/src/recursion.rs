@@ -9,8 +9,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::text::circles;
-use crate::text::{Node, Tree};
+use chatparse_grammar::text::{Node, Tree, circles};
 
 /// The number of passes over the circles that remain among the rules of a circle: a marker that
 /// begins again inside itself makes two.
@@ -164,8 +163,8 @@ fn open(tree: &mut Tree, circle: &HashSet<usize>) {
 mod tests {
     use super::super::portable;
     use super::*;
-    use crate::Recogniser;
-    use crate::text::gbnf::tree as read;
+    use chatparse_grammar::Recogniser;
+    use chatparse_grammar::text::gbnf::tree as read;
 
     fn with_loops(text: &str) -> String {
         let mut tree = read(text).unwrap();

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::schema_graph::Count;
-use crate::rules::{Builder, Rule, spelled};
 use chatparse_base::char_class::{self, Unreadable};
 use chatparse_base::limits;
+use chatparse_grammar::rules::{Builder, Rule, spelled};
 
 /// Characters with a meaning outside of classes; a backslash makes them literal.
 const SPECIAL: &str = "|.()[]{}*+?^$";
@@ -36,8 +36,8 @@ type Parsed<T> = Result<T, Problem>;
 #[derive(Debug)]
 pub struct Pattern {
     body: Rule,
-    bare: bool,
-    large: bool,
+    /// The ways in which the rule allows more than the pattern.
+    pub widened: Vec<&'static str>,
 }
 
 impl Pattern {
@@ -50,28 +50,20 @@ impl Pattern {
         };
         let mut parser = Parser {
             rest: inside,
-            depth: 0,
-            bare: false,
-            large: false,
+            ..Parser::default()
         };
         let body = parser.choice()?;
-        match parser.rest {
-            "" => Ok(Pattern {
-                body,
-                bare: parser.bare,
-                large: parser.large,
-            }),
-            _ => Err(Invalid("a ) closes nothing".into())),
+        if !parser.rest.is_empty() {
+            return Err(Invalid("a ) closes nothing".into()));
         }
-    }
-
-    /// The ways in which the rule allows more than the pattern.
-    pub fn widened(&self) -> impl Iterator<Item = &'static str> {
-        let bare = "characters that JSON strings must escape are allowed as they are";
-        let large = "a count is larger than llama.cpp reads";
-        [(self.bare, bare), (self.large, large)]
-            .into_iter()
-            .filter_map(|(so, message)| so.then_some(message))
+        let mut widened = Vec::new();
+        if parser.bare {
+            widened.push("characters that JSON strings must escape are allowed as they are");
+        }
+        if parser.large {
+            widened.push("a count is larger than llama.cpp reads");
+        }
+        Ok(Pattern { body, widened })
     }
 
     /// The rule. Parts with braces get separate rules, named after `name`.
@@ -97,10 +89,13 @@ fn may_be_empty(part: &Rule) -> bool {
     }
 }
 
+#[derive(Default)]
 struct Parser<'a> {
     rest: &'a str,
     depth: usize,
+    /// The rule allows characters that JSON strings must escape.
     bare: bool,
+    /// A count is too large for llama.cpp's reader.
     large: bool,
 }
 
@@ -373,8 +368,8 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::Recogniser;
-    use crate::text::sample::Walk;
+    use chatparse_grammar::Recogniser;
+    use chatparse_grammar::text::sample::Walk;
 
     fn recogniser(pattern: &str) -> Option<Recogniser> {
         let pattern = Pattern::parse(pattern).ok()?;

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::recursion;
-use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
+use chatparse_grammar::text::{Node, Tree};
 
 /// The maximum size of a terminal.
 const TERMINAL_SIZE: usize = 300;

@@ -1,6 +1,6 @@
 //! Ranges of whole numbers as rules over their digits, like llama.cpp's.
 
-use crate::rules::{Rule, class as class_of};
+use chatparse_grammar::rules::{Rule, class as class_of};
 
 /// The maximum number of digits on a side without a bound.
 const DIGITS: u64 = 16;
@@ -185,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Recogniser;
+    use chatparse_grammar::Recogniser;
 
     /// Whether the rule of a range allows `number`, and whether the range is reported as too wide.
     fn verdict(min: Option<i64>, max: Option<i64>, number: i64) -> (bool, bool) {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::schema_graph::Node;
-use crate::valid;
 use chatparse_base::limits;
+use chatparse_grammar::valid;
 
 const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
 const OF_NUMBERS: &[&str] = &[
@@ -35,8 +35,13 @@ const OF_OBJECTS: &[&str] = &[
     "dependentRequired",
     "dependentSchemas",
 ];
-const CONDITIONS: &[&str] = &["not", "if"];
-const VALUES: &[&str] = &["const", "enum"];
+const OF_ALL: &[&[&str]] = &[
+    OF_STRINGS,
+    OF_NUMBERS,
+    OF_ARRAYS,
+    OF_OBJECTS,
+    &["const", "enum"],
+];
 
 /// The keywords of `fields` that would narrow `node`, each with what is done instead.
 pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, String)> {
@@ -47,52 +52,35 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
     {
         return Vec::new();
     }
-    let unfollowed: &[&[&'static str]] = match node {
-        Node::Ref(_) => &[
-            OF_STRINGS,
-            OF_NUMBERS,
-            OF_ARRAYS,
-            OF_OBJECTS,
-            VALUES,
-            &["oneOf", "anyOf", "allOf"],
-        ],
-        Node::AnyOf(_) if fields.contains_key("oneOf") => &[
-            OF_STRINGS,
-            OF_NUMBERS,
-            OF_ARRAYS,
-            OF_OBJECTS,
-            VALUES,
-            &["anyOf", "allOf"],
-        ],
-        Node::AnyOf(_) => &[
-            OF_STRINGS,
-            OF_NUMBERS,
-            OF_ARRAYS,
-            OF_OBJECTS,
-            VALUES,
-            &["allOf"],
-        ],
-        Node::Any => &[OF_NUMBERS, OF_ARRAYS, OF_OBJECTS],
-        Node::AllOf(_) => &[OF_STRINGS, &OF_OBJECTS[3..]],
-        Node::Const(_) | Node::Enum(_) | Node::Null | Node::Boolean => &[&["allOf"]],
-        Node::Number => &[OF_NUMBERS, &["allOf"]],
-        Node::Integer(..) => &[&["multipleOf", "allOf"]],
-        Node::String(text) if text.pattern.is_some() => &[&["minLength", "maxLength", "format"]],
-        Node::String(text) if text.format.is_some() => &[&["minLength", "maxLength"]],
-        Node::String(_) => &[&["format"]],
-        Node::Array(..) | Node::Tuple(_) => &[&["uniqueItems", "contains", "allOf"]],
-        Node::Object(..) => &[&OF_OBJECTS[3..], &["allOf"]],
+    let (lists, combined): (&[&[&'static str]], &[&'static str]) = match node {
+        Node::Ref(_) => (OF_ALL, &["oneOf", "anyOf", "allOf"]),
+        Node::AnyOf(_) if fields.contains_key("oneOf") => (OF_ALL, &["anyOf", "allOf"]),
+        Node::AnyOf(_) => (OF_ALL, &["allOf"]),
+        Node::Any => (&[OF_NUMBERS, OF_ARRAYS, OF_OBJECTS], &[]),
+        Node::AllOf(_) => (&[OF_STRINGS, &OF_OBJECTS[3..]], &[]),
+        Node::Const(_) | Node::Enum(_) | Node::Null | Node::Boolean => (&[], &["allOf"]),
+        Node::Number => (&[OF_NUMBERS], &["allOf"]),
+        Node::Integer(..) => (&[], &["multipleOf", "allOf"]),
+        Node::String(text) if text.pattern.is_some() => {
+            (&[], &["minLength", "maxLength", "format"])
+        }
+        Node::String(text) if text.format.is_some() => (&[], &["minLength", "maxLength"]),
+        Node::String(_) => (&[], &["format"]),
+        Node::Array(..) | Node::Tuple(_) => (&[], &["uniqueItems", "contains", "allOf"]),
+        Node::Object(..) => (&[&OF_OBJECTS[3..]], &["allOf"]),
     };
-    let keys = unfollowed
+    let mut lost = Vec::new();
+    for key in lists
         .iter()
         .copied()
         .flatten()
-        .chain(CONDITIONS)
-        .copied();
-    let mut lost: Vec<_> = keys
-        .filter(|key| fields.get(*key).is_some_and(|value| narrows(key, value)))
-        .map(plain)
-        .collect();
+        .chain(combined)
+        .chain(&["not", "if"])
+    {
+        if fields.get(*key).is_some_and(|value| narrows(key, value)) {
+            lost.push(plain(key));
+        }
+    }
     if let Node::Integer(..) = node {
         for (first, second) in [
             ("minimum", "exclusiveMinimum"),

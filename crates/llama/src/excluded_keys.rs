@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::rules::{Pad, Rule};
 use chatparse_base::limits;
+use chatparse_grammar::rules::{Pad, Rule};
 
 /// A JSON string other than `names`, and whether all of them could be excluded. `chars` is the rule
 /// of a character. Strings that are prefixes of a name are excluded as well, as in llama.cpp.

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
+use chatparse_grammar::text::{Node, Tree};
 
 /// Prints the rules of `tree`, `root` first, one per line.
 pub fn print(tree: &Tree) -> String {
@@ -287,7 +287,7 @@ pub fn escaped(c: char, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::gbnf::tree as read;
+    use chatparse_grammar::text::gbnf::tree as read;
 
     #[test]
     fn what_readers_disagree_about_is_not_there() {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::schema::{Format, Places};
-use crate::text::circles;
+use chatparse_grammar::schema::{Format, Places};
+use chatparse_grammar::text::circles;
 
 /// Index of a node in its [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,66 +1,40 @@
-//! Prints grammars in the dialects that engines read.
+//! A grammar as an engine takes it: printed in a notation, or as a matcher.
 //!
-//! All dialects are printed from the tree of the grammar's rules, including those that a caller
+//! All notations are printed from the tree of the grammar's rules, including rules that a caller
 //! wrote as GBNF, and the result allows the same texts. llama.cpp keeps triggers and the end of the
-//! prompt beside the grammar; for other engines these are worked into the tree first (`engines`).
+//! prompt beside the grammar; for other engines both are worked into the tree first.
 
-#[cfg(feature = "dialects")]
-mod engines;
-#[cfg(feature = "dialects")]
-mod lark;
-#[cfg(feature = "dialects")]
-mod lexer;
-#[cfg(feature = "dialects")]
-mod portable;
-#[cfg(feature = "dialects")]
-mod recursion;
-#[cfg(feature = "dialects")]
-mod tag;
-#[cfg(feature = "dialects")]
-mod terminals;
+mod free_text;
 
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
-use crate::rules::{Fidelity, Grammar};
+use crate::rules::{Fidelity, FidelityKind, Grammar};
 use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
-use chatparse_base::{Error, Result, stack};
+use chatparse_base::{Error, ErrorKind, Result, limits, stack};
+use free_text::{free_text, words};
 
-chatparse_base::names! {
-    /// A notation for grammars.
-    #[repr(u32)]
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    #[non_exhaustive]
-    pub enum Dialect {
-        /// GBNF as llama.cpp writes it.
-        Gbnf(1) = "gbnf",
-        /// GBNF for all versions of llama.cpp and for XGrammar.
-        PortableGbnf(2) = "portable-gbnf",
-        /// Lark for llguidance, XGrammar and vLLM.
-        Lark(3) = "lark",
-        /// XGrammar's structural tag, as JSON: `{"type": "structural_tag", "format": ...}`.
-        StructuralTag(4) = "structural-tag",
-    }
+/// A notation for grammars. Who prints one chooses the notation.
+pub trait Notation: Copy + Send + Sync {
+    /// The name, for errors.
+    fn name(self) -> &'static str;
+
+    /// Whether it is GBNF for an engine that knows the prompt and the triggers: the text that the
+    /// grammar has.
+    fn is_gbnf(self) -> bool;
+
+    /// Whether the notation itself can exclude words from free text.
+    fn excludes_words(self) -> bool;
+
+    /// Prints a tree. With `words`, the output begins with free text that has none of them, and the
+    /// tree is optional: only for a notation that excludes words.
+    ///
+    /// # Errors
+    /// What the notation cannot express.
+    fn print(self, tree: Tree, words: Option<&[String]>) -> Result<String>;
 }
 
-impl Dialect {
-    /// All dialects.
-    pub const ALL: [Dialect; 4] = [
-        Dialect::Gbnf,
-        Dialect::PortableGbnf,
-        Dialect::Lark,
-        Dialect::StructuralTag,
-    ];
-
-    /// The dialect of this name.
-    pub fn find(name: &str) -> Option<Dialect> {
-        Dialect::ALL
-            .into_iter()
-            .find(|dialect| dialect.name() == name)
-    }
-}
-
-/// A grammar in a dialect.
+/// A grammar in a notation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
     /// The text; empty if nothing is constrained.
@@ -92,24 +66,42 @@ impl Grammar {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if llama.cpp would reject the text;
     /// [`crate::ErrorKind::Limit`].
-    pub fn print(&self, dialect: Dialect) -> Result<Printed> {
+    pub fn print(&self, dialect: impl Notation) -> Result<Printed> {
         self.print_output(dialect, Start::AfterPrefix(""))
     }
 
     /// Prints a grammar of what a model writes, for an engine that knows neither the prompt nor the
-    /// triggers. For [`Dialect::Gbnf`] the text is unchanged, because llama.cpp knows both.
+    /// triggers. For `Dialect::Gbnf` the text is unchanged, because llama.cpp knows both.
     ///
     /// # Errors
     /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows
     /// nothing behind the text.
-    pub fn print_output(&self, dialect: Dialect, begins: Start) -> Result<Printed> {
-        if dialect == Dialect::Gbnf || self.text.is_empty() {
-            return Ok(Printed {
-                text: self.text.clone(),
-                ..Printed::default()
-            });
+    pub fn print_output(&self, dialect: impl Notation, begins: Start) -> Result<Printed> {
+        let mut printed = Printed::default();
+        if dialect.is_gbnf() || self.text.is_empty() {
+            printed.text = self.text.clone();
+            return Ok(printed);
         }
-        engines::print(self, dialect, begins)
+        // The tree nests as deep as the grammar's groups do.
+        stack::deep(|| {
+            let tree = self.tree()?;
+            printed.text = match begins {
+                Start::AfterPrefix(prefix) => print(behind_prefix(tree, prefix)?, None, dialect)?,
+                Start::AtTrigger(triggers) => match words(triggers) {
+                    Some(words) if dialect.excludes_words() => print(tree, Some(&words), dialect)?,
+                    _ => {
+                        let free = free_text(triggers);
+                        if free.sections.is_empty() {
+                            let why = "a trigger is a pattern that grammars cannot follow; calls begin nowhere";
+                            let note = Fidelity::new("", "#", FidelityKind::Widened, why);
+                            printed.report.push(note);
+                        }
+                        print(behind(tree, &free)?, None, dialect)?
+                    }
+                },
+            };
+            Ok(printed)
+        })
     }
 
     /// The grammar of what a model writes as a machine that is fed bytes, at the output's
@@ -131,7 +123,7 @@ impl Grammar {
         // The tree nests as deep as the grammar's groups do.
         stack::deep(|| {
             let free = match begins {
-                Start::AtTrigger(triggers) => Some(engines::free(triggers)?),
+                Start::AtTrigger(triggers) => Some(free_text(triggers)),
                 Start::AfterPrefix(_) => None,
             };
             let source = Source::new(self, free);
@@ -142,6 +134,20 @@ impl Grammar {
             Ok(matcher)
         })
     }
+}
+
+/// Prints a tree, unless the text is too large for an engine.
+fn print(tree: Tree, words: Option<&[String]>, dialect: impl Notation) -> Result<String> {
+    let text = dialect.print(tree, words)?;
+    if text.len() > limits::GRAMMAR_BYTES {
+        let message = format!(
+            "grammar: as {} it takes more than {} bytes",
+            dialect.name(),
+            limits::GRAMMAR_BYTES
+        );
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(text)
 }
 
 fn go_behind(matcher: &mut Matcher, text: &str) -> Result<()> {
@@ -190,7 +196,7 @@ fn behind(mut tree: Tree, free: &Grammar) -> Result<Tree> {
 impl Matcher {
     /// The grammar of what may follow what was fed, for an engine that begins there: a grammar that
     /// comes late, behind a text that was cut, or when a call is tried again. It ends where the
-    /// matcher's ends. [`Dialect::Gbnf`] is that of [`Dialect::PortableGbnf`] here: it covers the
+    /// matcher's ends. `Dialect::Gbnf` is that of `Dialect::PortableGbnf` here: it covers the
     /// whole rest, and has no trigger. Costs as much as making the matcher, however long the output
     /// is.
     ///
@@ -205,39 +211,13 @@ impl Matcher {
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] inside of a character; [`crate::ErrorKind::Limit`].
-    pub fn grammar(&self, dialect: Dialect) -> Result<Printed> {
+    pub fn grammar(&self, dialect: impl Notation) -> Result<Printed> {
         stack::deep(|| {
             let rest = self.rest(&tree_of(self.source())?)?;
             Ok(Printed {
-                text: engines::print_rest(&rest, dialect)?,
+                text: print(rest, None, dialect)?,
                 report: Vec::new(),
             })
         })
-    }
-}
-
-/// Stands in for what this build leaves out.
-#[cfg(not(feature = "dialects"))]
-mod engines {
-    use crate::Trigger;
-    use crate::text::Tree;
-    use crate::{Dialect, Grammar, Printed, Start};
-    use chatparse_base::{Error, Result};
-
-    pub(super) fn free(_: &[Trigger]) -> Result<Grammar> {
-        Err(Error::invalid(
-            "a lazy grammar has no matcher: the library was built without its part `dialects`",
-        ))
-    }
-
-    pub(super) fn print_rest(_: &Tree, dialect: Dialect) -> Result<String> {
-        print(&Grammar::default(), dialect, Start::AfterPrefix("")).map(|printed| printed.text)
-    }
-
-    pub(super) fn print(_: &Grammar, dialect: Dialect, _: Start) -> Result<Printed> {
-        Err(Error::invalid(format!(
-            "{}: the library was built without its part `dialects`",
-            dialect.name()
-        )))
     }
 }
