@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::messages::Messages;
 use crate::reader::Reader;
 use chatparse_base::find::shared;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, ErrorKind, Result, sort};
 use chatparse_format::{Begun, Opening, thought};
 use chatparse_jinja::{
     Arranged, Fit, Prepared, Said, Template, cut, lost, offered, plain, prepare, resolve, whole,
@@ -45,32 +45,25 @@ impl Reader {
     /// allows it. `opening`: also compute the opening of the assistant's turn.
     pub(crate) fn fitted(&self, request: &Request, opening: bool) -> Result<(Prompts, Fit)> {
         let template = self.template();
-        let render = |request: &Request| self.prompts(template, request, opening);
-        let lost = |request: &Request, prompts: &Prompts| {
-            let marked =
-                |marked: &Request| Some(self.prompts(template, marked, false).ok()?.prompt);
-            lost(template, request, &prompts.prompt, marked)
-        };
         if request.roles == Roles::AsSent || request.messages.is_empty() || request.plain.is_some()
         {
-            let mut prompts = render(request)?;
+            let mut prompts = self.prompts(template, request, opening)?;
             if opening && request.plain.is_none() && request.output.compat == Compat::Off {
-                prompts.notes = said_in_vain(lost(request, &prompts).into_iter().map(Said::place));
+                let lost = self.lost(request, &prompts);
+                prompts.notes = said_in_vain(lost.into_iter().map(Said::place));
             }
             return Ok((prompts, Fit::default()));
         }
         let mut error = None;
         let found = Arranged::find(template, request, |request| {
             // Only what the template says may change with the messages.
-            if error
-                .as_ref()
-                .is_some_and(|error: &Error| error.kind() != ErrorKind::Template)
-            {
+            let kind = error.as_ref().map(Error::kind);
+            if kind.is_some_and(|kind| kind != ErrorKind::Template) {
                 return None;
             }
-            match render(request) {
+            match self.prompts(template, request, opening) {
                 Ok(prompts) => {
-                    let lost = lost(request, &prompts);
+                    let lost = self.lost(request, &prompts);
                     Some((prompts, lost))
                 }
                 Err(found) => {
@@ -90,30 +83,18 @@ impl Reader {
             }));
         };
         prompts.notes = fitted.notes;
-        // Media stand where the request has them.
-        let mut places = HashMap::new();
-        for (index, message) in request.messages.iter().enumerate() {
-            let sources = message
-                .parts
-                .iter()
-                .enumerate()
-                .filter_map(|(part, it)| Some((part, it.source.as_ref()?)));
-            places.extend(sources.map(|(part, source)| (Arc::as_ptr(source), (index, part))));
-        }
-        for media in &mut prompts.media {
-            if let Some(place) = places.remove(&Arc::as_ptr(&media.source)) {
-                (media.message, media.part) = place;
-            }
-        }
-        let mut unseen: Vec<(usize, usize)> = places.into_values().collect();
-        unseen.sort_unstable();
-        let unseen = unseen
-            .into_iter()
-            .map(|(message, part)| format!("messages[{message}].content[{part}]"));
-        prompts.notes.extend(said_in_vain(
-            lost.into_iter().map(Said::place).chain(unseen),
-        ));
+        let unseen = place_media(request, &mut prompts.media);
+        let lost = lost.into_iter().map(Said::place).chain(unseen);
+        prompts.notes.extend(said_in_vain(lost));
         Ok((prompts, fitted.fit))
+    }
+
+    /// The texts of a request that its prompt lacks.
+    fn lost(&self, request: &Request, prompts: &Prompts) -> Vec<Said> {
+        let template = self.template();
+        lost(template, request, &prompts.prompt, |marked: &Request| {
+            Some(self.prompts(template, marked, false).ok()?.prompt)
+        })
     }
 
     /// The prompt of a request as it was sent. `template` renders it: the learnt template, or a
@@ -206,29 +187,21 @@ impl Reader {
     /// and what that has of a message.
     pub(crate) fn given(&self, prompt: &str) -> Prompts {
         let turns = [true, false].map(|thinking| &self.writing(thinking).turn);
-        let openings = || {
-            turns
-                .iter()
-                .map(|turn| &*turn.opening)
-                .filter(|opening| !opening.is_empty())
-        };
-        let longest = |fits: &dyn Fn(&str) -> bool| {
-            openings()
-                .filter(|opening| fits(opening))
-                .max_by_key(|it| it.len())
-        };
-        let (mut opening, mut begun) = (
-            longest(&|opening| prompt.ends_with(opening)).unwrap_or_default(),
-            None,
-        );
-        let heads = openings()
-            .map(str::trim)
-            .chain(turns.iter().map(|turn| turn.delimiters.assistant.trim()));
-        let places = heads
-            .filter(|head| !head.is_empty())
-            .filter_map(|head| Some((prompt.rfind(head)?, head)));
+        let openings = turns.map(|turn| &*turn.opening);
+        let endings = openings
+            .iter()
+            .filter(|opening| prompt.ends_with(**opening));
+        let mut opening = *endings.max_by_key(|text| text.len()).unwrap_or(&"");
+        let mut begun = None;
+        let mut heads = openings.to_vec();
+        heads.extend(turns.iter().map(|turn| &*turn.delimiters.assistant));
+        let heads = heads.into_iter().map(str::trim);
+        let heads = heads.filter(|head| !head.is_empty());
+        let places = heads.filter_map(|head| Some((prompt.rfind(head)?, head)));
         let last = places.max_by_key(|(at, head)| (*at, std::cmp::Reverse(head.len())));
-        if let Some((mut at, head)) = last.filter(|_| opening.is_empty()) {
+        if opening.is_empty()
+            && let Some((mut at, head)) = last
+        {
             // Each part of a message may begin so.
             while let Some(earlier) = prompt[..at].rfind(head) {
                 if turns[0].goes_past_message(head, &prompt[earlier + head.len()..at]) {
@@ -237,7 +210,9 @@ impl Reader {
                 at = earlier;
             }
             let tail = &prompt[at..];
-            let known = longest(&|opening| tail.starts_with(opening)).unwrap_or(head);
+            let begins = openings.into_iter().filter(|text| tail.starts_with(text));
+            let known = begins.max_by_key(|text| text.len());
+            let known = known.filter(|text| !text.is_empty()).unwrap_or(head);
             let turn = turns
                 .into_iter()
                 .find(|turn| turn.opening == known)
@@ -308,17 +283,18 @@ impl Reader {
         part: Continuation,
         message: Option<&Message>,
     ) -> Prompts {
-        if let Some(message) = message.filter(|_| part != Continuation::None) {
-            let apart = if splits {
-                self.thought_apart(message, part)
-            } else {
-                None
-            };
-            let (message, part) = apart
-                .as_ref()
-                .map_or((message, part), |(message, part)| (message, *part));
-            prompts.opening.begun = Some(Begun::find(&prompts.opening.prefill, message, part));
-        }
+        let Some(message) = message.filter(|_| part != Continuation::None) else {
+            return prompts;
+        };
+        let apart = match splits {
+            true => self.thought_apart(message, part),
+            false => None,
+        };
+        let opening = &mut prompts.opening;
+        opening.begun = Some(match &apart {
+            Some((message, part)) => Begun::find(&opening.prefill, message, *part),
+            None => Begun::find(&opening.prefill, message, part),
+        });
         prompts
     }
 
@@ -337,17 +313,33 @@ impl Reader {
         let Some((mut apart, part)) = apart else {
             return Ok(request);
         };
-        let prompt_of = |last: &Message| {
-            let mut split = Request::clone(&request);
-            (*split.messages.last_mut()?, split.continuation) = (last.clone(), part);
-            Some((self.whole(template, &split, false).ok()?.prompt, split))
-        };
-        let shown = prompt_of(&apart);
-        let thought = std::mem::take(&mut apart.reasoning_content);
-        let shown = shown.filter(|(prompt, _)| {
-            thought.is_empty() || prompt_of(&apart).is_none_or(|(without, _)| without != *prompt)
-        });
-        Ok(shown.map_or(request.clone(), |(_, split)| Cow::Owned(split)))
+        let mut split = Request::clone(&request);
+        split.continuation = part;
+        let thought = !apart.reasoning_content.is_empty();
+        let shown = self.ending_with(template, &mut split, apart.clone());
+        if shown.is_none() {
+            return Ok(request);
+        }
+        if thought {
+            let mut without = split.clone();
+            apart.reasoning_content.clear();
+            if self.ending_with(template, &mut without, apart) == shown {
+                return Ok(request);
+            }
+        }
+        Ok(Cow::Owned(split))
+    }
+
+    /// Exchanges the last message of a request, and renders it up to the end of that message;
+    /// `None` if the template does not show where it ends.
+    fn ending_with(
+        &self,
+        template: &Template,
+        request: &mut Request,
+        last: Message,
+    ) -> Option<String> {
+        *request.messages.last_mut()? = last;
+        Some(self.whole(template, request, false).ok()?.prompt)
     }
 
     /// The message with the reasoning apart that its content begins with, between the template's
@@ -358,11 +350,9 @@ impl Reader {
         message: &Message,
         part: Continuation,
     ) -> Option<(Message, Continuation)> {
-        let text = message
-            .parts
-            .first()
-            .map_or(&message.content, |part| &part.text)
-            .trim_start();
+        let first = message.parts.first();
+        let text = first.map_or(&message.content, |part| &part.text);
+        let text = text.trim_start();
         let continues = matches!(part, Continuation::Auto | Continuation::Content)
             && message.role == "assistant";
         if !continues || text.is_empty() || !message.reasoning_content.is_empty() {
@@ -371,26 +361,49 @@ impl Reader {
         let (thought, content) = thought::split(&self.writing(true).turn, self.layout(), text)?;
         let mut apart = message.clone();
         apart.reasoning_content = thought.to_owned();
-        *apart
-            .parts
-            .first_mut()
-            .map_or(&mut apart.content, |part| &mut part.text) =
-            content.unwrap_or_default().to_owned();
+        let text = match apart.parts.first_mut() {
+            Some(part) => &mut part.text,
+            None => &mut apart.content,
+        };
+        *text = content.unwrap_or_default().to_owned();
         match content {
             Some(_) => Some((apart, Continuation::Content)),
             None => Some((apart, Continuation::Reasoning)).filter(|_| part == Continuation::Auto),
         }
     }
 }
-/// A note for each place that is not in the prompt, up to some.
-fn said_in_vain(mut places: impl Iterator<Item = String>) -> Vec<String> {
+
+/// Gives media the places that they have in the request. Returns the places of media that the
+/// prompt lacks.
+fn place_media(request: &Request, media: &mut [Media]) -> impl Iterator<Item = String> {
+    let mut places = HashMap::new();
+    for (index, message) in request.messages.iter().enumerate() {
+        for (number, part) in message.parts.iter().enumerate() {
+            if let Some(source) = &part.source {
+                places.insert(Arc::as_ptr(source), (index, number));
+            }
+        }
+    }
+    for media in media {
+        if let Some(place) = places.remove(&Arc::as_ptr(&media.source)) {
+            (media.message, media.part) = place;
+        }
+    }
+    let mut unseen: Vec<(usize, usize)> = places.into_values().collect();
+    sort::sort(&mut unseen);
+    let unseen = unseen.into_iter();
+    unseen.map(|(message, part)| format!("messages[{message}].content[{part}]"))
+}
+
+/// A note for each of the first places that are not in the prompt, and one for all others.
+fn said_in_vain(places: impl Iterator<Item = String>) -> Vec<String> {
     const NAMED: usize = 8;
     let mut notes: Vec<String> = places
-        .by_ref()
-        .take(NAMED)
         .map(|place| format!("{place}: not in the prompt"))
         .collect();
-    let more = places.count();
-    notes.extend((more > 0).then(|| format!("messages: {more} more texts are not in the prompt")));
+    if let Some(more @ 1..) = notes.len().checked_sub(NAMED) {
+        notes.truncate(NAMED);
+        notes.push(format!("messages: {more} more texts are not in the prompt"));
+    }
     notes
 }

@@ -19,11 +19,8 @@ pub(super) fn read(
 ) -> Result<Option<(String, TemplateOptions)>> {
     // A prompt that never changes is hardly ever meant.
     let is_line = !text.contains(['{', '\n']) && text.len() < 4096;
-    if is_line
-        && [".jinja", ".jinja2", ".j2", ".json"]
-            .iter()
-            .any(|end| text.ends_with(end))
-    {
+    let mut ends = [".jinja", ".jinja2", ".j2", ".json"].into_iter();
+    if is_line && ends.any(|end| text.ends_with(end)) {
         return Err(Error::invalid(format!(
             "{text:?} is the name of a file; its text is wanted"
         )));
@@ -34,11 +31,8 @@ pub(super) fn read(
         return Ok(None);
     }
     if text.len() > limits::CONFIG_BYTES {
-        let message = format!(
-            "the file has {} bytes, more than {}",
-            text.len(),
-            limits::CONFIG_BYTES
-        );
+        let (bytes, most) = (text.len(), limits::CONFIG_BYTES);
+        let message = format!("the file has {bytes} bytes, more than {most}");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     let Ok(fields) = chatparse_base::json::from_text::<Value>(text) else {
@@ -46,14 +40,8 @@ pub(super) fn read(
     };
     let source = match &fields["chat_template"] {
         Value::String(source) => source.clone(),
-        Value::Array(named) => of_name(
-            named,
-            if given.name.is_empty() {
-                "default"
-            } else {
-                &given.name
-            },
-        )?,
+        Value::Array(named) if given.name.is_empty() => of_name(named, "default")?,
+        Value::Array(named) => of_name(named, &given.name)?,
         _ if fields["response_template"].is_object() => String::new(),
         _ => {
             return Err(Error::invalid(
@@ -67,9 +55,7 @@ pub(super) fn read(
         (&mut options.eos, "eos_token"),
     ] {
         if token.is_empty() {
-            token_text(&fields[name])
-                .unwrap_or_default()
-                .clone_into(token);
+            *token = token_text(&fields[name]).unwrap_or_default().to_owned();
         }
     }
     if options.response_template.is_null() {
@@ -89,38 +75,31 @@ fn token_text(token: &Value) -> Option<&str> {
 /// The special tokens that a `tokenizer_config.json` lists; empty if it lists none. For
 /// [`crate::TemplateOptions::special_tokens`].
 pub fn special_tokens(fields: &Value) -> Vec<String> {
-    let listed = fields["added_tokens_decoder"]
-        .as_object()
-        .into_iter()
-        .flat_map(|tokens| tokens.values());
-    let more = fields["additional_special_tokens"]
-        .as_array()
-        .into_iter()
-        .flatten();
-    let named = ["bos_token", "eos_token", "pad_token", "unk_token"].map(|name| &fields[name]);
-    let listed: Vec<&Value> = listed.collect();
-    if listed.is_empty() {
+    let Value::Object(listed) = &fields["added_tokens_decoder"] else {
+        return Vec::new();
+    };
+    let mut all: Vec<&Value> = listed.values().collect();
+    if all.is_empty() {
         return Vec::new();
     }
-    let all = listed.into_iter().chain(more).chain(named);
-    all.filter_map(token_text).map(str::to_owned).collect()
+    if let Value::Array(more) = &fields["additional_special_tokens"] {
+        all.extend(more);
+    }
+    all.extend(["bos_token", "eos_token", "pad_token", "unk_token"].map(|name| &fields[name]));
+    let texts = all.into_iter().filter_map(token_text);
+    texts.map(str::to_owned).collect()
 }
 
 fn of_name(named: &[Value], name: &str) -> Result<String> {
-    let found = named
-        .iter()
-        .find(|template| template["name"] == name)
-        .and_then(|found| found["template"].as_str());
-    found.map(str::to_owned).ok_or_else(|| {
-        let known: Vec<&str> = named
-            .iter()
-            .filter_map(|template| template["name"].as_str())
-            .collect();
-        Error::invalid(format!(
-            "chat_template: there is no template {name:?}; there are: {}",
-            known.join(", ")
-        ))
-    })
+    let found = named.iter().find(|template| template["name"] == name);
+    if let Some(source) = found.and_then(|found| found["template"].as_str()) {
+        return Ok(source.to_owned());
+    }
+    let known = named.iter().filter_map(|other| other["name"].as_str());
+    let known = known.collect::<Vec<_>>().join(", ");
+    Err(Error::invalid(format!(
+        "chat_template: there is no template {name:?}; there are: {known}"
+    )))
 }
 
 #[cfg(test)]

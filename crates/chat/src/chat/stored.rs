@@ -1,17 +1,19 @@
 //! A template as bytes, with what was learnt of it, so that another process need not learn it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ChatTemplate;
 use crate::proof::{Choice, Tried};
-use crate::reader::{AnalyzedTemplate, Response};
+use crate::reader::{AnalyzedTemplate, Reader, Response};
 use chatparse_base::limits::STORED_BYTES;
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_jinja::Template;
 use chatparse_learn::analysis::turn::TurnFormat;
 
-/// What stands in front of the version, the checksum of what follows, and that: JSON.
+/// The bytes before a checksum and the JSON that it is of: what they are, and the version.
 const HEAD: &str = concat!("chatparse template ", env!("CARGO_PKG_VERSION"), " ");
 
 #[derive(Serialize, Deserialize)]
@@ -42,6 +44,11 @@ impl ChatTemplate {
     pub fn to_bytes(&self) -> Vec<u8> {
         let analyzed = &self.0.analyzed;
         let choice = self.choice();
+        let mut tried = Vec::new();
+        for read in &choice.tried {
+            tried.push((read.reader.to_owned(), read.cases, read.read_back));
+        }
+        let fault = analyzed.response_fault.as_ref();
         let stored = Stored {
             // Without its last line break it would lose another one.
             source: format!("{}\n", analyzed.template.written()),
@@ -52,18 +59,11 @@ impl ChatTemplate {
             prove: self.0.prove,
             special_tokens: self.0.special_tokens.clone(),
             response: analyzed.response.clone(),
-            response_fault: analyzed
-                .response_fault
-                .as_ref()
-                .map(|fault| fault.message().to_owned()),
+            response_fault: fault.map(|fault| fault.message().to_owned()),
             findings: analyzed.template.findings(),
             turns: [false, true].map(|thinking| analyzed.turn(thinking).clone()),
             reader: choice.reader.name().to_owned(),
-            tried: choice
-                .tried
-                .iter()
-                .map(|tried| (tried.reader.to_owned(), tried.cases, tried.read_back))
-                .collect(),
+            tried,
         };
         let body = json!(stored).to_string();
         format!("{HEAD}{:016x}\n{body}", checksum(&body)).into_bytes()
@@ -78,7 +78,6 @@ impl ChatTemplate {
     /// [`ErrorKind::InvalidArgument`] for bytes of another version, that are damaged, or that are
     /// none of a template; [`ErrorKind::Limit`] for too many of them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let wrong = |what: &str| Error::invalid(format!("template: {what}"));
         if bytes.len() > STORED_BYTES {
             return Err(Error::new(
                 ErrorKind::Limit,
@@ -89,15 +88,14 @@ impl ChatTemplate {
         if !bytes.starts_with(&HEAD.as_bytes()[..kind]) {
             return Err(wrong("these bytes are no stored template"));
         }
-        let other =
-            || wrong("it was stored by another version of the library; make it from its source");
-        let behind = bytes.strip_prefix(HEAD.as_bytes()).ok_or_else(other)?;
-        let damaged = || wrong("the stored bytes are damaged");
-        let (sum, body) = behind.split_at_checked(16).ok_or_else(damaged)?;
-        let body = body.strip_prefix(b"\n").ok_or_else(damaged)?;
-        let body = String::from_utf8_lossy(body);
-        if sum != format!("{:016x}", checksum(&body)).as_bytes() {
-            return Err(damaged());
+        let Some(checked) = bytes.strip_prefix(HEAD.as_bytes()) else {
+            return Err(wrong(
+                "it was stored by another version of the library; make it from its source",
+            ));
+        };
+        let body = String::from_utf8_lossy(checked.get(17..).unwrap_or_default());
+        if checked.get(..17) != Some(format!("{:016x}\n", checksum(&body)).as_bytes()) {
+            return Err(wrong("the stored bytes are damaged"));
         }
         let stored: Stored =
             serde_json::from_str(&body).map_err(|error| wrong(&format!("stored: {error}")))?;
@@ -108,29 +106,33 @@ impl ChatTemplate {
         analyzed.response = stored.response;
         analyzed.response_fault = stored.response_fault.map(Error::invalid);
         let template = ChatTemplate::analyzed(analyzed, stored.prove, stored.special_tokens);
-        let reader = |name: &str| {
-            template
-                .0
-                .candidates
-                .iter()
-                .find(|reader| reader.name() == name)
-                .cloned()
+        let mut choice = Choice {
+            reader: template.candidate(&stored.reader)?,
+            tried: Vec::new(),
         };
-        let unknown = || wrong("its reader is not one of this library");
-        let tried = stored.tried.iter().map(|(name, cases, read_back)| {
-            Ok(Tried {
-                reader: reader(name).ok_or_else(unknown)?.name(),
-                cases: *cases,
-                read_back: *read_back,
-            })
-        });
-        let choice = Choice {
-            reader: reader(&stored.reader).ok_or_else(unknown)?,
-            tried: tried.collect::<Result<_>>()?,
-        };
+        for (name, cases, read_back) in stored.tried {
+            choice.tried.push(Tried {
+                reader: template.candidate(&name)?.name(),
+                cases,
+                read_back,
+            });
+        }
         let _ = template.0.choice.set(choice);
         Ok(template)
     }
+
+    /// The candidate of this name.
+    fn candidate(&self, name: &str) -> Result<Arc<Reader>> {
+        let mut candidates = self.0.candidates.iter();
+        let found = candidates.find(|reader| reader.name() == name);
+        found
+            .cloned()
+            .ok_or_else(|| wrong("its reader is not one of this library"))
+    }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::invalid(format!("template: {what}"))
 }
 
 /// FNV-1a.

@@ -17,7 +17,7 @@
 use serde_json::{Map, Value};
 
 use super::{New, Session, Shown};
-use crate::proof::{borders, is_marker, marker_at_end, shown as said};
+use crate::proof::{borders, is_one_marker, marker_at_end, shown as said};
 use crate::texts::{to_first_close, uncut};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
@@ -210,7 +210,7 @@ fn replaced(
     let last = new.messages.get(new.messages.len().checked_sub(1)?)?.text();
     let ends_message = asked.ends_with(marker) && !last.trim_end().ends_with(marker);
     let ends_turn = marker == session.params.end_of_turn().trim();
-    (ends_turn || is_marker(marker) && ends_message).then(|| {
+    (ends_turn || is_one_marker(marker) && ends_message).then(|| {
         let end = behind.len() - text.len() + marker.len();
         end + spaces_of(&behind[end..], output)
     })
@@ -248,7 +248,7 @@ pub(super) fn known_end(session: &Session, output: &str) -> Option<usize> {
     let inked = output.trim_end();
     let learnt = session.params.end_of_turn();
     let mut at = told_end(session, inked);
-    if is_marker(learnt)
+    if is_one_marker(learnt)
         && let Some(text) = inked.strip_suffix(learnt)
     {
         at = Some(at.map_or(text.len(), |at| at.min(text.len())));

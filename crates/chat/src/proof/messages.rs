@@ -59,13 +59,12 @@ impl Probe {
         if thinking == Thinking::On {
             message.reasoning_content = THOUGHT.to_owned();
         }
-        // Nine letters and digits, because some templates require that.
-        let id = |name: &str, index| template.call_id(&format!("proof{index:04}"), name, index);
-        let calls = self.calls.iter().enumerate();
-        let calls = calls.map(|(index, (name, arguments))| {
-            ToolCall::new(*name, arguments.to_string(), id(name, index))
-        });
-        message.tool_calls = calls.collect();
+        for (index, (name, arguments)) in self.calls.iter().enumerate() {
+            // Nine letters and digits, because some templates require that.
+            let id = template.call_id(&format!("proof{index:04}"), name, index);
+            let call = ToolCall::new(*name, arguments.to_string(), id);
+            message.tool_calls.push(call);
+        }
         message
     }
 }
@@ -88,25 +87,13 @@ pub(super) fn renderable(template: &Template) -> Vec<Probe> {
     });
     // If only one call is allowed, its values must cover what several would.
     let several = probes.iter().any(|probe| probe.calls() > 1);
-    probes
-        .iter_mut()
-        .filter(|probe| probe.name == LOOK_ALIKES)
-        .for_each(|probe| probe.rich |= !several);
+    for probe in &mut probes {
+        probe.rich |= probe.name == LOOK_ALIKES && !several;
+    }
     probes
 }
 
 fn all() -> Vec<Probe> {
-    let probe = |name, content, calls| Probe {
-        name,
-        content,
-        calls,
-        rich: false,
-    };
-    let rich = |probe| Probe {
-        rich: true,
-        ..probe
-    };
-    let text = |text: &str| ("note", json!({"text": text}));
     let look_alikes = json!({"text": "12", "count": 70000, "price": -8.5, "open": false, "gone": null, "list": ["null", "[x]", "a, b"], "deep": {"a": "x: y", "b": [1.25, null]}});
     let types = json!({"text": "Tea", "count": 3, "price": 2.5, "open": true, "gone": null, "list": ["a", "b"], "deep": {"x": 1}});
     let other_types = json!({"open": false, "count": -1, "price": 0, "list": [], "deep": {}});
@@ -193,11 +180,33 @@ fn all() -> Vec<Probe> {
     ]
 }
 
+fn probe(name: &'static str, content: &'static str, calls: Vec<(&'static str, Value)>) -> Probe {
+    Probe {
+        name,
+        content,
+        calls,
+        rich: false,
+    }
+}
+
+fn rich(probe: Probe) -> Probe {
+    Probe {
+        rich: true,
+        ..probe
+    }
+}
+
+/// The call with a text.
+fn text(text: &str) -> (&'static str, Value) {
+    ("note", json!({"text": text}))
+}
+
+fn tool(name: &str, properties: Value) -> Value {
+    let parameters = json!({"type": "object", "properties": properties});
+    json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
+}
+
 fn tools() -> Value {
-    let tool = |name: &str, properties: Value| {
-        let parameters = json!({"type": "object", "properties": properties});
-        json!({"type": "function", "function": {"name": name, "description": "A tool.", "parameters": parameters}})
-    };
     let note = json!({
         "text": {"type": "string"},
         "count": {"type": "integer"},

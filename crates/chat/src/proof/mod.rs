@@ -35,7 +35,7 @@ pub(crate) use messages::asked;
 pub use reading::{RoundTrip, Verdict, shown, with_ids};
 #[doc(hidden)]
 pub use turns::ProbeSet;
-pub(crate) use turns::{borders, is_marker, marker_at_end};
+pub(crate) use turns::{borders, is_one_marker, marker_at_end};
 
 use crate::reader::Reader;
 use chatparse_message::{Message, Request};

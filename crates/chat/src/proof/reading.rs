@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::messages::{THOUGHT_WORD, Thinking, WORD};
 use super::turns::{Case, ProbeSet, RenderedProbe, Turn, arguments};
 use crate::reader::Reader;
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, sort};
 use chatparse_format::late::Want;
 use chatparse_format::{Constraint, FormatSpec, Opening, lower};
-use chatparse_message::{Message, OutputOptions, ToolCall, ToolChoice};
+use chatparse_message::{Message, OutputOptions, ToolChoice};
 use chatparse_stream::{CallRules, Ended, Parser, Status};
 
 /// A reader, and its parsers for the messages of one template.
@@ -115,10 +115,7 @@ impl RoundTrip {
         let Some(end) = end.literal().filter(|end| !end.trim().is_empty()) else {
             return Ok(read);
         };
-        for text in [
-            format!("{}{end}", read.turn),
-            format!("{}{end}{end}", read.turn),
-        ] {
+        for text in [[&read.turn, end, ""], [&read.turn, end, end]].map(|parts| parts.concat()) {
             let got = parser.read(text.as_bytes(), false, false)?;
             if !same(&got.message, expected) {
                 return Ok(Read {
@@ -154,11 +151,7 @@ impl RoundTrip {
                 if same(&ended.message, expected) {
                     return Some(String::new());
                 }
-                let answers = ended
-                    .calls()
-                    .iter()
-                    .all(|call| call.complete && call.known && call.valid);
-                if !answers || ended.status != Status::Complete {
+                if !has_sound_calls(&ended) || ended.status != Status::Complete {
                     return Some(format!("takes {}", &turn.text[..at]));
                 }
                 read += 1;
@@ -227,47 +220,50 @@ impl RoundTrip {
 /// reasoning.
 fn alike(probes: &ProbeSet, asked: &RenderedProbe, case: &Case, got: &Ended) -> bool {
     let (expected, message) = (&case.expected, &got.message);
-    let texts = |message: &Message| {
-        [&message.content, &message.reasoning_content].map(|text| text.trim().to_owned())
-    };
-    let kinds = |texts: [String; 2]| {
-        texts.map(|text| {
-            (
-                text.is_empty(),
-                [WORD, THOUGHT_WORD].map(|word| text.contains(word)),
-            )
-        })
-    };
     let [content, reasoning] = texts(expected);
-    let moved = texts(message) == [reasoning, content];
-    named(message) == named(expected)
-        && (moved || kinds(texts(message)) == kinds(texts(expected)))
-        && got
-            .calls()
-            .iter()
-            .all(|call| call.complete && call.known && call.valid)
-        && probes
-            .render(&asked.request, &with_ids(message, &case.whole))
-            .is_ok_and(|again| again == case.rendered)
+    let is_moved = texts(message) == [reasoning, content];
+    if named(message) != named(expected)
+        || !is_moved && texts(message).map(kind) != texts(expected).map(kind)
+        || !has_sound_calls(got)
+    {
+        return false;
+    }
+    let again = probes.render(&asked.request, &with_ids(message, &case.whole));
+    again.is_ok_and(|again| again == case.rendered)
+}
+
+/// Content and reasoning.
+fn texts(message: &Message) -> [&str; 2] {
+    [message.content.trim(), message.reasoning_content.trim()]
+}
+
+/// Whether a text is empty, and which of the messages' words it has.
+fn kind(text: &str) -> [bool; 3] {
+    [
+        text.is_empty(),
+        text.contains(WORD),
+        text.contains(THOUGHT_WORD),
+    ]
+}
+
+/// Whether all calls are complete, of tools that are offered, with arguments for them.
+fn has_sound_calls(ended: &Ended) -> bool {
+    let mut calls = ended.calls().iter();
+    calls.all(|call| call.complete && call.known && call.valid)
 }
 
 /// The names of its calls, and the keys of their arguments, except of those that are null: a
 /// template may leave them out.
 fn named(message: &Message) -> Vec<(String, Vec<String>)> {
-    let keys = |call: &ToolCall| {
-        let mut keys: Vec<String> = arguments(call)
-            .into_iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(key, _)| key)
-            .collect();
-        chatparse_base::sort::sort(&mut keys);
-        keys
-    };
-    message
-        .tool_calls
-        .iter()
-        .map(|call| (call.name.clone(), keys(call)))
-        .collect()
+    let mut named = Vec::new();
+    for call in &message.tool_calls {
+        let mut arguments = arguments(call);
+        arguments.retain(|_, value| !value.is_null());
+        let mut keys: Vec<String> = arguments.into_iter().map(|(key, _)| key).collect();
+        sort::sort(&mut keys);
+        named.push((call.name.clone(), keys));
+    }
+    named
 }
 
 /// The message with the ids of another one, for ids that a host would generate.
@@ -286,11 +282,11 @@ fn same(a: &Message, b: &Message) -> bool {
 
 /// The parts of a message that are compared.
 pub fn shown(message: &Message) -> Value {
-    let calls = message.tool_calls.iter().map(|call| {
+    let mut calls = Vec::new();
+    for call in &message.tool_calls {
         let arguments =
             serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::from(&*call.arguments));
-        json!({"name": call.name, "arguments": arguments})
-    });
-    let calls: Vec<Value> = calls.collect();
+        calls.push(json!({"name": call.name, "arguments": arguments}));
+    }
     json!({"content": message.content.trim(), "reasoning_content": message.reasoning_content.trim(), "tool_calls": calls})
 }

@@ -127,9 +127,10 @@ impl ProbeSet {
 
     /// The message with this thinking, rendered.
     pub fn case(&self, probe: usize, thinking: Thinking) -> Result<&Case> {
-        let message = || self.probes[probe].message(self.reader.template(), thinking);
-        let case = self.cases[probe][thinking as usize]
-            .get_or_init(|| self.new_case(self.asked(thinking)?, message()));
+        let case = self.cases[probe][thinking as usize].get_or_init(|| {
+            let message = self.probes[probe].message(self.reader.template(), thinking);
+            self.new_case(self.asked(thinking)?, message)
+        });
         case.as_ref().map_err(Clone::clone)
     }
 
@@ -147,7 +148,8 @@ impl ProbeSet {
         let mut expected = whole.clone();
         let mut omitted = None;
         let prompt = &asked.prompts.prompt;
-        let turn = &rendered[begin.unwrap_or_else(|| shared_markup(prompt, &rendered))..];
+        let from = begin.unwrap_or_else(|| shared_markup(prompt, &rendered));
+        let turn = &rendered[from..];
         for (part, text, word) in [
             ("reasoning", &mut expected.reasoning_content, THOUGHT_WORD),
             ("content", &mut expected.content, WORD),
@@ -177,41 +179,41 @@ impl ProbeSet {
     /// The turn with this thinking; `None` if it does not begin where the prompt ends.
     pub fn turn(&self, probe: usize, thinking: Thinking) -> Option<Turn> {
         let begin = self.case(probe, thinking).ok()?.begin?;
-        self.turn_from(
-            probe,
-            thinking,
-            begin,
-            self.asked(thinking).ok()?.prompts.opening.text.clone(),
-        )
+        let opening = self.asked(thinking).ok()?.prompts.opening.text.clone();
+        self.turn_from(probe, thinking, begin, opening)
     }
 
     /// If no turn begins where the prompt ends, with any thinking: the turn behind the common
     /// beginning of it and the prompt's opening, as if the prompt ended there.
     pub fn turn_behind_common(&self, probe: usize) -> Option<(Thinking, Turn)> {
-        let cases = Thinking::ALL
-            .into_iter()
-            .filter_map(|thinking| Some((thinking, self.case(probe, thinking).ok()?)));
-        let cases: Vec<(Thinking, &Case)> = cases.collect();
-        let (thinking, case) = *cases.last()?;
-        if case.no_output || cases.iter().any(|(_, case)| case.begin.is_some()) {
-            return None;
+        let mut last = None;
+        for thinking in Thinking::ALL {
+            let Ok(case) = self.case(probe, thinking) else {
+                continue;
+            };
+            if case.begin.is_some() {
+                return None;
+            }
+            last = Some((thinking, case));
         }
+        let (thinking, case) = last.filter(|(_, case)| !case.no_output)?;
         let asked = self.asked(thinking).ok()?;
         let (prompt, opening) = (&asked.prompts.prompt, &asked.prompts.opening.text);
         let at = behind(&case.rendered, prompt.strip_suffix(opening.as_str())?)?;
         // A switch for this answer alone is in the prompt's opening, and in no turn.
         let learnt = &self.reader.writing(thinking != Thinking::Off).turn;
-        let opening = Some(&learnt.opening)
-            .filter(|learnt| opening.ends_with(&**learnt))
-            .unwrap_or(opening);
+        let opening = if opening.ends_with(&*learnt.opening) {
+            &learnt.opening
+        } else {
+            opening
+        };
         let common = shared_markup(opening, &case.rendered[at..]);
         if common == 0 {
             return None;
         }
-        Some((
-            thinking,
-            self.turn_from(probe, thinking, at + common, opening[..common].to_owned())?,
-        ))
+        let opening = opening[..common].to_owned();
+        let turn = self.turn_from(probe, thinking, at + common, opening)?;
+        Some((thinking, turn))
     }
 
     fn turn_from(
@@ -223,22 +225,16 @@ impl ProbeSet {
     ) -> Option<Turn> {
         let text = self.case(probe, thinking).ok()?.rendered[begin..].to_owned();
         // A message of the other kind, or with other content.
-        let calls = self.probes[probe].calls();
-        let other = |of_calls: bool| {
-            let kind =
-                |&other: &usize| (self.probes[other].calls() > 0) == of_calls && other != probe;
-            (0..self.probes.len())
-                .filter(kind)
-                .max_by_key(|&other| self.probes[other].rich)
-        };
-        let beside = other(calls == 0).or_else(|| other(calls > 0));
-        let beside = beside.and_then(|beside| self.case(beside, thinking).ok());
-        let shared = beside.map(|beside| shared_end(&text, &beside.rendered));
+        let has_calls = self.probes[probe].calls() > 0;
+        let other = self.other(probe, !has_calls);
+        let other = other.or_else(|| self.other(probe, has_calls));
+        let other = other.and_then(|other| self.case(other, thinking).ok());
+        let shared = other.map(|other| shared_end(&text, &other.rendered));
         // A template may open the next turn, as each prompt does.
-        let opened = shared_end(&text, &self.asked(thinking).ok()?.prompts.prompt);
+        let opened = shared_end(&text, self.asked(thinking).ok()?.prompt());
         let end = match shared {
             // The end of calls must be read with the calls.
-            Some(shared) if calls > 0 => shared,
+            Some(shared) if has_calls => shared,
             shared => shared.unwrap_or(0).max(last_marker(&text)).max(opened),
         };
         let ends = ends(&text, end);
@@ -248,20 +244,25 @@ impl ProbeSet {
             ends,
         })
     }
+
+    /// Another message, with calls or without; one with many features if possible.
+    fn other(&self, probe: usize, has_calls: bool) -> Option<usize> {
+        let others = (0..self.probes.len()).filter(|other| *other != probe);
+        others
+            .filter(|other| (self.probes[*other].calls() > 0) == has_calls)
+            .max_by_key(|other| self.probes[*other].rich)
+    }
 }
 
 /// Whether anything of the call shows: its name, in any case, or a value.
 fn shows(turn: &str, call: &ToolCall) -> bool {
-    let is_shown = |text: &str, word: &str| whole_words(text, word).next().is_some();
-    if turn.contains(&call.name) || is_shown(&turn.to_lowercase(), &call.name.to_lowercase()) {
+    let (lower, name) = (turn.to_lowercase(), call.name.to_lowercase());
+    if turn.contains(&call.name) || whole_words(&lower, &name).next().is_some() {
         return true;
     }
     let arguments = arguments(call);
-    let mut texts = arguments
-        .values()
-        .filter_map(Value::as_str)
-        .filter(|text| !text.is_empty());
-    texts.any(|text| is_shown(turn, text))
+    let mut texts = arguments.values().filter_map(Value::as_str);
+    texts.any(|text| !text.is_empty() && whole_words(turn, text).next().is_some())
 }
 
 /// The arguments of a call; none if they are no object.
@@ -313,7 +314,7 @@ fn last_marker(text: &str) -> usize {
 /// Where the marker begins that a text ends with.
 pub(crate) fn marker_at_end(text: &str) -> Option<usize> {
     text.rfind(brackets::opens)
-        .filter(|&open| is_marker(&text[open..]))
+        .filter(|&open| is_one_marker(&text[open..]))
 }
 
 /// The positions in this range where a marker, white space or the text begins or ends.
@@ -336,7 +337,7 @@ fn is_border(text: &str, at: usize) -> bool {
 }
 
 /// Whether `text` is a single marker such as `<|im_end|>`.
-pub(crate) fn is_marker(text: &str) -> bool {
+pub(crate) fn is_one_marker(text: &str) -> bool {
     let mut inside = text.chars();
     let closer = inside.next().and_then(brackets::closer);
     let is_text = |c: char| {

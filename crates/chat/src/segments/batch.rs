@@ -20,16 +20,22 @@ pub fn in_threads<T: Send>(
     };
     let next = AtomicUsize::new(0);
     let take = || {
-        let numbers = std::iter::from_fn(|| {
-            Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < count)
-        });
-        numbers
-            .map(|number| (number, work(number)))
-            .collect::<Vec<_>>()
+        let mut results = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return results;
+            }
+            results.push((number, work(number)));
+        }
     };
     let mut results = thread::scope(|scope| {
-        let start = |_| thread::Builder::new().spawn_scoped(scope, take).ok();
-        let started: Vec<_> = (1..threads.min(count)).map_while(start).collect();
+        let mut started = Vec::new();
+        while started.len() + 1 < threads.min(count)
+            && let Ok(thread) = thread::Builder::new().spawn_scoped(scope, take)
+        {
+            started.push(thread);
+        }
         let mut results = take();
         // Joined by hand: the end of a scope does not wait until the system has taken its threads
         // back.

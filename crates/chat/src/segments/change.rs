@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::json_text::outer_space;
 use chatparse_base::limits::SEGMENT_KEPT;
+use chatparse_base::sort;
 use chatparse_jinja::SourceParts;
 
 /// The ASCII punctuation that changes, each into the next one.
@@ -48,49 +49,45 @@ impl Kept {
     /// labelled.
     pub fn of<'t>(source: &str, texts: impl Iterator<Item = &'t str>) -> Self {
         let mut all = Kept::default();
-        let quoted = SourceParts::of(source)
-            .texts
-            .into_iter()
-            .filter(|text| text.is_quoted);
-        let trimmed = quoted
-            .map(|text| text.text.trim().to_owned())
-            .filter(|text| !text.is_empty());
-        let texts_of_source: HashSet<String> = trimmed.collect();
+        let mut texts_of_source: HashSet<String> = HashSet::new();
+        for part in SourceParts::of(source).texts {
+            let text = part.text.trim();
+            if part.is_quoted && !text.is_empty() {
+                texts_of_source.insert(text.to_owned());
+            }
+        }
         if texts_of_source.len() > SEGMENT_KEPT {
             return all;
         }
         for text in texts_of_source {
-            all.0
-                .entry(text.chars().next().unwrap_or_default())
-                .or_default()
-                .push(text);
+            let first = text.chars().next().unwrap_or_default();
+            all.0.entry(first).or_default().push(text);
         }
-        all.0
-            .values_mut()
-            .for_each(|texts| texts.sort_by_cached_key(|text| std::cmp::Reverse(text.len())));
+        for texts in all.0.values_mut() {
+            sort::by_key(texts, |text| std::cmp::Reverse(text.len()));
+        }
         let mut used: HashSet<String> = HashSet::new();
         for text in texts {
             for (at, first) in text.char_indices() {
-                let here = all
-                    .0
-                    .get(&first)
-                    .into_iter()
-                    .flatten()
-                    .filter(|kept| text[at..].starts_with(kept.as_str()));
-                used.extend(here.cloned());
+                let known = all.0.get(&first).into_iter().flatten();
+                used.extend(
+                    known
+                        .filter(|kept| text[at..].starts_with(&**kept))
+                        .cloned(),
+                );
             }
         }
         // If one is a part of another, the template may cut it there.
-        if used.iter().any(|text| {
-            used.iter()
-                .any(|part| part != text && text.contains(part.as_str()))
-        }) {
-            used.clear();
+        for text in &used {
+            let mut others = used.iter().filter(|part| *part != text);
+            if others.any(|part| text.contains(&**part)) {
+                return Kept::default();
+            }
         }
-        all.0
-            .values_mut()
-            .for_each(|texts| texts.retain(|text| used.contains(text)));
-        all.0.retain(|_, texts| !texts.is_empty());
+        all.0.retain(|_, texts| {
+            texts.retain(|text| used.contains(text));
+            !texts.is_empty()
+        });
         all
     }
 
@@ -100,27 +97,25 @@ impl Kept {
 
     /// Whether a piece of a prompt is such a text, as it is, in JSON or in another case.
     pub fn is(&self, piece: &str) -> bool {
-        let plain = |text: &str| text.replace('\\', "").to_lowercase();
         let piece = plain(outer_space(piece.trim()).1.trim());
-        let cases = |first: char| first.to_lowercase().chain(first.to_uppercase());
-        let all = piece
-            .chars()
-            .next()
-            .into_iter()
-            .flat_map(cases)
-            .filter_map(|first| self.0.get(&first))
-            .flatten();
-        all.into_iter().any(|kept| plain(kept) == piece)
+        let Some(first) = piece.chars().next() else {
+            return false;
+        };
+        let cases = first.to_lowercase().chain(first.to_uppercase());
+        let mut kept = cases.filter_map(|first| self.0.get(&first)).flatten();
+        kept.any(|kept| plain(kept) == piece)
     }
 
     fn at<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let found = self
-            .0
-            .get(&text.chars().next()?)?
-            .iter()
-            .find(|kept| text.starts_with(kept.as_str()))?;
+        let mut known = self.0.get(&text.chars().next()?)?.iter();
+        let found = known.find(|kept| text.starts_with(&***kept))?;
         Some(&text[..found.len()])
     }
+}
+
+/// A text without backslashes and cases.
+fn plain(text: &str) -> String {
+    text.replace('\\', "").to_lowercase()
 }
 
 /// The changed text. `json`: it is the inside of a JSON string, whose escapes stay. `label` writes
@@ -189,20 +184,22 @@ fn other_beyond(c: char) -> char {
         '\u{a000}'..='\u{a0ff}' | '\u{a500}'..='\u{a60b}' | '\u{a840}'..='\u{a871}' => c,
         _ if stays(c) => c,
         _ => {
-            let kind = |c: char| {
-                (
-                    c.len_utf8(),
-                    c.is_uppercase(),
-                    c.is_lowercase(),
-                    c.is_alphanumeric(),
-                    stays(c),
-                )
-            };
             let mut near = (0..64).filter_map(|bits| char::from_u32(u32::from(c) ^ (bits ^ 3)));
             near.find(|near| *near != c && kind(*near) == kind(c))
                 .unwrap_or(c)
         }
     }
+}
+
+/// All that decides how templates treat a character.
+fn kind(c: char) -> (usize, [bool; 4]) {
+    let is = [
+        c.is_uppercase(),
+        c.is_lowercase(),
+        c.is_alphanumeric(),
+        stays(c),
+    ];
+    (c.len_utf8(), is)
 }
 
 /// The ranges of the prompt that differ in the render with changed values; `None` if more than
@@ -226,10 +223,9 @@ pub(super) fn moved(prompt: &str, changed: &str) -> Option<Vec<Range<usize>>> {
         let end = at + a.len_utf8();
         if a != b {
             let expected = other(a);
-            let is_case = || {
-                expected.eq_ignore_ascii_case(&b) || expected.to_lowercase().eq(b.to_lowercase())
-            };
-            if a.len_utf8() != b.len_utf8() || !is_case() {
+            let is_case =
+                expected.eq_ignore_ascii_case(&b) || expected.to_lowercase().eq(b.to_lowercase());
+            if a.len_utf8() != b.len_utf8() || !is_case {
                 return None;
             }
             match moved.last_mut() {

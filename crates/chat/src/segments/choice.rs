@@ -49,6 +49,11 @@ pub(super) struct Changed {
 }
 
 impl Changed {
+    /// Whether the value of this number is changed.
+    pub fn has(&self, value: usize) -> bool {
+        self.values.get(value) == Some(&true)
+    }
+
     /// Whether something moves that no two labels enclose: the template shows a value in pieces.
     fn moves_outside(&self) -> bool {
         let mut labels = self.labels.iter().peekable();
@@ -83,14 +88,12 @@ pub(super) fn choose(
     };
     let (marked, changed, is_all) = search.choose();
     let values = &marked.values;
-    let is_padded =
-        |known: &Known| known.kind == Kind::Text && known.text.trim().len() != known.text.len();
-    let trim = || search.render(&marked, true, Change::default());
-    let trimmed = values.iter().any(is_padded).then(trim).flatten();
-    let trimmed = trimmed.filter(|(_, labels)| {
-        let same = |(a, b): (&Label, &Label)| (a.edge, a.value) == (b.edge, b.value);
-        labels.len() == changed.labels.len() && labels.iter().zip(&changed.labels).all(same)
-    });
+    let mut texts = values.iter().filter(|known| known.kind == Kind::Text);
+    let mut trimmed = None;
+    if texts.any(|known| known.text.trim().len() != known.text.len()) {
+        trimmed = search.render(&marked, true, Change::default());
+        trimmed = trimmed.filter(|(_, labels)| kinds(labels).eq(kinds(&changed.labels)));
+    }
     let mut found = Found {
         labels: changed.labels.clone(),
         trimmed,
@@ -112,12 +115,8 @@ pub(super) fn choose(
             .unknown
             .extend(search.spaces(&marked, &found.changed.values));
     }
-    for (known, _) in values
-        .iter()
-        .zip(&marked.ways)
-        .filter(|(_, way)| **way == Way::Leave)
-    {
-        if known.kind == Kind::Scalar {
+    for (known, way) in values.iter().zip(&marked.ways) {
+        if *way == Way::Leave && known.kind == Kind::Scalar {
             found.words.extend(known.texts().map(str::to_owned));
         }
     }
@@ -137,6 +136,11 @@ pub(super) fn choose(
         limit,
         ..found
     }
+}
+
+/// The labels without their places.
+fn kinds(labels: &[Label]) -> impl Iterator<Item = (Edge, usize)> {
+    labels.iter().map(|label| (label.edge, label.value))
 }
 
 /// The treatment of each value. `share`: equal texts have one label.
@@ -191,15 +195,9 @@ impl Search<'_> {
 
     /// The labels alone, if they do not change the prompt.
     fn labelled(&self, marked: &Marked) -> Option<Changed> {
-        let none = vec![false; marked.values.len()];
-        self.changed(
-            marked,
-            Change {
-                values: &none,
-                ..Change::default()
-            },
-        )
-        .filter(|same| same.moved.is_empty())
+        let mut same = self.changed(marked, Change::default())?;
+        same.values = vec![false; marked.values.len()];
+        same.moved.is_empty().then_some(same)
     }
 
     /// If labels on all values change the prompt, groups are tried one by one, and the values of a
@@ -212,14 +210,11 @@ impl Search<'_> {
                 values,
                 share,
             };
-            let all = vec![true; marked.values.len()];
-            if let Some(changed) = self.changed(
-                &marked,
-                Change {
-                    values: &all,
-                    ..Change::default()
-                },
-            ) {
+            let all = Change {
+                values: &vec![true; marked.values.len()],
+                ..Change::default()
+            };
+            if let Some(changed) = self.changed(&marked, all) {
                 return (marked, changed, true);
             }
             if let Some(labels) = self.labelled(&marked) {
@@ -233,27 +228,20 @@ impl Search<'_> {
             share: false,
         };
         self.group_by_group(&mut marked);
-        let none = || {
-            let values = vec![false; marked.values.len()];
-            Changed {
-                values,
-                text: self.prompt.to_owned(),
-                ..Changed::default()
-            }
-        };
-        let labels = self.labelled(&marked).unwrap_or_else(none);
+        let labels = self.labelled(&marked).unwrap_or_else(|| Changed {
+            values: vec![false; marked.values.len()],
+            text: self.prompt.to_owned(),
+            ..Changed::default()
+        });
         (marked, labels, false)
     }
 
     fn values(&self, share: bool) -> Vec<Known> {
-        let mut all = Marking::new(
-            self.labels,
-            &[],
-            With {
-                share,
-                ..With::default()
-            },
-        );
+        let with = With {
+            share,
+            ..With::default()
+        };
+        let mut all = Marking::new(self.labels, &[], with);
         all.request(self.request);
         all.values
     }
@@ -270,9 +258,9 @@ impl Search<'_> {
             groups[number].push(index);
         }
         groups.retain(|members| !self.take(marked, members));
-        groups
-            .iter()
-            .for_each(|members| self.halve(marked, members));
+        for members in groups {
+            self.halve(marked, &members);
+        }
     }
 
     /// Labels all these values, in one way, if that does not change the prompt.
@@ -282,10 +270,8 @@ impl Search<'_> {
         }
         let values = &marked.values;
         // Each word is searched for separately.
-        let words = members
-            .iter()
-            .map(|index| values[*index].texts().count())
-            .sum::<usize>();
+        let texts = members.iter().map(|index| values[*index].texts().count());
+        let words: usize = texts.sum();
         let other = match values[members[0]].kind {
             Kind::Text => Some(Way::Inside),
             Kind::Word if words <= SEGMENT_WORDS => Some(Way::StandIn),
@@ -294,16 +280,14 @@ impl Search<'_> {
         for way in [Some(Way::Label), other].into_iter().flatten() {
             let before = marked.ways.clone();
             // A value that cannot be labelled in this way stays unchanged.
-            for index in members
-                .iter()
-                .filter(|index| has(way, &marked.values[**index]))
-            {
-                marked.ways[*index] = way;
+            for &index in members {
+                if has(way, &marked.values[index]) {
+                    marked.ways[index] = way;
+                }
             }
             if marked.ways != before && self.may_render() && self.labelled(marked).is_some() {
-                return members
-                    .iter()
-                    .all(|index| marked.ways[*index] != Way::Leave);
+                let mut ways = members.iter().map(|index| marked.ways[*index]);
+                return ways.all(|way| way != Way::Leave);
             }
             marked.ways = before;
         }
@@ -311,11 +295,8 @@ impl Search<'_> {
     }
 
     fn halve(&self, marked: &mut Marked, members: &[usize]) {
-        let members: Vec<usize> = members
-            .iter()
-            .copied()
-            .filter(|index| marked.ways[*index] == Way::Leave)
-            .collect();
+        let mut members = members.to_vec();
+        members.retain(|index| marked.ways[*index] == Way::Leave);
         if members.len() < 2 || !self.may_render() {
             return;
         }
@@ -383,19 +364,18 @@ impl Search<'_> {
             if !is_new || !self.may_render() {
                 continue;
             }
-            let changed = |labels: usize| {
-                let change = Change {
-                    values: &values,
-                    kept: keeps.then_some(&found.kept),
-                    labels,
-                    ..Change::default()
-                };
-                self.changed(marked, change)
+            let mut change = Change {
+                values: &values,
+                kept: keeps.then_some(&found.kept),
+                labels: 2,
+                ..Change::default()
             };
             // With two labels a template that cuts at some length shows something else.
-            if (!keeps || changed(2).is_some())
-                && let Some(changed) = changed(1)
-            {
+            if keeps && self.changed(marked, change).is_none() {
+                continue;
+            }
+            change.labels = 1;
+            if let Some(changed) = self.changed(marked, change) {
                 found.changed = changed;
                 return;
             }
@@ -427,8 +407,8 @@ impl Search<'_> {
         apart.iter().for_each(|index| values[*index] = true);
         let kept = found.changed.keeps.then_some(&found.kept);
         let old = found.changed.text.as_str();
-        let (mut same, mut behind, mut shortest, mut differs) =
-            (old.len(), old.len(), old.len(), false);
+        let mut differs = false;
+        let [mut same, mut behind, mut shortest] = [old.len(); 3];
         for again in [&[][..], apart] {
             let change = Change {
                 values: &values,
@@ -450,21 +430,23 @@ impl Search<'_> {
         let both = (same + behind).saturating_sub(shortest);
         let text = self.prompt;
         let texts = apart.iter().flat_map(|index| marked.values[*index].texts());
-        let own: HashSet<char> = texts
-            .flat_map(str::chars)
-            .flat_map(char::to_lowercase)
-            .collect();
-        let is_own = |c: &char| c.to_lowercase().all(|c| own.contains(&c));
-        let length = |chars: &mut dyn Iterator<Item = char>| {
-            chars.take_while(is_own).map(char::len_utf8).sum::<usize>()
-        };
+        let mut own: HashSet<char> = HashSet::new();
+        for text in texts {
+            own.extend(text.chars().flat_map(char::to_lowercase));
+        }
         let start = char_border_before(text, same - both);
-        let start = start - length(&mut text[..start].chars().rev());
+        let start = start - length_of(&own, text[..start].chars().rev());
         let end = char_border_behind(text, old.len() - (behind - both));
-        let end = end + length(&mut text[end..].chars());
+        let end = end + length_of(&own, text[end..].chars());
         // Where it is inserted or left out as a whole, its place is not told.
         differs.then_some(if start < end { start..end } else { whole })
     }
+}
+
+/// The length of the first characters that are among those of `own`, in either case.
+fn length_of(own: &HashSet<char>, chars: impl Iterator<Item = char>) -> usize {
+    let first = chars.take_while(|c| c.to_lowercase().all(|c| own.contains(&c)));
+    first.map(char::len_utf8).sum()
 }
 
 /// Whether the value can be labelled in this way.
@@ -479,12 +461,10 @@ fn has(way: Way, known: &Known) -> bool {
 /// Replaces stand-ins in the render by their words, and adds labels for them.
 fn restored(mut text: String, mut labels: Vec<Label>, marked: &Marked) -> (String, Vec<Label>) {
     let mut words: Vec<(usize, usize, &str)> = Vec::new();
-    for (value, known) in marked
-        .values
-        .iter()
-        .enumerate()
-        .filter(|(value, _)| marked.ways[*value] == Way::StandIn)
-    {
+    for (value, known) in marked.values.iter().enumerate() {
+        if marked.ways[value] != Way::StandIn {
+            continue;
+        }
         for shown in known.texts() {
             let Some(word) = stand_in(shown, value) else {
                 continue;
@@ -497,16 +477,9 @@ fn restored(mut text: String, mut labels: Vec<Label>, marked: &Marked) -> (Strin
         // A stand-in is as long as its word.
         let end = at + shown.len();
         text.replace_range(at..end, shown);
-        labels.push(Label {
-            edge: Edge::Open,
-            value,
-            at,
-        });
-        labels.push(Label {
-            edge: Edge::Close,
-            value,
-            at: end,
-        });
+        for (edge, at) in [(Edge::Open, at), (Edge::Close, end)] {
+            labels.push(Label { edge, value, at });
+        }
     }
     // A stable sort: an end precedes a beginning at the same position only if it did before.
     sort::by_key(&mut labels, |label| label.at);

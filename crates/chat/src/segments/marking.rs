@@ -155,18 +155,12 @@ impl<'m> Marking<'m> {
     /// The labelled request.
     pub fn request(&mut self, request: &Request) -> Request {
         let mut marked = request.clone();
-        marked.messages = request
-            .messages
-            .iter()
-            .enumerate()
-            .map(|(index, message)| self.message(index, message))
-            .collect();
-        marked.tools = request
-            .tools
-            .iter()
-            .enumerate()
-            .map(|(index, tool)| self.tool(index, tool))
-            .collect();
+        for (index, message) in marked.messages.iter_mut().enumerate() {
+            *message = self.message(index, message);
+        }
+        for (index, tool) in marked.tools.iter_mut().enumerate() {
+            *tool = self.tool(index, tool);
+        }
         marked.plain = request.plain.as_ref().map(|given| PlainConversation {
             messages: self.each(&given.messages, |index| {
                 ValuePlace::field(Owner::Message(index), "", "message")
@@ -180,29 +174,18 @@ impl<'m> Marking<'m> {
                 ValuePlace::field(Owner::Kwarg("documents"), "", "documents"),
             )),
         });
-        let kwargs = request.template_kwargs.iter();
-        marked.template_kwargs = kwargs
-            .map(|(name, value)| {
-                (
-                    name.clone(),
-                    self.json(value, ValuePlace::field(Owner::Kwarg(name), "", name)),
-                )
-            })
-            .collect();
+        for (name, value) in &mut marked.template_kwargs {
+            *value = self.json(value, ValuePlace::field(Owner::Kwarg(name), "", name));
+        }
         marked
     }
 
     fn each<'p>(&mut self, list: &Value, place: impl Fn(usize) -> ValuePlace<'p>) -> Arc<Value> {
-        match list {
-            Value::Array(items) => Arc::new(
-                items
-                    .iter()
-                    .enumerate()
-                    .map(|(index, item)| self.json(item, place(index)))
-                    .collect(),
-            ),
-            other => Arc::new(other.clone()),
+        let mut marked = list.clone();
+        for (index, item) in marked.as_array_mut().into_iter().flatten().enumerate() {
+            *item = self.json(item, place(index));
         }
+        Arc::new(marked)
     }
 
     fn message(&mut self, index: usize, message: &Message) -> Message {
@@ -257,10 +240,8 @@ impl<'m> Marking<'m> {
         for (at, part) in marked.parts.iter_mut().enumerate() {
             if let Some(source) = &mut part.source {
                 let path = format!("/content/{at}");
-                *source = Arc::new(self.json(
-                    source,
-                    ValuePlace::field(Owner::Message(index), &path, "media"),
-                ));
+                let place = ValuePlace::field(Owner::Message(index), &path, "media");
+                *source = Arc::new(self.json(source, place));
             }
         }
         for (at, call) in marked.tool_calls.iter_mut().enumerate() {
@@ -285,11 +266,10 @@ impl<'m> Marking<'m> {
         let description = self.text(&tool.description, place, Kind::Text);
         let mut marked = Tool::new(name, description, self.json(&tool.parameters, place));
         marked.deferred = tool.deferred;
-        marked.more = tool
-            .more
-            .iter()
-            .map(|(name, value)| (name.clone(), self.json(value, place)))
-            .collect();
+        marked.more = tool.more.clone();
+        for (_, value) in &mut marked.more {
+            *value = self.json(value, place);
+        }
         marked
     }
 
@@ -423,11 +403,8 @@ impl<'m> Marking<'m> {
             return self.text(text, place, Kind::Text);
         }
         json_texts(text, &mut |token, pointer| {
-            let path = format!("{}{pointer}", place.path);
-            let place = ValuePlace {
-                path: &path,
-                ..place
-            };
+            let path = &format!("{}{pointer}", place.path);
+            let place = ValuePlace { path, ..place };
             let (shown, kind) = match token {
                 Token::Text(text) => (text, Kind::Text),
                 Token::Scalar(json) => (json, Kind::Scalar),
@@ -476,17 +453,12 @@ impl<'m> Marking<'m> {
                 self.text(text, ValuePlace { group, ..place }, kind).into()
             }
             Value::Array(items) => {
-                let item = |(index, item): (usize, &Value)| {
-                    let path = format!("{}/{index}", place.path);
-                    self.json(
-                        item,
-                        ValuePlace {
-                            path: &path,
-                            ..place
-                        },
-                    )
-                };
-                items.iter().enumerate().map(item).collect()
+                let mut marked = Vec::new();
+                for (index, item) in items.iter().enumerate() {
+                    let path = &format!("{}/{index}", place.path);
+                    marked.push(self.json(item, ValuePlace { path, ..place }));
+                }
+                marked.into()
             }
             Value::Object(members) if number::long(json).is_none() => {
                 Value::Object(self.members(members, place))
@@ -510,11 +482,8 @@ impl<'m> Marking<'m> {
                 Form::Arguments => false,
                 Form::Schema => is_keyword(key) && !names_members(place.key),
             };
-            let path = format!(
-                "{}/{}",
-                place.path,
-                key.replace('~', "~0").replace('/', "~1")
-            );
+            let escaped = key.replace('~', "~0").replace('/', "~1");
+            let path = format!("{}/{escaped}", place.path);
             let group = if is_known {
                 format!("{}/{key}", place.group)
             } else {
@@ -563,21 +532,23 @@ pub(super) fn stand_in(text: &str, number: usize) -> Option<String> {
         seed.wrapping_mul(31).wrapping_add(byte.into())
     });
     let mut state = (seed | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut next = |count: u8| {
+    let mut word = String::new();
+    for c in text.chars() {
+        let (first, count) = match c {
+            '0'..='9' => (b'0', 10),
+            'a'..='z' => (b'a', 26),
+            'A'..='Z' => (b'A', 26),
+            _ => {
+                word.push(c);
+                continue;
+            }
+        };
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        (state >> 32) as u8 % count
-    };
-    let other = |byte: u8| match byte {
-        b'0'..=b'9' => b'0' + next(10),
-        b'a'..=b'z' => b'a' + next(26),
-        b'A'..=b'Z' => b'A' + next(26),
-        other => other,
-    };
-    String::from_utf8(text.bytes().map(other).collect())
-        .ok()
-        .filter(|word| word != text)
+        word.push(char::from(first + (state >> 32) as u8 % count));
+    }
+    (word != text).then_some(word)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod tokens;
 mod turns;
 mod words;
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -248,48 +249,43 @@ impl Asked<'_> {
         let mut without = request.clone();
         let all = Messages::take(&mut without);
         without.continuation = Continuation::None;
-        let up_to = |messages: usize, ask: bool| match messages == all.len() && !ask && !is_open {
-            true => Some(prompt.clone()),
-            false => {
-                let mut before = without.clone();
-                before.add_generation_prompt = ask;
-                all.only(|index| index < messages).put(&mut before);
-                if self.fit.moves_systems() {
-                    let behind = request.messages.iter().skip(messages);
-                    before
-                        .messages
-                        .extend(behind.filter(|message| is_system(message)).cloned());
-                }
-                self.render(template, &before).ok()
-            }
-        };
         let turn = &self.reader.writing(request.output.enable_thinking).turn;
         let prefills = [true, false].map(|thinking| prefill(&self.reader.writing(thinking).turn));
-        let stops = turn.stops.iter().map(|stop| stop.trim());
-        let told = self.reader.analyzed.ends.iter().map(String::as_str);
-        let known = turns::Known {
+        let mut ends = vec![turn.end.head().trim()];
+        ends.extend(self.reader.analyzed.ends.iter().map(String::as_str));
+        ends.extend(turn.stops.iter().map(|stop| stop.trim()));
+        let closers = turn.calls.iter().map(|form| form.close.head().trim());
+        let mut known = turns::Known {
             prompt: &prompt,
             segments: &segments,
             messages: (0..all.len())
                 .filter(|index| all.role(*index) == "assistant")
                 .collect(),
             opening: &turn.opening,
-            prefills: &prefills,
-            ends: [turn.end.head().trim()]
-                .into_iter()
-                .chain(told)
-                .chain(stops)
-                .collect(),
-            closers: turn
-                .calls
-                .iter()
-                .map(|form| form.close.head().trim())
-                .collect(),
+            prefills: prefills.to_vec(),
+            ends,
+            closers: closers.collect(),
+            render: &|messages, asks| {
+                if messages == all.len() && !asks && !is_open {
+                    return Some(prompt.clone());
+                }
+                let mut before = without.clone();
+                before.add_generation_prompt = asks;
+                all.only(|index| index < messages).put(&mut before);
+                if self.fit.moves_systems() {
+                    let later = request.messages.iter().skip(messages);
+                    let systems = later.filter(|message| is_system(message));
+                    before.messages.extend(systems.cloned());
+                }
+                self.render(template, &before).ok()
+            },
+            left: Cell::new(Some(turns::RENDERS)),
         };
-        let (turns, is_whole) = known.turns(
-            |message| up_to(message, true),
-            |message| up_to(message + 1, false),
-        );
+        for texts in [&mut known.prefills, &mut known.ends, &mut known.closers] {
+            texts.retain(|text| !text.is_empty());
+        }
+        let turns = known.turns();
+        let is_whole = known.left.get().is_some();
         let limit = limit.or((!is_whole).then_some(Limit::Turns));
         Segments {
             prompt,

@@ -1,10 +1,10 @@
 //! Turns labels into segments.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use super::change::stays;
-use super::choice::Found;
+use super::choice::{Changed, Found};
 use super::marking::{Kind, Known, is_container};
 use super::words::{is_keyword, is_type};
 use super::{Origin, Segment};
@@ -25,11 +25,12 @@ pub(super) fn segments(prompt: &str, found: Found) -> (Vec<Segment>, Vec<Range<u
     sort::by_key(&mut known, |segment| segment.bytes.start);
     widen_space(prompt, &found, &mut known);
     known = with_punctuation(prompt, known);
-    let unknown = unknown(prompt, &found, &known);
-    known.extend(unknown.into_iter().map(|bytes| Segment {
-        bytes,
-        origin: Origin::Unknown,
-    }));
+    for bytes in unknown(prompt, &found, &known) {
+        known.push(Segment {
+            bytes,
+            origin: Origin::Unknown,
+        });
+    }
     sort::by_key(&mut known, |segment| segment.bytes.start);
     (covering(prompt, known), blocks)
 }
@@ -62,64 +63,71 @@ fn is_value(label: &&Label) -> bool {
 
 /// The values, each as its own render shows it.
 fn values(prompt: &str, found: &Found) -> Vec<Segment> {
-    let mut shown: Vec<(Range<usize>, usize)> = Vec::new();
+    let mut shown = Vec::new();
     let changed = &found.changed;
-    let is_changed = |value: usize| changed.values.get(value) == Some(&true);
-    // What is not the whole text may have been written into it.
-    let is_whole = |bytes: &Range<usize>, value: usize| {
-        is_changed(value) || is_text_of(&found.values[value], &prompt[bytes.clone()])
-    };
     if changed.values.contains(&false) {
-        shown.extend(shown_between(prompt, &found.labels, &[], &is_whole));
-        shown.retain(|(_, value)| !is_changed(*value));
+        shown = shown_between(prompt, found, &found.labels, &[], is_whole);
+        shown.retain(|(_, value)| !changed.has(*value));
     }
-    // A piece of a value moves, or is what was kept of it; else the template has split the value,
-    // and wrote this between.
-    let is_piece = |bytes: &Range<usize>, value: usize| {
-        let text = &prompt[bytes.clone()];
-        let is_constant =
-            !changed.keeps || found.values[value].kind == Kind::Scalar || text.chars().all(stays);
-        let first = changed
-            .moved
-            .partition_point(|range| range.end <= bytes.start);
-        let moves = changed
-            .moved
-            .get(first)
-            .is_some_and(|range| range.start < bytes.end);
-        is_constant || moves || found.kept.is(text)
-    };
-    let all = shown_between(prompt, &changed.labels, &changed.moved, &is_piece);
-    shown.extend(all.into_iter().filter(|(_, value)| is_changed(*value)));
+    let mut all = shown_between(prompt, found, &changed.labels, &changed.moved, is_piece);
+    all.retain(|(_, value)| changed.has(*value));
+    shown.append(&mut all);
     sort::by_key(&mut shown, |(bytes, _)| bytes.start);
-    let segment = |(bytes, value): &(Range<usize>, usize)| Segment {
-        bytes: bytes.clone(),
-        origin: found.values[*value].origin().clone(),
-    };
-    let mut segments: Vec<Segment> = shown.iter().map(segment).collect();
-    let shown: Vec<usize> = shown.into_iter().map(|(_, value)| value).collect();
+    let mut segments = Vec::new();
+    for (bytes, value) in &shown {
+        segments.push(Segment {
+            bytes: bytes.clone(),
+            origin: found.values[*value].origin().clone(),
+        });
+    }
     resolve_places(found, &shown, &mut segments);
     segments
 }
 
-/// Whether the prompt shows the text of a value, as it is or in JSON, or a value inside of it.
-fn is_text_of(known: &Known, shown: &str) -> bool {
-    known.texts().any(|text| {
-        let quoted = |text: &str| serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
-        let text = text.trim();
-        text == shown
-            || quoted(shown).as_deref() == Some(text)
-            || quoted(text).as_deref() == Some(shown)
-            || is_container(text)
-    }) || known.kind == Kind::Scalar
+/// Whether a range of the prompt shows the whole value. The template may have written other text
+/// into it.
+fn is_whole(prompt: &str, found: &Found, bytes: &Range<usize>, value: usize) -> bool {
+    found.changed.has(value) || is_text_of(&found.values[value], &prompt[bytes.clone()])
 }
 
-/// What stands between the two labels of a value. If the template renders a part of a value, one
+/// Whether a range between two labels is a piece of the value: it moves, or was kept. Otherwise the
+/// template has split the value, and wrote this text between its pieces.
+fn is_piece(prompt: &str, found: &Found, bytes: &Range<usize>, value: usize) -> bool {
+    let text = &prompt[bytes.clone()];
+    let Changed { keeps, moved, .. } = &found.changed;
+    if !keeps || found.values[value].kind == Kind::Scalar || text.chars().all(stays) {
+        return true;
+    }
+    let first = moved.partition_point(|range| range.end <= bytes.start);
+    let next = moved.get(first);
+    next.is_some_and(|range| range.start < bytes.end) || found.kept.is(text)
+}
+
+/// Whether the prompt shows the text of a value, as it is or in JSON, or a value inside of it.
+fn is_text_of(known: &Known, shown: &str) -> bool {
+    let mut texts = known.texts().map(str::trim);
+    known.kind == Kind::Scalar
+        || texts.any(|text| {
+            text == shown
+                || unquoted(shown).as_deref() == Some(text)
+                || unquoted(text).as_deref() == Some(shown)
+                || is_container(text)
+        })
+}
+
+/// The text of which this is the inside of a JSON string.
+fn unquoted(text: &str) -> Option<String> {
+    serde_json::from_str(&format!("\"{text}\"")).ok()
+}
+
+/// The ranges between the two labels of values, each with its value's number. If the template renders a part of a value, one
 /// label is missing: then the value extends as far as the text moves with it.
 fn shown_between(
     prompt: &str,
+    found: &Found,
     labels: &[Label],
     moved: &[Range<usize>],
-    is_piece: &dyn Fn(&Range<usize>, usize) -> bool,
+    is_piece: fn(&str, &Found, &Range<usize>, usize) -> bool,
 ) -> Vec<(Range<usize>, usize)> {
     let labels: Vec<&Label> = labels.iter().filter(is_value).collect();
     let (mut shown, mut index, mut last) = (Vec::new(), 0, 0);
@@ -130,7 +138,7 @@ fn shown_between(
         let bytes = match opens(label) {
             true if own(next)
                 && next.is_some_and(|next| !opens(next))
-                && is_piece(&(label.at..end), label.value) =>
+                && is_piece(prompt, found, &(label.at..end), label.value) =>
             {
                 index += 1;
                 label.at..end
@@ -155,10 +163,10 @@ fn shown_between(
 fn moves_until(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through: bool) -> usize {
     let mut end = gap.start;
     let first = moved.partition_point(|range| range.end <= gap.start);
-    for range in moved[first..]
-        .iter()
-        .take_while(|range| range.start < gap.end)
-    {
+    for range in &moved[first..] {
+        if range.start >= gap.end {
+            break;
+        }
         if !prompt[end..range.start.max(end)].chars().all(stays) {
             return end;
         }
@@ -175,11 +183,10 @@ fn moves_until(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through:
 fn moves_from(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through: bool) -> usize {
     let mut start = gap.end;
     let behind = moved.partition_point(|range| range.start < gap.end);
-    for range in moved[..behind]
-        .iter()
-        .rev()
-        .take_while(|range| range.end > gap.start)
-    {
+    for range in moved[..behind].iter().rev() {
+        if range.end <= gap.start {
+            break;
+        }
         if !prompt[range.end.min(start)..start].chars().all(stays) {
             return start;
         }
@@ -194,52 +201,49 @@ fn moves_from(prompt: &str, moved: &[Range<usize>], gap: Range<usize>, through: 
 
 /// Resolves ids and equal texts with several places: each occurrence gets one of the places, in
 /// order, or the one next to other values of its message.
-fn resolve_places(found: &Found, shown: &[usize], segments: &mut [Segment]) {
-    let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (at, value) in shown
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| found.values[**value].origins.len() > 1)
-    {
-        places.entry(*value).or_default().push(at);
+fn resolve_places(found: &Found, shown: &[(Range<usize>, usize)], segments: &mut [Segment]) {
+    let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (at, (_, value)) in shown.iter().enumerate() {
+        if found.values[*value].origins.len() > 1 {
+            places.entry(*value).or_default().push(at);
+        }
     }
     for (value, places) in places {
         let origins = &found.values[value].origins;
-        // They are in the order of the messages.
-        let from = |index: Option<usize>| {
-            &origins[origins.partition_point(|origin| origin.message() < index)..]
-        };
-        let of = |index: Option<usize>| {
-            from(index)
-                .first()
-                .filter(|origin| index.is_some() && origin.message() == index)
-        };
-        let beside = |at: usize| {
-            let before = at
-                .checked_sub(1)
-                .and_then(|at| segments[at].origin.message());
-            let after = segments.get(at + 1).and_then(|next| next.origin.message());
-            let between = || from(before).iter().find(|origin| origin.message() > before);
-            of(after)
-                .or(of(before))
-                .or_else(|| between().filter(|origin| origin.message() < after))
-        };
-        let own: Vec<Origin> = match places.len() == origins.len() {
-            true => origins.clone(),
-            false => places
-                .iter()
-                .map(|at| beside(*at).unwrap_or(&origins[0]).clone())
-                .collect(),
-        };
-        places
-            .into_iter()
-            .zip(own)
-            .for_each(|(at, origin)| segments[at].origin = origin);
+        let mut own = origins.clone();
+        if places.len() != own.len() {
+            own.clear();
+            for at in &places {
+                let origin = beside(origins, segments, *at).unwrap_or(&origins[0]);
+                own.push(origin.clone());
+            }
+        }
+        for (at, origin) in places.into_iter().zip(own) {
+            segments[at].origin = origin;
+        }
     }
 }
 
-/// Scalars of arguments without a label: a template that tests their type writes them itself,
-/// behind their key.
+/// Which of the origins is that of a segment, by the messages of its neighbours. The origins are in
+/// the order of their messages.
+fn beside<'o>(origins: &'o [Origin], segments: &[Segment], at: usize) -> Option<&'o Origin> {
+    let before = at
+        .checked_sub(1)
+        .and_then(|at| segments[at].origin.message());
+    let after = segments.get(at + 1).and_then(|next| next.origin.message());
+    for message in [after, before] {
+        let first = origins.partition_point(|origin| origin.message() < message);
+        let origin = origins.get(first);
+        if message.is_some() && origin.is_some_and(|origin| origin.message() == message) {
+            return origin;
+        }
+    }
+    let between = origins.get(origins.partition_point(|origin| origin.message() <= before));
+    between.filter(|origin| origin.message() < after)
+}
+
+/// Scalars of arguments without a label: a template that tests their type writes them itself, after
+/// their key.
 fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
     let labels: Vec<&Label> = found.labels.iter().filter(is_value).collect();
     let seen: HashSet<usize> = labels.iter().map(|label| label.value).collect();
@@ -283,12 +287,8 @@ fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
     let Some((trimmed, labels)) = &found.trimmed else {
         return;
     };
-    let places: Vec<(&Label, &Label)> = found
-        .labels
-        .iter()
-        .zip(labels)
-        .filter(|(label, _)| is_value(label))
-        .collect();
+    let mut places: Vec<(&Label, &Label)> = found.labels.iter().zip(labels).collect();
+    places.retain(|(label, _)| is_value(label));
     for index in 0..=places.len() {
         let before = index.checked_sub(1).map(|index| places[index]);
         let after = places.get(index).copied();
@@ -301,45 +301,55 @@ fn widen_space(prompt: &str, found: &Found, segments: &mut [Segment]) {
         if shown.len() <= without.len() {
             continue;
         }
-        let behind = before.map(|(label, _)| label).filter(|label| !opens(label));
-        let ahead = after.map(|(label, _)| label).filter(|label| opens(label));
-        let text =
-            |label: Option<&Label>| label.map_or("", |label| &found.values[label.value].text);
-        let trailing = as_written(&text(behind)[text(behind).trim_end().len()..]);
-        let leading = text(ahead);
-        let leading = as_written(&leading[..leading.len() - leading.trim_start().len()]);
-        let all = trailing
-            .iter()
-            .flat_map(|trailing| leading.iter().map(move |leading| (trailing, leading)));
-        let is_shown = |(trailing, leading): &(&String, &String)| {
-            shown.len() == trailing.len() + without.len() + leading.len()
-                && shown
-                    .strip_prefix(&***trailing)
-                    .and_then(|rest| rest.strip_suffix(&***leading))
-                    == Some(without)
-        };
-        let Some((trailing, leading)) = all.into_iter().find(is_shown) else {
+        let closing = before.map(|(label, _)| label).filter(|label| !opens(label));
+        let opening = after.map(|(label, _)| label).filter(|label| opens(label));
+        let trailing = closing.map_or("", |label| {
+            let text = &found.values[label.value].text;
+            &text[text.trim_end().len()..]
+        });
+        let leading = opening.map_or("", |label| {
+            let text = &found.values[label.value].text;
+            &text[..text.len() - text.trim_start().len()]
+        });
+        let Some((trailing, leading)) = added_space(shown, without, trailing, leading) else {
             continue;
         };
-        if let Some(at) = behind.map(|label| label.at) {
-            let index = segments.partition_point(|segment| segment.bytes.end < at);
-            if let Some(segment) = segments
-                .get_mut(index)
-                .filter(|segment| segment.bytes.end == at)
+        if let Some(Label { at, .. }) = closing {
+            let index = segments.partition_point(|segment| segment.bytes.end < *at);
+            if let Some(Segment { bytes, .. }) = segments.get_mut(index)
+                && bytes.end == *at
             {
-                segment.bytes.end += trailing.len();
+                bytes.end += trailing;
             }
         }
-        if let Some(at) = ahead.map(|label| label.at) {
-            let index = segments.partition_point(|segment| segment.bytes.start < at);
-            if let Some(segment) = segments
-                .get_mut(index)
-                .filter(|segment| segment.bytes.start == at)
+        if let Some(Label { at, .. }) = opening {
+            let index = segments.partition_point(|segment| segment.bytes.start < *at);
+            if let Some(Segment { bytes, .. }) = segments.get_mut(index)
+                && bytes.start == *at
             {
-                segment.bytes.start -= leading.len();
+                bytes.start -= leading;
             }
         }
     }
+}
+
+/// The lengths of the white space that `shown` has around `without`: of the space that ends one
+/// value, and of the space that begins the next.
+fn added_space(
+    shown: &str,
+    without: &str,
+    trailing: &str,
+    leading: &str,
+) -> Option<(usize, usize)> {
+    for trailing in as_written(trailing) {
+        let rest = shown.strip_prefix(&*trailing);
+        for leading in as_written(leading) {
+            if rest.and_then(|rest| rest.strip_suffix(&*leading)) == Some(without) {
+                return Some((trailing.len(), leading.len()));
+            }
+        }
+    }
+    None
 }
 
 /// Where two labels are.
@@ -449,8 +459,8 @@ fn closing(gap: &str, open: &[char]) -> usize {
     length
 }
 
-/// The length of the opening quote and brackets in front of the first value, which stands in at
-/// most so many.
+/// The length of the opening quote and brackets before the first value, which is inside of at most
+/// so many brackets.
 fn opening(gap: &str, most: usize) -> usize {
     let mut rest = gap.strip_suffix(['"', '\'']).unwrap_or(gap);
     for _ in 0..most {
@@ -466,15 +476,11 @@ fn opening(gap: &str, most: usize) -> usize {
 /// The ranges outside of values that move with one, or that words and texts without a label may
 /// affect.
 fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> {
-    let words = found
-        .words
-        .iter()
-        .flat_map(|word| whole_words(prompt, word));
-    let moved = found.changed.moved.iter().cloned();
-    let mut unknown: Vec<Range<usize>> = words
-        .chain(found.unknown.iter().cloned())
-        .chain(moved)
-        .collect();
+    let mut unknown = found.unknown.clone();
+    unknown.extend_from_slice(&found.changed.moved);
+    for word in &found.words {
+        unknown.extend(whole_words(prompt, word));
+    }
     sort::by_key(&mut unknown, |range| range.start);
     // Labelled ranges are known.
     let mut left: Vec<Range<usize>> = Vec::new();
@@ -483,48 +489,57 @@ fn unknown(prompt: &str, found: &Found, known: &[Segment]) -> Vec<Range<usize>> 
         let mut start = range.start.max(from);
         first += known[first..].partition_point(|segment| segment.bytes.end <= start);
         let last = left.last().map_or(0, |last| last.end);
-        let mut joins = known[..first]
-            .last()
-            .is_none_or(|segment| segment.bytes.end <= last);
-        let mut push = |bytes: Range<usize>, joins: bool| match left.last_mut() {
-            _ if bytes.is_empty() => {}
-            // What always stays between two pieces of a value is the value's.
-            Some(last) if joins && prompt[last.end..bytes.start].chars().all(stays) => {
-                last.end = bytes.end
+        let before = known[..first].last();
+        let mut joins = before.is_none_or(|segment| segment.bytes.end <= last);
+        for Segment { bytes, .. } in &known[first..] {
+            if bytes.start >= range.end {
+                break;
             }
-            _ => left.push(bytes),
-        };
-        for segment in known[first..]
-            .iter()
-            .take_while(|segment| segment.bytes.start < range.end)
-        {
-            push(start..segment.bytes.start.max(start), joins);
-            start = start.max(segment.bytes.end);
+            push_unknown(prompt, &mut left, start..bytes.start, joins);
+            start = start.max(bytes.end);
             joins = false;
         }
-        push(start..range.end.max(start), joins);
+        push_unknown(prompt, &mut left, start..range.end, joins);
         from = from.max(range.end);
     }
     left
 }
 
-/// Covers the whole prompt: what is not known is the template's.
+/// Appends a range. It may join the last one: text between two pieces of a value that never changes
+/// is the value's.
+fn push_unknown(prompt: &str, all: &mut Vec<Range<usize>>, bytes: Range<usize>, joins: bool) {
+    if bytes.is_empty() {
+        return;
+    }
+    match all.last_mut() {
+        Some(last) if joins && prompt[last.end..bytes.start].chars().all(stays) => {
+            last.end = bytes.end
+        }
+        _ => all.push(bytes),
+    }
+}
+
+/// Covers the whole prompt: the template wrote all ranges between the known segments.
 fn covering(prompt: &str, known: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(known.len() * 2 + 1);
-    let mut push = |bytes: Range<usize>, origin: Origin| match all.last_mut() {
-        _ if bytes.is_empty() => {}
-        Some(last) if last.origin == origin => last.bytes.end = bytes.end,
-        _ => all.push(Segment { bytes, origin }),
-    };
     let mut at = 0;
     for Segment { bytes, origin } in known {
         let bytes = bytes.start.max(at)..bytes.end.max(at);
-        push(at..bytes.start, Origin::Template);
+        push_segment(&mut all, at..bytes.start, Origin::Template);
         at = bytes.end;
-        push(bytes, origin);
+        push_segment(&mut all, bytes, origin);
     }
-    push(at..prompt.len(), Origin::Template);
+    push_segment(&mut all, at..prompt.len(), Origin::Template);
     all
+}
+
+/// Appends a range to the last segment if both have the same origin.
+fn push_segment(all: &mut Vec<Segment>, bytes: Range<usize>, origin: Origin) {
+    match all.last_mut() {
+        _ if bytes.is_empty() => {}
+        Some(last) if last.origin == origin => last.bytes.end = bytes.end,
+        _ => all.push(Segment { bytes, origin }),
+    }
 }
 
 #[cfg(test)]

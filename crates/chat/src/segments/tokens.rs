@@ -46,20 +46,15 @@ impl Segments {
     pub fn tokens(&self, offsets: Offsets, parts: MaskParts) -> Result<Vec<TokenLabel<'_>>> {
         let mask = self.mask(parts);
         let (offsets, starts) = match offsets {
-            Offsets::Bytes(offsets) => (offsets, None),
-            Offsets::Chars(offsets) if self.prompt.is_ascii() => (offsets, None),
-            Offsets::Chars(offsets) => {
+            Offsets::Chars(offsets) if !self.prompt.is_ascii() => {
                 let starts = self.prompt.char_indices().map(|(at, _)| at);
-                (
-                    offsets,
-                    Some(starts.chain([self.prompt.len()]).collect::<Vec<_>>()),
-                )
+                let starts: Vec<usize> = starts.chain([self.prompt.len()]).collect();
+                (offsets, Some(starts))
             }
+            Offsets::Bytes(offsets) | Offsets::Chars(offsets) => (offsets, None),
         };
-        let last = starts
-            .as_ref()
-            .map_or(self.prompt.len(), |starts| starts.len() - 1);
-        let byte = |at: usize| starts.as_ref().map_or(at, |starts| starts[at]);
+        let starts = starts.as_ref();
+        let last = starts.map_or(self.prompt.len(), |starts| starts.len() - 1);
         let labels = offsets.iter().enumerate().map(|(number, place)| {
             if place.start > place.end || place.end > last {
                 let Range { start, end } = place;
@@ -67,50 +62,51 @@ impl Segments {
                     "offsets[{number}]: {start}..{end} is not in the prompt, which ends at {last}"
                 )));
             }
-            Ok(self.token(byte(place.start)..byte(place.end), &mask))
+            let bytes = match starts {
+                Some(starts) => starts[place.start]..starts[place.end],
+                None => place.clone(),
+            };
+            Ok(self.token(bytes, &mask))
         });
         labels.collect()
     }
 
     fn token(&self, bytes: Range<usize>, mask: &[Range<usize>]) -> TokenLabel<'_> {
-        let meets = |other: &Range<usize>| other.start.max(bytes.start) < other.end.min(bytes.end);
-        let first = self
-            .segments
-            .partition_point(|segment| segment.bytes.end <= bytes.start);
-        // Neighbours differ: behind the template's text there is another's.
-        let met = self.segments[first..]
-            .iter()
-            .take(2)
-            .filter(|segment| meets(&segment.bytes));
-        let origin = met
-            .map(|segment| &segment.origin)
-            .find(|origin| **origin != Origin::Template);
-        let origin = origin.unwrap_or(&Origin::Template);
-        let of_turn = || {
-            let turn = self.turns.get(
-                self.turns
-                    .partition_point(|turn| turn.space.end <= bytes.start),
-            )?;
-            let part = turn.parts.get(
-                turn.parts
-                    .partition_point(|(_, part)| part.end <= bytes.start),
-            );
-            let is_own = part.is_some_and(|(_, part)| meets(part))
-                || meets(&turn.prefill)
-                || meets(&turn.space);
-            is_own.then_some(turn.message)
-        };
+        let segments = &self.segments;
+        let first = segments.partition_point(|segment| segment.bytes.end <= bytes.start);
+        let mut origin = &Origin::Template;
+        // Neighbours differ: after the template's text there is another origin.
+        for segment in segments[first..].iter().take(2) {
+            if *origin == Origin::Template && meet(&segment.bytes, &bytes) {
+                origin = &segment.origin;
+            }
+        }
         let message = match origin {
-            Origin::Template | Origin::Unknown => of_turn(),
+            Origin::Template | Origin::Unknown => self.turn_with(&bytes),
             value => value.message(),
         };
-        let sampled = mask
-            .get(mask.partition_point(|range| range.end <= bytes.start))
-            .is_some_and(meets);
+        let next = mask.get(mask.partition_point(|range| range.end <= bytes.start));
+        let sampled = next.is_some_and(|range| meet(range, &bytes));
         TokenLabel {
             origin,
             message,
             sampled,
         }
     }
+
+    /// The message of the turn that has one of these bytes.
+    fn turn_with(&self, bytes: &Range<usize>) -> Option<usize> {
+        let turns = &self.turns;
+        let turn = turns.get(turns.partition_point(|turn| turn.space.end <= bytes.start))?;
+        let parts = &turn.parts;
+        let part = parts.get(parts.partition_point(|(_, part)| part.end <= bytes.start));
+        let is_own = part.is_some_and(|(_, part)| meet(part, bytes))
+            || meet(&turn.prefill, bytes)
+            || meet(&turn.space, bytes);
+        is_own.then_some(turn.message)
+    }
+}
+
+fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start.max(b.start) < a.end.min(b.end)
 }

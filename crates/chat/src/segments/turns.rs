@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::{Origin, Segment};
 use crate::texts::{to_first_close, uncut};
-use chatparse_base::find::{char_border_behind, shared};
+use chatparse_base::find::{char_border_before, char_border_behind, shared};
 use chatparse_base::limits::{SEGMENT_GLUE, SEGMENT_RENDERS};
 use chatparse_message::{REASONING, THINKING};
 
@@ -95,17 +95,21 @@ impl MaskParts {
         self.reasoning && self.content && self.calls && self.end && !self.last_only
     }
 
-    fn of(self, turn: &Turn) -> impl Iterator<Item = Range<usize>> {
-        let parts = turn
-            .parts
-            .iter()
-            .filter(move |(part, _)| self.has(*part))
-            .map(|(_, bytes)| bytes.clone());
-        let prefill = self.prefill.then(|| turn.prefill.clone());
-        prefill
-            .into_iter()
-            .chain(parts)
-            .chain(self.space.then(|| turn.space.clone()))
+    /// The ranges of a turn's parts that it has.
+    fn ranges(self, turn: &Turn) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        if self.prefill {
+            ranges.push(turn.prefill.clone());
+        }
+        for (part, bytes) in &turn.parts {
+            if self.has(*part) {
+                ranges.push(bytes.clone());
+            }
+        }
+        if self.space {
+            ranges.push(turn.space.clone());
+        }
+        ranges
     }
 }
 
@@ -122,7 +126,8 @@ impl super::Segments {
         } else {
             0
         };
-        let chosen = joined(self.turns[from..].iter().flat_map(|turn| parts.of(turn)));
+        let turns = self.turns[from..].iter();
+        let chosen = joined(turns.flat_map(|turn| parts.ranges(turn)));
         if self.generation.is_empty() {
             chosen
         } else {
@@ -155,7 +160,7 @@ fn intersection(a: &[Range<usize>], b: &[Range<usize>]) -> Vec<Range<usize>> {
     both
 }
 
-/// What is known of the turns.
+/// A prompt whose turns are looked for.
 pub(super) struct Known<'k> {
     pub prompt: &'k str,
     pub segments: &'k [Segment],
@@ -163,13 +168,20 @@ pub(super) struct Known<'k> {
     pub messages: Vec<usize>,
     /// What prompts end with where the model begins.
     pub opening: &'k str,
-    /// What prompts may have written of a turn there.
-    pub prefills: &'k [&'k str],
+    /// What prompts may have written of a turn there. No text is empty, here and below.
+    pub prefills: Vec<&'k str>,
     /// Texts that end turns, the most likely first.
     pub ends: Vec<&'k str>,
     /// Texts that end calls.
     pub closers: Vec<&'k str>,
+    /// Renders the first messages: as a prompt for the next one, or as they are.
+    pub render: &'k dyn Fn(usize, bool) -> Option<String>,
+    /// How many renders are left; `None` after one too many.
+    pub left: Cell<Option<usize>>,
 }
+
+/// The maximum number of renders for the turns of a prompt.
+pub(super) const RENDERS: usize = 2 * SEGMENT_RENDERS;
 
 /// Where the turns that were found begin in the text in front of their first value, and end in that
 /// behind their last, in the prompt's midst and at its end: others of the same kind are alike.
@@ -190,22 +202,25 @@ struct Extent {
 }
 
 impl Known<'_> {
-    /// The turns of messages that are in the prompt, and whether there were renders enough for all.
-    /// `asked`: returns the prompt that a message answers; `closed`: the conversation up to and
-    /// with a message.
-    pub fn turns(
-        &self,
-        asked: impl Fn(usize) -> Option<String>,
-        closed: impl Fn(usize) -> Option<String>,
-    ) -> (Vec<Turn>, bool) {
+    fn render(&self, messages: usize, asks: bool) -> Option<String> {
+        let left = self.left.get().and_then(|left| left.checked_sub(1));
+        self.left.set(left);
+        left.and_then(|_| (self.render)(messages, asks))
+    }
+
+    /// The prompt that a message answers.
+    fn prompt_before(&self, message: usize) -> Option<String> {
+        self.render(message, true)
+    }
+
+    /// The conversation up to and with a message.
+    fn closed(&self, message: usize) -> Option<String> {
+        self.render(message + 1, false)
+    }
+
+    /// The turns of messages that are in the prompt.
+    pub fn turns(&self) -> Vec<Turn> {
         let mut found = Borders::default();
-        let left = Cell::new(Some(2 * SEGMENT_RENDERS));
-        let may_render = || {
-            left.set(left.get().and_then(|left: usize| left.checked_sub(1)));
-            left.get().is_some()
-        };
-        let asked = |message: usize| may_render().then(|| asked(message)).flatten();
-        let closed = |message: usize| may_render().then(|| closed(message)).flatten();
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
         for (at, segment) in self.segments.iter().enumerate() {
             if let Some(index) = segment.origin.message() {
@@ -220,53 +235,51 @@ impl Known<'_> {
             // The text around the values of a turn determines where it begins and ends, if that is
             // known from another turn.
             let glue = own.as_ref().map(|own| self.glue(own.start.checked_sub(1)));
-            let begun = glue
-                .as_ref()
-                .and_then(|glue| found.begins.get(&self.prompt[glue.clone()]).copied());
+            let text = glue.as_ref().map(|glue| &self.prompt[glue.clone()]);
+            let begun = text.and_then(|text| found.begins.get(text).copied());
             if begun.is_none() {
-                last_asked = asked(message).unwrap_or_default();
+                last_asked = self.prompt_before(message).unwrap_or_default();
                 same = shared(&last_asked, self.prompt);
             }
-            let begin = match &glue {
-                Some(glue) => {
-                    glue.start
-                        + begun.unwrap_or_else(|| {
-                            let begin = self.begin(&last_asked, same, glue) - glue.start;
-                            found
-                                .begins
-                                .insert(self.prompt[glue.clone()].to_owned(), begin);
-                            begin
-                        })
+            let begin = match (&glue, begun) {
+                (Some(glue), Some(begun)) => glue.start + begun,
+                (Some(glue), None) => {
+                    let begin = self.begin(&last_asked, same, glue);
+                    let text = text.unwrap_or_default().to_owned();
+                    found.begins.insert(text, begin - glue.start);
+                    begin
                 }
                 // A turn without a value of its own begins where the prompt ends that it answers.
-                None if same > from && last_asked.len() - same < OPENING => {
+                (None, _) if same > from && last_asked.len() - same < OPENING => {
                     self.border(&last_asked, 0..same)
                 }
-                None => continue,
+                (None, _) => continue,
             };
-            let pieces = own.map_or_else(
-                || vec![Range::default()],
-                |own| self.pieces(message, own, &closed),
-            );
+            let pieces = match own {
+                Some(own) => self.pieces(message, own),
+                None => vec![Range::default()],
+            };
             for (number, values) in pieces.into_iter().enumerate() {
-                let first = self
-                    .segments
-                    .get(values.start)
-                    .map_or(begin, |first| first.bytes.start);
-                let begin = if number == 0 { begin } else { first };
-                let last = values
-                    .clone()
-                    .next_back()
-                    .map(|last| &self.segments[last].bytes);
+                let begin = if number == 0 {
+                    begin
+                } else {
+                    self.segments[values.start].bytes.start
+                };
+                let last = self.segments[values.clone()].last();
+                let last = last.map(|last| &last.bytes);
                 let start = last.map_or(begin, |last| last.end);
                 let gap = self.gap(start);
-                let (text, is_last) = (&self.prompt[gap.clone()], gap.end == self.prompt.len());
-                let ends = &mut found.ends[usize::from(is_last)];
-                let end = ends.get(text).copied().unwrap_or_else(|| {
-                    let end = self.end(&closed(message).unwrap_or_default(), last, &gap);
-                    ends.insert(text.to_owned(), end);
-                    end
-                });
+                let text = &self.prompt[gap.clone()];
+                let ends = &mut found.ends[usize::from(gap.end == self.prompt.len())];
+                let end = match ends.get(text) {
+                    Some(end) => *end,
+                    None => {
+                        let closed = self.closed(message).unwrap_or_default();
+                        let end = self.end(&closed, last, &gap);
+                        ends.insert(text.to_owned(), end);
+                        end
+                    }
+                };
                 from = start + end;
                 turns.push(Extent {
                     message,
@@ -288,17 +301,13 @@ impl Known<'_> {
                 None => all.push(turn),
             }
         }
-        (all, left.get().is_some())
+        all
     }
 
-    /// The values of a message that the model wrote, as ranges of segments: values of others divide
-    /// them. So does a result that names the call again; `closed` has no results.
-    fn pieces(
-        &self,
-        message: usize,
-        own: Range<usize>,
-        closed: &dyn Fn(usize) -> Option<String>,
-    ) -> Vec<Range<usize>> {
+    /// The values of a message that the model wrote, as ranges of segments: values of other messages
+    /// divide them. So does a result that names the call again; the closed conversation has no
+    /// results.
+    fn pieces(&self, message: usize, own: Range<usize>) -> Vec<Range<usize>> {
         let mut pieces: Vec<Range<usize>> = Vec::new();
         let mut names: Vec<&str> = Vec::new();
         let mut goes_on = false;
@@ -306,17 +315,18 @@ impl Known<'_> {
             let segment = &self.segments[at];
             match &segment.origin {
                 Origin::Message { index, path } if *index == message => {
-                    let end = segment.bytes.end;
-                    let is_in = |text: String| text.get(..end) == Some(&self.prompt[..end]);
-                    let is_name = path.ends_with("/function/name");
-                    if is_name
-                        && names.contains(&path.as_str())
-                        && !closed(message).is_some_and(is_in)
-                    {
-                        goes_on = false;
-                        continue;
+                    if path.ends_with("/function/name") {
+                        let before = &self.prompt[..segment.bytes.end];
+                        if names.contains(&path.as_str())
+                            && !self
+                                .closed(message)
+                                .is_some_and(|text| text.starts_with(before))
+                        {
+                            goes_on = false;
+                            continue;
+                        }
+                        names.push(path);
                     }
-                    names.extend(is_name.then_some(path.as_str()));
                     match pieces.last_mut().filter(|_| goes_on) {
                         Some(piece) => piece.end = at + 1,
                         None => pieces.push(at..at + 1),
@@ -330,36 +340,29 @@ impl Known<'_> {
         pieces
     }
 
-    /// Takes from the ends of turns with calls what only opens a result: what is behind the last
-    /// call and ends no other turn.
+    /// Cuts the text that only opens a result from the ends of turns with calls: the text after the
+    /// last call, if it ends no other turn.
     fn without_results(&self, turns: &mut [Extent]) {
-        let has_calls = |turn: &Extent| {
-            let last = turn
-                .values
-                .clone()
-                .next_back()
-                .and_then(|last| part_of(&self.segments[last], turn.message));
-            last == Some(TurnPart::Calls)
-        };
-        let (calls, others): (Vec<_>, Vec<_>) = turns.iter_mut().partition(|turn| has_calls(turn));
-        let ends: HashSet<&str> = others
-            .iter()
-            .map(|turn| &self.prompt[turn.end.clone()])
-            .collect();
+        let (mut calls, mut ends) = (Vec::new(), HashSet::new());
+        for turn in turns {
+            let last = self.segments[turn.values.clone()].last();
+            if last.and_then(|last| part_of(last, turn.message)) == Some(TurnPart::Calls) {
+                calls.push(turn);
+            } else {
+                ends.insert(&self.prompt[turn.end.clone()]);
+            }
+        }
         for turn in calls {
             let text = &self.prompt[turn.end.clone()];
-            let closers = self.closers.iter().filter(|closer| !closer.is_empty());
-            let Some(close) = closers
-                .filter_map(|closer| Some(text.rfind(closer)? + closer.len()))
-                .max()
-            else {
+            let closers = self.closers.iter();
+            let places = closers.filter_map(|closer| Some(text.rfind(closer)? + closer.len()));
+            let Some(close) = places.max() else {
                 continue;
             };
             let rest = text[close..].trim();
-            let is_end = |end: &&str| !end.is_empty() && rest.contains(*end);
             if !ends.is_empty()
                 && !ends.iter().any(|end| end.contains(rest))
-                && !self.ends.iter().any(is_end)
+                && !self.ends.iter().any(|end| rest.contains(end))
             {
                 turn.end.end = turn.end.start + close;
             }
@@ -377,14 +380,16 @@ impl Known<'_> {
 
     /// The text from here on up to the next value.
     fn gap(&self, start: usize) -> Range<usize> {
-        let at = self
-            .segments
-            .partition_point(|segment| segment.bytes.end <= start);
-        let behind = self.segments[at..]
-            .iter()
-            .take_while(|segment| !segment.origin.is_value())
-            .last();
-        start..behind.map_or(start, |segment| segment.bytes.end)
+        let segments = self.segments;
+        let next = segments.partition_point(|segment| segment.bytes.end <= start);
+        let mut end = start;
+        for segment in &segments[next..] {
+            if segment.origin.is_value() {
+                break;
+            }
+            end = segment.bytes.end;
+        }
+        start..end
     }
 
     /// The end of a text that goes on otherwise in the prompt: in front of a marker that is not
@@ -399,14 +404,9 @@ impl Known<'_> {
     /// What the prompt has written of a turn that begins here.
     fn prefill(&self, begin: usize) -> Range<usize> {
         let before = self.prompt[..begin].trim_end();
-        let written = self
-            .prefills
-            .iter()
-            .filter(|text| !text.is_empty() && before.ends_with(**text));
-        written
-            .map(|text| before.len() - text.len())
-            .min()
-            .unwrap_or(begin)..begin
+        let texts = self.prefills.iter();
+        let before = texts.filter_map(|text| before.strip_suffix(text));
+        before.map(str::len).min().unwrap_or(begin)..begin
     }
 
     /// The template's white space from here on.
@@ -443,20 +443,21 @@ impl Known<'_> {
         );
         let text = &self.prompt[from..glue.end];
         // The turn may have another text than the last of the prompt.
-        let ends = asked
-            .char_indices()
-            .rev()
-            .map(|(at, c)| at + c.len_utf8())
-            .take(OPENING);
-        let found = ends.into_iter().find_map(|end| {
-            let start = asked[..end].char_indices().rev().nth(TAIL - 1)?.0;
-            Some((text.rfind(&asked[start..end])? + end - start, end))
-        });
-        match found {
-            Some((at, end)) if end < asked.len() => self.border(asked, from..from + at),
-            Some((at, _)) => from + at,
-            None => glue.end,
+        let mut end = asked.len();
+        for _ in 0..OPENING {
+            let Some((start, _)) = asked[..end].char_indices().nth_back(TAIL - 1) else {
+                break;
+            };
+            if let Some(at) = text.rfind(&asked[start..end]) {
+                let at = from + at + end - start;
+                if end < asked.len() {
+                    return self.border(asked, from..at);
+                }
+                return at;
+            }
+            end = char_border_before(asked, end - 1);
         }
+        glue.end
     }
 
     /// The length of what the template writes behind a turn to end it: what it writes there,
@@ -476,56 +477,43 @@ impl Known<'_> {
         let ended = text[..same].trim_end().len();
         if ended > 0 {
             // The last turn of a conversation may lack an end that others have.
-            let behind = text[ended..].trim_start();
-            let more = self
-                .known_end(behind)
-                .filter(|end| end.start == 0 && self.known_end(&text[..ended]).is_none());
-            return more.map_or(ended, |end| text.len() - behind.len() + end.end);
+            let rest = text[ended..].trim_start();
+            return match self.known_end(rest) {
+                Some(Range { start: 0, end }) if self.known_end(&text[..ended]).is_none() => {
+                    text.len() - rest.len() + end
+                }
+                _ => ended,
+            };
         }
         // Where another marker follows in each case, the first is the end.
-        let opens =
-            !self.opening.trim().is_empty() && text.trim_start().starts_with(self.opening.trim());
-        let is_marker = |text: &str| text.trim_start().starts_with(brackets::opens);
-        let first = if !opens && is_marker(text) && is_marker(rest) {
-            to_first_close(text)
-        } else {
-            None
-        };
-        self.known_end(text)
-            .map(|end| end.end)
-            .or(first.map(str::len))
-            .unwrap_or(0)
+        if let Some(end) = self.known_end(text) {
+            return end.end;
+        }
+        let opening = self.opening.trim();
+        let opens = !opening.is_empty() && text.trim_start().starts_with(opening);
+        let mut both = [text, rest].into_iter().map(str::trim_start);
+        if opens || !both.all(|text| text.starts_with(brackets::opens)) {
+            return 0;
+        }
+        to_first_close(text).map_or(0, str::len)
     }
 
     /// The first of the known ends in a text.
     fn known_end(&self, text: &str) -> Option<Range<usize>> {
-        let place = |end: &&str| text.find(*end).map(|at| at..at + end.len());
-        let found = self
-            .ends
-            .iter()
-            .filter(|end| !end.is_empty())
-            .filter_map(place);
-        found.min_by_key(|place| (place.start, std::cmp::Reverse(place.end)))
+        let ends = self.ends.iter();
+        let places = ends.filter_map(|end| text.find(end).map(|at| at..at + end.len()));
+        places.min_by_key(|place| (place.start, std::cmp::Reverse(place.end)))
     }
 
     /// The turn, with the text that ends it.
-    fn turn(
-        &self,
-        Extent {
+    fn turn(&self, extent: Extent) -> Turn {
+        let Extent {
             message,
             values,
             begin,
-            end: behind,
-        }: Extent,
-    ) -> Turn {
+            end,
+        } = extent;
         let mut parts: Vec<(TurnPart, Range<usize>)> = Vec::new();
-        let mut push = |part: TurnPart, bytes: Range<usize>| match parts.last_mut() {
-            _ if bytes.is_empty() => {}
-            Some((last, known)) if *last == part && known.end == bytes.start => {
-                known.end = bytes.end
-            }
-            _ => parts.push((part, bytes)),
-        };
         let mut before = None;
         let mut at = begin;
         for segment in &self.segments[values] {
@@ -537,28 +525,36 @@ impl Known<'_> {
                 (Some(TurnPart::Calls), _) => TurnPart::Calls,
                 (_, part) => part,
             };
-            push(glue, at.min(segment.bytes.start)..segment.bytes.start);
-            push(part, segment.bytes.clone());
+            push_part(&mut parts, glue, at..segment.bytes.start);
+            push_part(&mut parts, part, segment.bytes.clone());
             (before, at) = (Some(part), segment.bytes.end);
         }
-        let text = &self.prompt[behind.clone()];
-        let start = match (self.known_end(text), before) {
-            (Some(end), _) => end.start,
-            // Behind calls there is their own end.
-            (None, Some(TurnPart::Calls)) => text.len(),
-            (None, _) => 0,
-        };
-        push(
-            before.unwrap_or(TurnPart::Content),
-            behind.start..behind.start + start,
-        );
-        push(TurnPart::End, behind.start + start..behind.end);
+        let text = &self.prompt[end.clone()];
+        let middle = end.start
+            + match (self.known_end(text), before) {
+                (Some(known), _) => known.start,
+                // Calls have an end of their own.
+                (None, Some(TurnPart::Calls)) => text.len(),
+                (None, _) => 0,
+            };
+        let last = before.unwrap_or(TurnPart::Content);
+        push_part(&mut parts, last, end.start..middle);
+        push_part(&mut parts, TurnPart::End, middle..end.end);
         Turn {
             message,
             parts,
             prefill: self.prefill(begin),
-            space: self.space(behind.end),
+            space: self.space(end.end),
         }
+    }
+}
+
+/// Appends a range to the last part if both are the same part, and adjacent.
+fn push_part(parts: &mut Vec<(TurnPart, Range<usize>)>, part: TurnPart, bytes: Range<usize>) {
+    match parts.last_mut() {
+        _ if bytes.is_empty() => {}
+        Some((last, known)) if *last == part && known.end == bytes.start => known.end = bytes.end,
+        _ => parts.push((part, bytes)),
     }
 }
 
