@@ -1,6 +1,6 @@
 //! The same work on each system: an output in pieces, each piece's deltas looked at.
 
-use chatparse::{ChatTemplate, DeltaKind, Params, Request, Stream};
+use chatparse::{EndedBy, ChatTemplate, DeltaKind, Params, Request, Stream};
 use dynamo_parsers_v2::{
     Tool, UnifiedParserEvent, UnifiedParserInit, UnifiedParserOutput, UnifiedParserStartingState,
     create_unified_parser_for_family,
@@ -32,7 +32,7 @@ pub fn chatparse(params: Params) -> Run {
         for chunk in output.as_bytes().chunks(CHUNK) {
             stream.feed(chunk).for_each(|delta| take(&mut parsed, &delta));
         }
-        stream.finish(false);
+        stream.finish(EndedBy::Model);
         stream.deltas().for_each(|delta| take(&mut parsed, &delta));
         Some(parsed)
     })

@@ -10,7 +10,7 @@ use crate::tokenizer::{Placed, Tokenizer, Vocabulary};
 use crate::turns::{Changed, Opens, Turns};
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
-use chatparse_stream::{DeltaKind, Ended, Stream};
+use chatparse_stream::{DeltaKind, Ended, EndedBy, Stream};
 
 /// A conversation in token ids: what is sent and what is sampled, in order. What is in it is never
 /// encoded again, and never changes, but where the template changes what was sent and
@@ -216,21 +216,21 @@ impl Conversation {
     }
 
     /// Ends the output, and gives what was held back because it could have become a marker.
-    /// [`Conversation::extend`] does so by itself. `cut_off`: a limit ended it, not the model.
+    /// [`Conversation::extend`] does so by itself.
     ///
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt.
-    pub fn finish(&mut self, cut_off: bool) -> Result<Observed> {
+    pub fn finish(&mut self, by: EndedBy) -> Result<Observed> {
         let running = self.running.as_mut().ok_or_else(unopened)?;
         if running.ended.is_some() {
             return Ok(Observed::default());
         }
-        running.ended = Some(running.stream.finish(cut_off));
+        running.ended = Some(running.stream.finish(by));
         let deltas: Vec<OwnDelta> = running.stream.deltas().map(OwnDelta::of).collect();
         running.note(&deltas, &mut self.tokens);
         Ok(Observed {
             deltas,
-            ended: !cut_off,
+            ended: by == EndedBy::Model,
         })
     }
 
@@ -287,7 +287,7 @@ impl Conversation {
         )?;
         let first = running.first;
         let ends: Vec<usize> = self.tokens[first..].iter().map(end_of).collect();
-        self.finish(false)?;
+        self.finish(EndedBy::Model)?;
         self.tokens[first..]
             .iter_mut()
             .zip(ends)

@@ -268,7 +268,7 @@ impl<'a> Compiler<'a> {
                 }
             }
             Expr::Late(part) => {
-                drop(self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part))))
+                self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part)));
             }
             Expr::Ref(_) => self.call(self.checked.target(id)),
             Expr::Choice(_) | Expr::Named { .. } => self.call(id),

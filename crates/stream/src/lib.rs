@@ -20,7 +20,8 @@ pub use fallback::CallRules;
 pub use output::Json;
 pub use parser::Parser;
 pub use report::{
-    CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status,
+    CallOrigin, CallReport, Diagnostic, DiagnosticKind, EndedBy, OutputPart, PartKind, Report,
+    Status,
 };
 pub use stream::{
     Begun, Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ends::Ends;
 use crate::fallback::{CallRules, FallbackConfig};
+use crate::report::EndedBy;
 use chatparse_base::{Error, Result, json, number};
 use chatparse_format::parts::Parts;
 use chatparse_format::{Tag, written};
@@ -158,13 +159,12 @@ impl Parser {
         self.fallback.compiled().label(tag)
     }
 
-    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill. `cut`: it was
-    /// cut off.
+    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end,
     /// [`crate::ErrorKind::Limit`] if the format has too many rules.
-    pub fn tree(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
+    pub fn tree(&self, text: &[u8], from: usize, by: EndedBy) -> Result<Tree> {
         let trees = match self.trees.get() {
             Some(trees) => trees,
             None => {
@@ -172,7 +172,7 @@ impl Parser {
                 self.trees.get_or_init(|| trees)
             }
         };
-        trees.parse(text, from, cut)
+        trees.parse(text, from, by == EndedBy::Limit)
     }
 
     /// [`Parser::tree`] as JSON: `outcome`, `end` and `nodes` with the names of rules, tags and
@@ -180,8 +180,8 @@ impl Parser {
     ///
     /// # Errors
     /// As [`Parser::tree`].
-    pub fn tree_json(&self, text: &[u8], from: usize, cut: bool) -> Result<Value> {
-        let tree = self.tree(text, from, cut)?;
+    pub fn tree_json(&self, text: &[u8], from: usize, by: EndedBy) -> Result<Value> {
+        let tree = self.tree(text, from, by)?;
         let nodes = tree.nodes.iter().map(|node| {
             let (kind, name) = match &node.region {
                 Region::Rule(name) => ("rule", Some(name.as_str())),

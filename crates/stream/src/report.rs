@@ -35,6 +35,26 @@ chatparse_base::names! {
     }
 }
 
+/// Who ended an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// The model: the output is whole.
+    Model,
+    /// A limit, e.g. of tokens: the output is cut off, or more may follow.
+    Limit,
+}
+
+impl EndedBy {
+    /// A limit, if the output was cut off.
+    pub fn limit_if(cut_off: bool) -> Self {
+        if cut_off {
+            EndedBy::Limit
+        } else {
+            EndedBy::Model
+        }
+    }
+}
+
 /// The report on one call of the message. The host decides whether to run the call: an interrupted
 /// call may look harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -9,7 +9,9 @@ use serde_json::Value;
 use crate::delta::DeltaKind;
 use crate::fallback::{self, FallbackConfig};
 use crate::output::{self, CallRecord, MessageBuilder, Sources};
-use crate::report::{CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
+use crate::report::{
+    CallReport, Diagnostic, DiagnosticKind, EndedBy, OutputPart, PartKind, Report, Status,
+};
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::{IncompleteCalls, Message};
 
@@ -224,18 +226,18 @@ impl Ended {
         })
     }
 
-    /// What a strict caller returns. `cut`: the output was cut off.
+    /// What a strict caller returns. `by`: as it was passed to [`super::Stream::finish`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::Parse`] for an output that left the format, or, if it was not cut off,
     /// ends where the format does not.
-    pub fn strict(&self, cut: bool) -> Result<()> {
+    pub fn strict(&self, by: EndedBy) -> Result<()> {
         let message = match self.status {
             Status::Recovered => {
                 let at = self.left_at.unwrap_or(0);
                 format!("the model's output does not match the template's format from byte {at} on")
             }
-            Status::Partial if !cut => {
+            Status::Partial if by == EndedBy::Model => {
                 "the model's output ends where the template's format does not".to_owned()
             }
             _ => return Ok(()),

@@ -22,7 +22,7 @@ use crate::delta::Delta;
 use crate::fallback::{CallRules, End, FallbackConfig, FallbackParser};
 use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::parser::Parser;
-use crate::report::Status;
+use crate::report::{EndedBy, Status};
 use chatparse_base::{Error, Result, brackets};
 use chatparse_message::{IncompleteCalls, Message};
 use chatparse_peg::{Machine, State, incomplete_tail};
@@ -34,7 +34,7 @@ use state::Held;
 /// A parse in progress. One owner at a time; clone it to fork the parse.
 ///
 /// ```
-/// use chatparse::{ChatTemplate, DeltaKind, Message, Request, Status, Stream};
+/// use chatparse::{ChatTemplate, DeltaKind, EndedBy, Message, Request, Status, Stream};
 /// let template = ChatTemplate::builtin("json-call").unwrap();
 /// let params = template.params(&Request::new(vec![Message::new("user", "Rain?")]))?;
 /// let mut stream = Stream::new(&params.parser);
@@ -44,7 +44,7 @@ use state::Held;
 ///     thought.extend(deltas.map(|delta| delta.text));
 /// }
 /// assert_eq!(thought.trim(), "I do not know.");
-/// let ended = stream.finish(false); // true: the output was cut off
+/// let ended = stream.finish(EndedBy::Model);
 /// assert_eq!((ended.status, &*ended.message.content), (Status::Complete, "No."));
 /// # Ok::<(), chatparse::Error>(())
 /// ```
@@ -92,42 +92,31 @@ struct Checkpoint {
 }
 
 impl Parser {
-    /// Parses a complete or cut-off text.
-    ///
-    /// `partial`: more may follow, or the text was cut off. Otherwise the model ended it.
-    ///
-    /// # Errors
-    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not match
-    /// the format.
-    pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
-        self.read(text, partial, strict)
-            .map(|ended| (ended.message, ended.status))
+    /// Parses a text: its message, and whether it matches the format.
+    pub fn parse(&self, text: &[u8], by: EndedBy) -> (Message, Status) {
+        let ended = self.read(text, by);
+        (ended.message, ended.status)
     }
 
-    /// Like [`Parser::parse`], and returns the report as well.
-    ///
-    /// # Errors
-    /// As [`Parser::parse`].
-    pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
+    /// Parses a text, with the report. For an error where the text does not match, see
+    /// [`Ended::strict`].
+    pub fn read(&self, text: &[u8], by: EndedBy) -> Ended {
         let mut stream = Stream::new(self);
         stream.written.builder.turn_off_deltas();
         let _ = stream.feed(text);
-        let ended = stream.finish(partial);
-        if strict {
-            ended.strict(partial)?;
-        }
-        Ok(ended)
+        stream.finish(by)
     }
 
     /// The tagged parts of [`Parser::tree`] for the same text, as a message. It is empty and
     /// [`Status::Recovered`] if the text does not match.
-    pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Ended {
+    pub fn tagged(&self, text: &[u8], from: usize, by: EndedBy) -> Ended {
         let config = FallbackConfig::new(
             Arc::clone(self.fallback.compiled()),
             None,
             CallRules::default(),
         );
-        let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
+        let mut machine =
+            Machine::whole(Arc::clone(self.program()), text, from, by == EndedBy::Limit);
         let status = match machine.state() {
             State::Failed | State::Limit => Status::Recovered,
             State::Waiting | State::Undoing => Status::Partial,
@@ -301,15 +290,15 @@ impl Stream {
         }
     }
 
-    /// Ends the output; `cut_off`: a limit ended it, not the model. [`Stream::deltas`] has the last
-    /// additions. Bytes fed after that are ignored.
-    pub fn finish(&mut self, cut_off: bool) -> Ended {
-        let status = self.end(cut_off);
+    /// Ends the output. [`Stream::deltas`] has the last additions. Bytes fed after that are ignored.
+    pub fn finish(&mut self, by: EndedBy) -> Ended {
+        let status = self.end(by);
         self.ended(status, self.written.config.rules.leniency.incomplete_calls)
     }
 
-    fn end(&mut self, cut_off: bool) -> Status {
+    fn end(&mut self, by: EndedBy) -> Status {
         self.begin();
+        let cut_off = by == EndedBy::Limit;
         if let Some(marks) = &mut self.marks {
             marks.end(&self.output, !cut_off);
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Ended, Stream, parsed};
 use crate::DeltaKind::ToolArguments;
 use crate::output::Json;
-use crate::report::Status;
+use crate::report::{EndedBy, Status};
 use chatparse_base::{Error, Result, limits};
 use chatparse_format::Tag;
 use chatparse_grammar::{Dialect, Matcher, Printed, schema, valid};
@@ -206,9 +206,9 @@ impl Stream {
             ));
         }
         let ends = |text: &[u8]| {
-            Some(self.with(text, false)).filter(|whole| whole.status == Status::Complete)
+            Some(self.with(text, EndedBy::Model)).filter(|whole| whole.status == Status::Complete)
         };
-        let given = self.with(&[], true);
+        let given = self.with(&[], EndedBy::Limit);
         let matcher = match held.and_then(|()| self.matcher_here()) {
             Ok(matcher) => matcher,
             // The token that ends a turn is in few grammars.
@@ -232,7 +232,7 @@ impl Stream {
             let length = self.written_length() + forced;
             let before = Known {
                 given: &given.message.tool_calls,
-                ended: self.with(&text.as_bytes()[..forced], true),
+                ended: self.with(&text.as_bytes()[..forced], EndedBy::Limit),
                 length,
             };
             match before.made_up(&whole, &text.as_bytes()[forced..]) {
@@ -253,11 +253,16 @@ impl Stream {
         let text = text.as_bytes();
         let fits = |to: &usize| {
             before
-                .made_up(&self.with(&text[..*to], true), &text[forced..])
+                .made_up(&self.with(&text[..*to], EndedBy::Limit), &text[forced..])
                 .is_none()
         };
         let end = last_that(forced, text.len(), fits);
-        let thinks = |to: &usize| self.with(&text[..*to], true).exit.reasoning.is_some();
+        let thinks = |to: &usize| {
+            self.with(&text[..*to], EndedBy::Limit)
+                .exit
+                .reasoning
+                .is_some()
+        };
         let out = if thinks(&0) && !thinks(&end) {
             last_that(0, end, thinks) + 1
         } else {
@@ -337,11 +342,11 @@ impl Stream {
     }
 
     /// How the output ends with more behind it.
-    fn with(&self, more: &[u8], cut: bool) -> Ended {
+    fn with(&self, more: &[u8], by: EndedBy) -> Ended {
         let mut stream = self.clone();
         stream.written.builder.turn_off_deltas();
         let _ = stream.feed(more);
-        let status = stream.end(cut);
+        let status = stream.end(by);
         stream.ended(status, IncompleteCalls::Keep)
     }
 }
