@@ -1,6 +1,6 @@
 //! The same work on each system: an output in pieces, each piece's deltas looked at.
 
-use chatparse::{EndedBy, ChatTemplate, DeltaKind, Params, Request, Stream};
+use chatparse::{ChatTemplate, DeltaKind, EndedBy, Params, Request, Stream};
 use dynamo_parsers_v2::{
     Tool, UnifiedParserEvent, UnifiedParserInit, UnifiedParserOutput, UnifiedParserStartingState,
     create_unified_parser_for_family,

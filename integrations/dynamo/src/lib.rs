@@ -24,7 +24,7 @@ mod opening;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use chatparse::{EndedBy, ChatTemplate, Delta, DeltaKind, Request, Stream};
+use chatparse::{ChatTemplate, Delta, DeltaKind, EndedBy, Request, Stream};
 use dynamo_parsers_v2::{
     MalformedToolCall, MalformedToolCallPolicy, Tool, ToolCallDelta, ToolCallPolicy, UnifiedParser,
     UnifiedParserContinuation, UnifiedParserInit, UnifiedParserOutput, UnifiedParserStartingState,

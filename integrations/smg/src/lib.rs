@@ -23,7 +23,7 @@ mod opening;
 use async_trait::async_trait;
 use chatparse::grammar::TriggerKind;
 use chatparse::stream::OpenPart;
-use chatparse::{EndedBy, ChatTemplate, Delta, DeltaKind, Request, Stream};
+use chatparse::{ChatTemplate, Delta, DeltaKind, EndedBy, Request, Stream};
 use openai_protocol::common::Tool;
 use opening::Opening;
 use reasoning_parser::{ParseError, ParserResult, ReasoningParser};
