@@ -34,15 +34,11 @@ pub fn marked(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let (mut out, mut kept, mut at) = (String::new(), 0, 0);
     while let Some(byte) = bytes.get(at) {
-        let end = match byte {
+        at = match byte {
             b'"' => end_of_text(bytes, at + 1),
             b'-' | b'0'..=b'9' => {
-                let is_other =
-                    |byte: &u8| !matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-                let end = bytes[at..]
-                    .iter()
-                    .position(is_other)
-                    .map_or(bytes.len(), |length| at + length);
+                let digits = bytes[at..].iter().take_while(|byte| is_of_number(**byte));
+                let end = at + digits.count();
                 let number = &text[at..end];
                 if number == "-0" {
                     // A whole number, which has no sign.
@@ -56,7 +52,6 @@ pub fn marked(text: &str) -> Cow<'_, str> {
             }
             _ => at + 1,
         };
-        at = end;
     }
     if kept == 0 {
         text.into()
@@ -65,7 +60,11 @@ pub fn marked(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Behind the quote that ends a text, of which `at` is inside.
+fn is_of_number(byte: u8) -> bool {
+    matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+}
+
+/// The position after the quote that ends a text; `at` is inside the text.
 pub fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(length) = bytes.get(at..).and_then(|rest| find2([b'"', b'\\'], rest)) {
         at += length;
@@ -77,8 +76,8 @@ pub fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// Whether a [`Value`] holds this number, whole or not as it is written. What is no number is for
-/// `serde_json` to refuse.
+/// Whether a [`Value`] holds this number, whole or not as it is written. `serde_json` refuses a
+/// text that is no number.
 fn fits(text: &str) -> bool {
     if text.len() <= SHORT && !text.contains(['e', 'E']) || !is_number(text) {
         return true;

@@ -1,7 +1,7 @@
 //! The places of values in JSON, as it comes.
 
-/// Where the beginning of a JSON text ends. It may come in pieces.
-#[derive(Default)]
+/// The place at which the beginning of a JSON text ends. The text may come in pieces.
+#[derive(Clone, Default)]
 pub struct Json {
     /// Where the value at hand stands, as a pointer.
     pub pointer: String,
