@@ -53,14 +53,15 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
             .flat_map(|form| &form.pieces)
             .any(|piece| piece.members().is_some())
     });
-    let bare = |name, rows| Dialect {
-        name: str::to_owned(name),
-        rows,
-        starts: vec!["{".to_owned()],
-        named: None,
-        turn: None,
-    };
-    rows.extend([bare("bare-json", Rows::Bare), bare(IN_TAGS, Rows::Held)]);
+    for (name, group) in [("bare-json", Rows::Bare), (IN_TAGS, Rows::Held)] {
+        rows.push(Dialect {
+            name: name.to_owned(),
+            rows: group,
+            starts: vec!["{".to_owned()],
+            named: None,
+            turn: None,
+        });
+    }
     debug_assert!(rows.len() <= Seen::ROWS, "a bit for each row");
     rows
 });
@@ -290,30 +291,29 @@ pub(super) fn find(
         }
         ending
     });
-    (from..output.len()).find_map(|last| {
-        let to = last + 1;
-        let mut found: Option<Start> = None;
-        for &(end, row, named) in ENDING[usize::from(output[last])]
-            .iter()
-            .filter(|(_, row, _)| !seen.has(*row))
-        {
-            let Some(before) = output[..to].strip_suffix(end) else {
+    for last in from..output.len() {
+        let (text, mut found) = (&output[..=last], None);
+        for &(end, row, named) in &ENDING[usize::from(output[last])] {
+            let Some(before) = text.strip_suffix(end).filter(|_| !seen.has(row)) else {
                 continue;
             };
-            let Some(begins) =
-                named.map_or(Some(before.len()), |named| named.begins(before, &is_known))
-            else {
-                continue;
+            let begins = match named {
+                Some(named) => named.begins(before, &is_known),
+                None => Some(before.len()),
             };
+            let Some(begins) = begins else { continue };
             let start = found.get_or_insert(Start {
-                span: begins..to,
+                span: begins..last + 1,
                 rows: Seen::default(),
             });
             start.span.start = start.span.start.min(begins);
             start.rows = start.rows.and(Seen(1 << row));
         }
-        found
-    })
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
 /// Bare rows whose calls begin with names.
@@ -415,10 +415,10 @@ pub(super) struct Offer<'a> {
 /// `{"name": "f", "arguments": {...}}` of an offered tool, without a marker: the fields in either
 /// order, and `parameters`, or the keys of the format, for these.
 fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
-    let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
+    let comma = p.sequence([p.space(), p.marker(","), p.space()]);
     let kind = p.optional(match p.mends {
         true => p.members_in_front("", false),
-        false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
+        false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma]),
     });
     let [between, behind] = match p.mends {
         true => [p.optional(p.other_members("", false)), p.members_behind("")],
@@ -471,14 +471,14 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     let brace = p.marker("}");
     let close = p.tool_close(brace);
     // An id behind the call in the object around it is the call's.
-    let nested = || p.tolerated(p.tool_close(p.sequence([brace, p.outer_end()])));
     let close = if p.mends {
-        p.choice([nested(), close])
+        let nested = p.tool_close(p.sequence([brace, p.outer_end()]));
+        p.choice([p.tolerated(nested), close])
     } else {
         close
     };
     let name_first = p.sequence([
-        p.atomic(p.sequence([open, name, comma(), between])),
+        p.atomic(p.sequence([open, name, comma, between])),
         arguments,
         behind,
         close,
@@ -507,16 +507,6 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
 /// Arguments in front of their name. Without a name the object is text, and each object nested in
 /// it is tried again as a call; so the cost grows with the nesting, which is bounded.
 fn shallow_object(p: &FormatBuilder) -> ExprId {
-    let container = |open: &str, close: &str, item: ExprId| {
-        let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
-        let items = p.sequence([item, p.many(next), p.space()]);
-        p.sequence([
-            p.marker(open),
-            p.space(),
-            p.optional(items),
-            p.marker(close),
-        ])
-    };
     let words = ["true", "false", "null"].map(|word| p.marker(word));
     let string = if p.mends {
         p.python_string()
@@ -524,14 +514,30 @@ fn shallow_object(p: &FormatBuilder) -> ExprId {
         p.json_string()
     };
     let plain = p.choice([string, p.json_number()].into_iter().chain(words));
-    let member = |value| p.sequence([string, p.space(), p.marker(":"), p.space(), value]);
-    let value = (1..SHALLOW).fold(plain, |inner, depth| {
+    let mut value = plain;
+    for depth in 1..SHALLOW {
         let containers = [
-            container("{", "}", member(inner)),
-            container("[", "]", inner),
+            shallow_members(p, string, value),
+            shallow_container(p, ["[", "]"], value),
             plain,
         ];
-        p.rule(format!("shallow-{depth}"), p.choice(containers))
-    });
-    container("{", "}", member(value))
+        value = p.rule(format!("shallow-{depth}"), p.choice(containers));
+    }
+    shallow_members(p, string, value)
+}
+
+fn shallow_members(p: &FormatBuilder, name: ExprId, value: ExprId) -> ExprId {
+    let member = p.sequence([name, p.space(), p.marker(":"), p.space(), value]);
+    shallow_container(p, ["{", "}"], member)
+}
+
+fn shallow_container(p: &FormatBuilder, [open, close]: [&str; 2], item: ExprId) -> ExprId {
+    let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
+    let items = p.sequence([item, p.many(next), p.space()]);
+    p.sequence([
+        p.marker(open),
+        p.space(),
+        p.optional(items),
+        p.marker(close),
+    ])
 }

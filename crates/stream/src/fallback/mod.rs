@@ -64,7 +64,7 @@ pub struct FallbackConfig {
     /// The tools' names.
     names: OnceLock<HashSet<String>>,
     /// For the text in front of the first call.
-    prefilters: [OnceLock<Option<Arc<Prefilter>>>; Scope::COUNT],
+    prefilters: [OnceLock<Arc<Prefilter>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
     marked: OnceLock<bool>,
 }
@@ -115,23 +115,16 @@ impl FallbackConfig {
 
     /// Approximate memory use in bytes of the programs compiled so far.
     pub fn bytes(&self) -> usize {
-        let prefilters = self
-            .prefilters
-            .iter()
-            .filter_map(|cell| cell.get()?.as_ref());
         self.programs
             .measure(|_, program| program.bytes() + program.late_bytes());
-        let whole = self
-            .parts
-            .as_ref()
-            .and_then(|(_, whole)| whole.get())
-            .map(|whole| whole.bytes());
-        let programs = self.programs.size().1;
-        prefilters
-            .map(|prefilter| prefilter.bytes())
-            .chain(whole)
-            .sum::<usize>()
-            + programs
+        let mut bytes = self.programs.size().1;
+        for prefilter in self.prefilters.iter().filter_map(OnceLock::get) {
+            bytes += prefilter.bytes();
+        }
+        if let Some(whole) = self.parts.as_ref().and_then(|(_, whole)| whole.get()) {
+            bytes += whole.bytes();
+        }
+        bytes
     }
 
     /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if
@@ -182,20 +175,22 @@ impl FallbackConfig {
 
     /// Whether a tool of this name is offered.
     fn offers(&self, name: &str) -> bool {
-        let all = || {
-            self.rules
-                .tools
-                .iter()
-                .map(|tool| tool.name.clone())
-                .collect()
-        };
-        self.names.get_or_init(all).contains(name)
+        let names = self.names.get_or_init(|| {
+            let tools = self.rules.tools.iter();
+            tools.map(|tool| tool.name.clone()).collect()
+        });
+        names.contains(name)
     }
 
     /// What searches for the first call in `scope`; `None` if there are no calls to search for.
     fn prefilter(&self, scope: Scope) -> Option<Arc<Prefilter>> {
-        let make = || (!self.rules.tools.is_empty()).then(|| Arc::new(Prefilter::new(self, scope)));
-        self.prefilters[scope as usize].get_or_init(make).clone()
+        if self.rules.tools.is_empty() {
+            return None;
+        }
+        let prefilter = &self.prefilters[scope as usize];
+        Some(Arc::clone(
+            prefilter.get_or_init(|| Arc::new(Prefilter::new(self, scope))),
+        ))
     }
 
     /// The origin of a call outside of the format. `dialect`: its row of the table, `None` for the
@@ -275,16 +270,18 @@ impl FallbackConfig {
         let word = text
             .trim_end_matches(|c: char| c.is_ascii() && is_of_name(c as u8))
             .len();
-        let begins = |expr: &Expr| match expr {
-            Expr::Marker(marker) | Expr::Literal(marker)
-                if marker.trim_start().starts_with(text) =>
-            {
-                let marker = &marker.trim_start()[word..];
-                !self.offers(&marker[..marker.bytes().take_while(|byte| is_of_name(*byte)).count()])
-            }
-            _ => false,
-        };
-        !text.is_empty() && self.format.nodes().iter().any(begins)
+        !text.is_empty()
+            && self.format.nodes().iter().any(|expr| {
+                let (Expr::Marker(marker) | Expr::Literal(marker)) = expr else {
+                    return false;
+                };
+                let marker = marker.trim_start();
+                marker.starts_with(text) && {
+                    let rest = &marker[word..];
+                    let name = rest.bytes().take_while(|byte| is_of_name(*byte)).count();
+                    !self.offers(&rest[..name])
+                }
+            })
     }
 
     /// A parser for calls in a region of the format that begins at `at`; `None` if the request does

@@ -10,14 +10,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::FallbackConfig;
 use super::dialects::{self, Seen};
 use super::text::{Prefilter, Scope, Sight, counts_bare};
-use super::{CallRules, FallbackConfig};
 use crate::output::{
     CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text,
     report,
 };
-use crate::report::CallReport;
 use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, State, incomplete_tail};
 
@@ -251,10 +250,9 @@ impl FallbackParser {
     /// Sets the budget for the rest of the run, if there is one.
     pub fn budgeted(mut self, budget: Option<Budget>) -> Self {
         self.budget = budget.or(self.budget);
-        self.machine
-            .iter_mut()
-            .zip(budget)
-            .for_each(|(machine, budget)| machine.set_budget(budget));
+        if let Some((machine, budget)) = self.machine.as_mut().zip(budget) {
+            machine.set_budget(budget);
+        }
         self
     }
 
@@ -271,14 +269,10 @@ impl FallbackParser {
     /// Called where the region ends in which it reads content. Returns whether it waits there,
     /// because a call may have begun.
     pub fn pause(&mut self, output: &[u8]) -> bool {
-        let waits = || {
-            !output[self.prose.shown..self.read_to]
-                .trim_ascii()
-                .is_empty()
-        };
+        let waiting = &output[self.prose.shown..self.read_to];
         self.paused = self.prose.channel == Channel::Content
             && !self.gave_up
-            && (self.reader.in_call() || waits());
+            && (self.reader.in_call() || !waiting.trim_ascii().is_empty());
         self.paused
     }
 
@@ -341,10 +335,13 @@ impl FallbackParser {
         }
     }
 
-    fn is_in(&self, states: fn(State) -> bool) -> bool {
-        self.machine
-            .as_ref()
-            .is_some_and(|machine| states(machine.state()))
+    fn state(&self) -> Option<State> {
+        self.machine.as_ref().map(Machine::state)
+    }
+
+    /// Whether its machine reads no further.
+    fn has_stopped(&self) -> bool {
+        matches!(self.state(), Some(State::Failed | State::Limit))
     }
 
     fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
@@ -358,7 +355,7 @@ impl FallbackParser {
         }
         self.end_calls(raw, builder);
         let rest = self.reader.covered();
-        if self.is_in(|state| state == State::Limit) {
+        if self.state() == Some(State::Limit) {
             self.limit = Some(rest);
         }
         // White space behind incomplete arguments is dropped.
@@ -380,7 +377,7 @@ impl FallbackParser {
             self.look(output, builder);
         }
         while self.prefilter.is_none() && !self.gave_up && self.candidates.is_none() {
-            if self.is_in(|state| matches!(state, State::Failed | State::Limit)) {
+            if self.has_stopped() {
                 self.start_anew(output.to(self.fed), builder);
                 continue;
             }
@@ -397,7 +394,7 @@ impl FallbackParser {
                 if let Some(machine) = &mut self.machine {
                     machine.feed(&output.seen[..last]);
                 }
-                if self.is_in(|state| matches!(state, State::Failed | State::Limit)) {
+                if self.has_stopped() {
                     continue;
                 }
             }
@@ -511,7 +508,7 @@ impl FallbackParser {
     /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte
     /// that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let limit = self.is_in(|state| state == State::Limit);
+        let limit = self.state() == Some(State::Limit);
         let furthest = self.machine.as_ref().map_or(0, Machine::furthest);
         self.read_to = furthest.saturating_sub(1).clamp(self.read_to, output.len());
         self.read(&output.raw[..self.read_to], builder);
@@ -558,20 +555,12 @@ impl FallbackParser {
         let covered = self.reader.covered();
         self.looked = covered;
         // Calls that begin with names are compiled where a text begins with one.
-        let (
-            CallRules {
-                tools, leniency, ..
-            },
-            text,
-        ) = (
-            &self.config.rules,
-            output.seen[covered..].trim_ascii_start(),
-        );
-        let named = scope != Scope::Whole
-            || tools
-                .iter()
-                .any(|tool| text.starts_with(tool.name.as_bytes()));
-        if named && counts_bare(*leniency, scope) {
+        let rules = &self.config.rules;
+        let text = output.seen[covered..].trim_ascii_start();
+        let mut tools = rules.tools.iter();
+        let named =
+            scope != Scope::Whole || tools.any(|tool| text.starts_with(tool.name.as_bytes()));
+        if named && counts_bare(rules.leniency, scope) {
             self.seen = self.seen.and(dialects::named());
         }
         let before = self.seen;
@@ -588,10 +577,8 @@ impl FallbackParser {
             return false;
         };
         // A budget that was set counts for all of the run.
-        let (budget, spent) = (
-            self.budget.unwrap_or(program.budget()),
-            self.machine.as_ref().map_or(0, Machine::overdraft),
-        );
+        let budget = self.budget.unwrap_or(program.budget());
+        let spent = self.machine.as_ref().map_or(0, Machine::overdraft);
         self.work = self.work() - spent;
         let mut machine = Machine::committed(program, covered).with_budget(budget, spent);
         machine.feed(output.seen);
@@ -614,21 +601,16 @@ impl FallbackParser {
             dialects::name,
         )
         .calls;
-        let runs = |call: &CallReport| call.complete && call.known && call.valid;
-        calls[text.tool_calls.len()..].iter().all(runs)
+        let mut added = calls[text.tool_calls.len()..].iter();
+        added.all(|call| call.complete && call.known && call.valid)
             && message.content.trim_end() == text.content.trim_end()
     }
 
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let parser = FallbackParser::new(
-            Arc::clone(&self.config),
-            self.prose.channel,
-            Scope::Anywhere,
-            from,
-        );
-        if let Some(parser) = parser {
+        let (config, channel) = (Arc::clone(&self.config), self.prose.channel);
+        if let Some(parser) = FallbackParser::new(config, channel, Scope::Anywhere, from) {
             // In content, only calls that can be run, with nothing behind them.
-            let before = (self.prose.channel == Channel::Content).then(|| builder.clone());
+            let before = (channel == Channel::Content).then(|| builder.clone());
             let mut parser = parser.budgeted(self.budget);
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);

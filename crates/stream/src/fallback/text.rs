@@ -5,12 +5,11 @@
 //! before its name is certain; from there on it is that call, because
 //! [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
 
-use chatparse_base::brackets;
 use std::collections::HashSet;
 
 use super::dialects::{self, LateRows, Offer, Rows, Seen};
 use super::{CallRules, FallbackConfig};
-use chatparse_base::brackets::is_marker;
+use chatparse_base::brackets::{self, is_marker};
 use chatparse_format::wrappers::{self, behind, wrapped};
 use chatparse_format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
@@ -53,20 +52,14 @@ fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
     let CallRules {
         tools, leniency, ..
     } = &config.rules;
-    let (dialects, bare) = (
-        leniency.dialects != Dialects::Off,
-        counts_bare(*leniency, scope),
-    );
-    let of = |rows| dialects::starts(rows, tools, whole);
-    let marked = dialects.then(|| of(Rows::Marked)).into_iter().flatten();
-    let bare = (dialects && bare)
-        .then(|| of(Rows::Bare))
-        .into_iter()
-        .flatten();
-    own_starts(&config.format)
-        .chain(marked)
-        .chain(bare)
-        .collect()
+    let mut starts: Vec<String> = own_starts(&config.format).collect();
+    if leniency.dialects != Dialects::Off {
+        starts.extend(dialects::starts(Rows::Marked, tools, whole));
+        if counts_bare(*leniency, scope) {
+            starts.extend(dialects::starts(Rows::Bare, tools, whole));
+        }
+    }
+    starts
 }
 
 /// The texts that calls of the format begin with.
@@ -79,26 +72,16 @@ fn own_starts(format: &Arena) -> impl Iterator<Item = String> {
 
 /// Whether the markup in front of a call without a marker has one.
 pub(super) fn has_wrapper(markup: &str) -> bool {
-    markup
-        .split('{')
-        .next()
-        .is_some_and(|before| before.contains("```") || is_marker(before))
+    let before = markup.split('{').next().unwrap_or_default();
+    before.contains("```") || is_marker(before)
 }
 
-/// What closes the marker at the beginning of a text: `[/NAME]` for `[NAME]`.
+/// The text that closes the marker at the beginning of a text: `[/NAME]` for `[NAME]`.
 fn counterpart(start: &str) -> Option<String> {
-    let marker = start
-        .trim()
-        .split_inclusive(brackets::closes)
-        .next()
-        .filter(|text| text.ends_with(brackets::closes))?;
-    let name = marker
-        .find(|c: char| !matches!(c, '|' | '｜') && !brackets::opens(c))
-        .filter(|at| *at > 0)?;
-    Some(format!("{}/{}", &marker[..name], &marker[name..]))
+    brackets::mirrored(start.trim().split_inclusive(brackets::closes).next()?)
 }
 
-/// The same from `[/NAME]`.
+/// The text that `[/NAME]` closes: `[NAME]`.
 fn opening(close: &str) -> Option<String> {
     let (before, name) = close.split_once('/')?;
     (close.ends_with(brackets::closes) && !before.contains(char::is_alphanumeric))
@@ -155,15 +138,13 @@ impl Prefilter {
 
     /// Searches at or after `from`, up to which all is text.
     pub fn look(&self, text: &[u8], from: usize) -> Sight {
-        let from = match self.whole {
-            true => {
-                from + text[from..]
-                    .iter()
-                    .take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'))
-                    .count()
-            }
-            false => from,
-        };
+        let mut from = from;
+        if self.whole {
+            let rest = text[from..].iter();
+            from += rest
+                .take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'))
+                .count();
+        }
         match self.starts.first(text, from) {
             Found::Whole(start, _) | Found::Half(start) if self.whole && start > from => {
                 Sight::Nothing(from)
@@ -226,23 +207,16 @@ pub(super) fn text_with_calls(
         .trigger_rules()
         .filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
+    let (mut held, mut bare) = (calls.clone(), Vec::new());
     if leniency.dialects != Dialects::Off {
-        calls.extend(dialects::calls(
-            &mut p,
-            Offer {
-                unknown: any_tool,
-                ..offer
-            },
-            Rows::Marked,
-            seen,
-            late,
-        ));
-    }
-    let mut held = calls.clone();
-    let mut bare = Vec::new();
-    if leniency.dialects != Dialects::Off {
+        let any = Offer {
+            unknown: any_tool,
+            ..offer
+        };
+        let marked = dialects::calls(&mut p, any, Rows::Marked, seen, late);
         bare = dialects::calls(&mut p, offer, Rows::Held, seen, late);
-        held.extend(&bare);
+        calls.extend(&marked);
+        held.extend(marked.iter().chain(&bare));
         if counts_bare(leniency, scope) {
             calls.extend(dialects::calls(&mut p, offer, Rows::Bare, seen, late));
         }
@@ -292,14 +266,12 @@ pub(super) fn text_with_calls(
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
             // What else stands in its wrapper is text, and what closes that is none.
-            let closes = || {
-                own.iter()
-                    .map(|close| close.trim())
-                    .filter(|close| is_marker(close))
-            };
+            let closes: Vec<&str> = own.iter().map(|close| close.trim()).collect();
+            let closes = closes.into_iter().filter(|close| is_marker(close));
             let starts = ends_of_text(starts.clone(), opens.clone(), scope);
-            let text = p.content(p.until_marker(starts.iter().map(String::as_str).chain(closes())));
-            let others = p.choice([p.any_of(closes()), separator]);
+            let text =
+                p.content(p.until_marker(starts.iter().map(String::as_str).chain(closes.clone())));
+            let others = p.choice([p.any_of(closes), separator]);
             let late = [p.not(p.sequence([p.space(), others])), text, behind_own];
             let close = match scope {
                 Scope::BehindCall => p.choice([p.sequence(late), behind_own]),

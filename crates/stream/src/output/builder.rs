@@ -129,15 +129,13 @@ impl MessageBuilder {
     }
 
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
-        let from = self.delta_text.len();
         let new = self
             .content
             .append(text, (!self.without_deltas).then_some(&mut self.delta_text));
-        self.report(DeltaKind::Content, 0, new, from, span);
+        self.report(DeltaKind::Content, 0, new, span);
     }
 
     fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
-        let from = self.delta_text.len();
         let shows = self.reasoning_shows || !text.is_blank();
         let new = if shows {
             if !self.reasoning_shows && !self.without_deltas {
@@ -154,7 +152,7 @@ impl MessageBuilder {
             new.map(|_| false)
         };
         self.reasoning_shows = shows && (self.reasoning_shows || new.is_some());
-        self.report(DeltaKind::Reasoning, 0, new, from, span);
+        self.report(DeltaKind::Reasoning, 0, new, span);
     }
 
     fn call(&mut self, name: &str, early: &Early<'_>, flags: CallFlags, span: Range<usize>) {
@@ -177,12 +175,11 @@ impl MessageBuilder {
         call.state.span.start = begin;
         call.state.begin = opens;
         (call.state.flags, call.state.mended) = (flags, 0);
-        let from = self.delta_text.len();
         if first && !self.without_deltas {
             self.delta_text.push_str(name);
         }
         let new = (call.name == name).then_some(first);
-        self.report(DeltaKind::ToolName, index, new, from, span);
+        self.report(DeltaKind::ToolName, index, new, span);
         let Early {
             id,
             id_span,
@@ -206,7 +203,6 @@ impl MessageBuilder {
     }
 
     fn id(&mut self, id: &str, span: Range<usize>) {
-        let from = self.delta_text.len();
         let Some((index, call)) = self.call_at_hand() else {
             return;
         };
@@ -219,7 +215,7 @@ impl MessageBuilder {
         if new == Some(true) && !self.without_deltas {
             self.delta_text.push_str(id);
         }
-        self.report(DeltaKind::ToolId, index, new, from, span);
+        self.report(DeltaKind::ToolId, index, new, span);
     }
 
     /// Behind what contradicts the shown text, nothing is added to it: that would be read again.
@@ -230,12 +226,11 @@ impl MessageBuilder {
         let Some(call) = self.calls.get_mut(index) else {
             return;
         };
-        let from = self.delta_text.len();
         let new = call
             .arguments
             .append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         let new = new.filter(|new| !new || !call.state.complete);
-        self.report(DeltaKind::ToolArguments, index, new, from, span);
+        self.report(DeltaKind::ToolArguments, index, new, span);
     }
 
     /// White space in front of all arguments is markup.
@@ -293,20 +288,15 @@ impl MessageBuilder {
 
     /// Undoes the events since a mark. `parsed` is the parsed text.
     pub fn undo(&mut self, mark: BuilderMark, parsed: &[u8]) {
-        let taken_back =
-            |table: &PieceTable, position: usize| table.position().saturating_sub(position) as u64;
         self.undone += 1
-            + taken_back(&self.reasoning, mark.reasoning)
-            + taken_back(&self.content, mark.content);
-        self.reasoning.undo(mark.reasoning, parsed);
-        self.content.undo(mark.content, parsed);
+            + self.reasoning.undo(mark.reasoning, parsed)
+            + self.content.undo(mark.content, parsed);
         for index in mark.begun.saturating_sub(1)..self.begun.min(self.calls.len()) {
             self.save(index);
             let stands = index < mark.begun;
             let position = if stands { mark.arguments } else { 0 };
             let call = &mut self.calls[index];
-            self.undone += 1 + taken_back(&call.arguments, position);
-            call.arguments.undo(position, parsed);
+            self.undone += 1 + call.arguments.undo(position, parsed);
             call.state.has_id &= stands && mark.has_id;
         }
         self.begun = mark.begun;
@@ -375,27 +365,20 @@ impl MessageBuilder {
 
     /// The current message. `parsed` is the parsed text.
     pub fn message(&self, parsed: &[u8]) -> Message {
-        let calls = self.calls.iter().map(|call| {
-            let arguments = call.arguments.text(parsed);
-            ToolCall::new(&call.name, arguments, &call.id)
-        });
         let mut message = Message::new("assistant", self.content.text(parsed));
         if self.reasoning_shows {
             message.reasoning_content = self.reasoning.text(parsed);
         }
-        message.tool_calls = calls.collect();
+        message.tool_calls = (self.calls.iter())
+            .map(|call| ToolCall::new(&call.name, call.arguments.text(parsed), &call.id))
+            .collect();
         message
     }
 
     /// The last call that has no end: its number and its name.
     pub fn open_call(&self) -> Option<(usize, &str)> {
-        let (index, call) = self
-            .calls
-            .iter()
-            .enumerate()
-            .next_back()
-            .filter(|(_, call)| !call.state.complete)?;
-        Some((index, &call.name))
+        let last = self.calls.last().filter(|call| !call.state.complete)?;
+        Some((self.calls.len() - 1, &last.name))
     }
 
     /// The arguments of a call so far. `parsed` is the parsed text.
@@ -421,16 +404,10 @@ impl MessageBuilder {
         range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
     }
 
-    /// Adds a delta for the new part of a text, which is in the deltas' text from `from` on. `new`:
+    /// Adds a delta for the new part of a text, which is at the end of the deltas' text. `new`:
     /// whether there is a new part; `None` if the text contradicts the visible one.
-    fn report(
-        &mut self,
-        kind: DeltaKind,
-        call: usize,
-        new: Option<bool>,
-        from: usize,
-        span: Range<usize>,
-    ) {
+    fn report(&mut self, kind: DeltaKind, call: usize, new: Option<bool>, span: Range<usize>) {
+        let from = self.deltas.last().map_or(0, |last| last.text.end);
         let Some(new) = new else {
             self.contradicted = true;
             self.delta_text.truncate(from);

@@ -173,12 +173,13 @@ impl PieceTable {
         self.is_confirmed() || text.shown().len() > self.pending.len() - self.confirmed
     }
 
-    /// Undoes what was written behind this position, which becomes pending. The cost is linear in
-    /// the pending text, which the parser reads again.
-    pub fn undo(&mut self, position: usize, parsed: &[u8]) {
+    /// Undoes the text after this position, which becomes pending, and returns its length. The cost
+    /// is linear in the pending text, which the parser reads again.
+    pub fn undo(&mut self, position: usize, parsed: &[u8]) -> u64 {
         if position >= self.length {
-            return;
+            return 0;
         }
+        let length = self.length - position;
         let mut pending = String::new();
         self.push_between(position..self.length, parsed, &mut pending);
         pending.push_str(&self.pending[self.confirmed..]);
@@ -192,6 +193,7 @@ impl PieceTable {
             self.checkpoint = Some(checkpoint);
         }
         self.truncate(position, |_| {});
+        length as u64
     }
 
     /// Drops the slices behind a position. Each is passed to `dropped`, with its text if the table

@@ -107,27 +107,16 @@ impl Places {
     /// All places in order.
     pub fn iter(&self) -> impl Iterator<Item = Place> {
         let (mut written, mut end, mut at_hand) = (self.written.iter(), 0_usize, 0);
-        let mut number = move || -> Option<u64> {
-            let (mut number, mut shift) = (0, 0);
-            loop {
-                let byte = u64::from(*written.next()?);
-                number |= (byte & 0x7F) << shift;
-                shift += 7;
-                if byte < 0x80 {
-                    return Some(number);
-                }
-            }
-        };
         let before = std::iter::from_fn(move || {
-            let mut head = number()?;
+            let mut head = read(&mut written)?;
             if head == CALL {
-                at_hand = number()? as usize;
-                head = number()?;
+                at_hand = read(&mut written)? as usize;
+                head = read(&mut written)?;
             }
             let (kind, step) = (KINDS[(head & 7) as usize], head >> 3);
             let start =
                 end.wrapping_add_signed(((step >> 1) as i64 ^ -((step & 1) as i64)) as isize);
-            end = start + number()? as usize;
+            end = start + read(&mut written)? as usize;
             let call = if kind.is_of_call() { at_hand } else { 0 };
             Some(Place {
                 kind,
@@ -136,6 +125,19 @@ impl Places {
             })
         });
         before.chain(self.last.clone())
+    }
+}
+
+/// Reads a number of variable length.
+fn read(written: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let byte = u64::from(*written.next()?);
+        number |= (byte & 0x7F) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return Some(number);
+        }
     }
 }
 

@@ -35,15 +35,16 @@ pub struct CallRecord {
 /// The position of the first call that the format does not have, or that breaks in it. `whole`: the
 /// last one has not been cut off.
 pub(crate) fn first_unusual(calls: &[CallRecord], whole: bool) -> Option<usize> {
-    let breaks = |at: usize, call: &CallRecord| !call.complete && (whole || at + 1 < calls.len());
-    let unusual =
-        |(at, call): &(usize, &CallRecord)| call.flags != CallFlags::default() || breaks(*at, call);
-    calls
-        .iter()
-        .enumerate()
-        .filter(unusual)
-        .map(|(_, call)| call.span.start)
-        .min()
+    let mut first = None;
+    for (at, call) in calls.iter().enumerate() {
+        let breaks = !call.complete && (whole || at + 1 < calls.len());
+        let start = call.span.start;
+        if (breaks || call.flags != CallFlags::default()) && first.is_none_or(|first| start < first)
+        {
+            first = Some(start);
+        }
+    }
+    first
 }
 
 /// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the
@@ -110,11 +111,9 @@ fn report_call(
         );
     }
     if record.mended > 0 {
-        let what = (0..)
-            .zip(MENDED)
-            .filter(|(bit, _)| record.mended >> bit & 1 > 0)
-            .map(|(_, what)| what);
-        let what = what.collect::<Vec<_>>().join(", ");
+        let kinds = (0..).zip(MENDED);
+        let what = kinds.filter(|(bit, _)| record.mended >> bit & 1 > 0);
+        let what = what.map(|(_, kind)| kind).collect::<Vec<_>>().join(", ");
         diagnose(
             DiagnosticKind::MendedArguments,
             format!("not JSON, and mended: {what}"),
@@ -143,13 +142,13 @@ fn report_call(
     let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
     let (valid, repeated) = match number::read::<Map<String, Value>>(&call.arguments) {
         Ok(arguments) => {
-            let check = |tool: &Tool| {
-                valid::check(
+            let violations = match tool {
+                Some(tool) => valid::check(
                     &schema::parameters(&tool.parameters),
                     &Value::Object(arguments),
-                )
+                ),
+                None => Vec::new(),
             };
-            let violations = tool.map(check).unwrap_or_default();
             for violation in &violations {
                 wrong(format!("{:?} {}", violation.pointer, violation.message));
             }

@@ -74,8 +74,8 @@ impl Ended {
             None if exit.reasoning.is_some() => Status::Partial,
             None => status,
         };
-        let (mut message, mut places, prefill) =
-            (builder.message(output), builder.places(), builder.prefill);
+        let prefill = builder.prefill;
+        let (mut message, mut places) = (builder.message(output), builder.places());
         let settled = output::settle(
             incomplete,
             &mut message,
@@ -134,16 +134,17 @@ impl Ended {
     /// Whether the output ends inside of a call, whatever [`IncompleteCalls`] makes of it.
     pub fn ends_in_call(&self) -> bool {
         let last = self.parts().last();
-        let is_open = |part: &OutputPart| {
-            self.records
-                .get(part.call)
+        if let Some(last) = last.filter(|last| last.kind == PartKind::Call)
+            && self
+                .records
+                .get(last.call)
                 .is_some_and(|call| !call.complete)
-        };
-        last.is_some_and(|part| part.kind == PartKind::Call && is_open(part))
-            || self
-                .settled
-                .last()
-                .is_some_and(|span| last.is_none_or(|part| part.span.end <= span.end))
+        {
+            return true;
+        }
+        self.settled
+            .last()
+            .is_some_and(|span| last.is_none_or(|part| part.span.end <= span.end))
     }
 
     /// A report on each call of the message. The first access to a report checks the arguments
@@ -161,24 +162,33 @@ impl Ended {
             .calls()
             .get(call)
             .filter(|report| !report.valid || !report.known)?;
-        let kinds = match report {
-            CallReport { known: false, .. } => {
-                [DiagnosticKind::UnknownTool, DiagnosticKind::UnfinishedCall]
-            }
-            _ => [
-                DiagnosticKind::InvalidArguments,
-                DiagnosticKind::UnfinishedCall,
-            ],
+        let kind = if report.known {
+            DiagnosticKind::InvalidArguments
+        } else {
+            DiagnosticKind::UnknownTool
         };
-        let of_call = self
-            .diagnostics()
-            .iter()
-            .filter(|found| found.call == Some(call) && kinds.contains(&found.kind));
+        let of_call = self.diagnostics().iter().filter(|found| {
+            let is_told = found.kind == kind || found.kind == DiagnosticKind::UnfinishedCall;
+            is_told && found.call == Some(call)
+        });
         let wrong: Vec<&str> = of_call.map(|found| &*found.message).collect();
         Some(format!(
             "The call of {name:?} is not valid: {}.",
             wrong.join("; ")
         ))
+    }
+
+    /// The fields by which two results are compared.
+    fn parsed(&self) -> impl PartialEq {
+        let (message, status, left_at) = (&self.message, self.status, self.left_at);
+        (
+            message,
+            status,
+            left_at,
+            &self.records,
+            &self.sources,
+            &self.exit,
+        )
     }
 
     /// Diagnostics in the order of the output, for logs.
@@ -189,33 +199,37 @@ impl Ended {
     fn report(&self) -> &Report {
         self.report.get_or_init(|| {
             use DiagnosticKind::{LeftFormat, Limit, UnfinishedCall, UnfinishedReasoning};
+            let exit = &self.exit;
             let mut found = Vec::new();
-            let mut add = |kind, span: &Range<usize>, message: &str| {
-                found.push(Diagnostic {
+            for (kind, spans, message) in [
+                (
+                    LeftFormat,
+                    exit.format.as_slice(),
+                    "the output does not fit the template's format from here on",
+                ),
+                (
+                    Limit,
+                    exit.limit.as_slice(),
+                    "the parser's budget is used up: from here on the output is content",
+                ),
+                (
+                    UnfinishedReasoning,
+                    exit.reasoning.as_slice(),
+                    "the reasoning has no end",
+                ),
+                (
+                    UnfinishedCall,
+                    &self.settled,
+                    "a call that has no end is not in the message",
+                ),
+            ] {
+                found.extend(spans.iter().map(|span| Diagnostic {
                     kind,
                     call: None,
                     span: span.clone(),
                     message: message.to_owned(),
-                });
-            };
-            let left = "the output does not fit the template's format from here on";
-            let limit = "the parser's budget is used up: from here on the output is content";
-            self.exit
-                .format
-                .iter()
-                .for_each(|span| add(LeftFormat, span, left));
-            self.exit
-                .limit
-                .iter()
-                .for_each(|span| add(Limit, span, limit));
-            self.exit
-                .reasoning
-                .iter()
-                .for_each(|span| add(UnfinishedReasoning, span, "the reasoning has no end"));
-            let taken = "a call that has no end is not in the message";
-            self.settled
-                .iter()
-                .for_each(|span| add(UnfinishedCall, span, taken));
+                }));
+            }
             output::report(
                 &self.message,
                 &self.records,
@@ -256,41 +270,18 @@ impl Ended {
 impl PartialEq for Ended {
     /// The report is derived from the other fields.
     fn eq(&self, other: &Self) -> bool {
-        let Ended {
-            message,
-            status,
-            left_at,
-            records,
-            sources,
-            exit,
-            ..
-        } = self;
-        (message, status, left_at, records, sources, exit)
-            == (
-                &other.message,
-                &other.status,
-                &other.left_at,
-                &other.records,
-                &other.sources,
-                &other.exit,
-            )
+        self.parsed() == other.parsed()
     }
 }
 
-/// Shows what the parse says, and nothing that is made when it is asked for.
+/// Shows the result of the parse, and nothing that is made on request.
 impl fmt::Debug for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ended {
-            message,
-            status,
-            left_at,
-            ..
-        } = self;
-        let mut out = f.debug_struct("Ended");
-        out.field("message", message)
-            .field("status", status)
-            .field("left_at", left_at);
-        out.field("report", self.report())
+        f.debug_struct("Ended")
+            .field("message", &self.message)
+            .field("status", &self.status)
+            .field("left_at", &self.left_at)
+            .field("report", self.report())
             .field("sources", &self.sources)
             .finish()
     }

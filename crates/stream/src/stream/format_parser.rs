@@ -11,7 +11,7 @@ use crate::output::{
     BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, Text, is_of_name,
 };
 use chatparse_format::Tag;
-use chatparse_peg::{Budget, Capture, Machine, Program, Visible, lossy};
+use chatparse_peg::{Budget, Machine, Program, Visible, lossy};
 
 /// The state that both parsers write to.
 #[derive(Clone)]
@@ -238,9 +238,8 @@ impl FormatParser {
 
     /// Whether the text of an argument waits for its name.
     pub fn waits_for_name(&self) -> bool {
-        let visible = self.machine.visible();
-        visible
-            .hidden()
+        let hidden = self.machine.visible().hidden();
+        hidden
             .iter()
             .any(|capture| Tag::from_id(capture.tag) == Some(Tag::Unnamed))
     }
@@ -256,14 +255,10 @@ impl FormatParser {
         if self.last_name(output, b"\"'=>:").is_some() && !config.is_half_marker(waiting.trim()) {
             return true;
         }
-        let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
-        let mut hidden = self
-            .machine
-            .visible()
-            .hidden()
-            .iter()
-            .filter(|capture| begins(capture));
-        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
+        self.machine.visible().hidden().iter().any(|capture| {
+            let has_text = capture.opens && capture.pos < output.len();
+            has_text && Tag::from_id(capture.tag).is_some_and(Tag::is_text)
+        })
     }
 
     /// Where the name begins that the output ends in, if it is not in the message and follows one
@@ -285,14 +280,16 @@ impl FormatParser {
     /// one of the last two.
     pub fn read_held(&mut self, whole: bool, written: &mut ParserState, output: Parsed<'_>) {
         let (hidden, length) = (self.machine.visible().hidden(), output.len());
-        let waits = |capture: &Capture| match Tag::from_id(capture.tag) {
-            Some(Tag::ArgJson | Tag::ArgText) => true,
-            Some(Tag::ArgName | Tag::ToolId | Tag::ArgNull) => whole && capture.pos < length,
-            _ => false,
+        let waits = match hidden.first() {
+            // Nothing is hidden if the machine only looks ahead at the value.
+            None => self.reader.in_json(),
+            Some(first) => match Tag::from_id(first.tag) {
+                Some(Tag::ArgJson | Tag::ArgText) => true,
+                Some(Tag::ArgName | Tag::ToolId | Tag::ArgNull) => whole && first.pos < length,
+                _ => false,
+            },
         };
-        // Nothing is hidden where the value is only looked at.
-        let in_value = self.in_call() && hidden.first().map_or(self.reader.in_json(), waits);
-        if in_value || whole && self.names_call(length) {
+        if self.in_call() && waits || whole && self.names_call(length) {
             for capture in hidden {
                 self.reader
                     .read(capture, output.raw, &mut Routed { written, output });
@@ -302,12 +299,10 @@ impl FormatParser {
         }
         if whole && self.in_call() {
             // A name may only be looked at, unless markup is before it.
-            let is_bare = |name: &usize| {
-                !output.raw[self.covered()..*name]
-                    .iter()
-                    .any(|byte| b"<[|".contains(byte))
-            };
-            let name = self.last_name(output, b"\"', ").filter(is_bare);
+            let name = self.last_name(output, b"\"', ").filter(|name| {
+                let before = &output.raw[self.covered()..*name];
+                !before.iter().any(|byte| b"<[|".contains(byte))
+            });
             self.reader
                 .read_half_word(name, output.raw, &mut Routed { written, output });
         }
@@ -367,14 +362,7 @@ impl FormatParser {
                 points.push(point);
             }
         }
-        let is_needed = |snapshot: &Snapshot| {
-            before.is_some_and(|point| snapshot.reader.captures_read() <= point)
-        };
-        while self
-            .snapshots
-            .pop_if(|snapshot| !is_needed(snapshot))
-            .is_some()
-        {}
+        drop_later(&mut self.snapshots, before);
         self.reader
             .keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
         for (number, capture) in (read..).zip(visible.from(read)) {
@@ -394,14 +382,10 @@ impl FormatParser {
         self.machine.forget(self.reader.captures_read());
     }
 
-    /// Undoes what was read after the first `kept` captures.
+    /// Undoes the text after the first `kept` captures.
     #[cold]
     fn undo(&mut self, kept: usize, written: &mut ParserState, output: &[u8]) -> bool {
-        while self
-            .snapshots
-            .pop_if(|snapshot| snapshot.reader.captures_read() > kept)
-            .is_some()
-        {}
+        drop_later(&mut self.snapshots, Some(kept));
         let snapshot = self
             .snapshots
             .last()
@@ -432,4 +416,12 @@ impl FormatParser {
             self.read(written, output.to(fits));
         }
     }
+}
+
+/// Drops the snapshots that were made after so many captures; all, if it is `None`.
+fn drop_later(snapshots: &mut Vec<Snapshot>, read: Option<usize>) {
+    while snapshots
+        .pop_if(|last| read.is_none_or(|read| last.reader.captures_read() > read))
+        .is_some()
+    {}
 }

@@ -157,7 +157,7 @@ impl Stream {
             written: ParserState::new(prefill, Arc::clone(&parser.fallback)),
             at: Progress {
                 format,
-                read: prefill,
+                read: 0,
                 left: None,
                 limit: false,
                 covered: prefill,
@@ -166,7 +166,7 @@ impl Stream {
             held: None,
             fresh: true,
         };
-        stream.read_between(0, prefill);
+        stream.read_to(prefill);
         stream
     }
 
@@ -213,7 +213,7 @@ impl Stream {
         }
         let marks = self.marks.insert(Box::new(Marks::new(tokens)));
         if let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.mark = Some(marks.checkpoint());
+            checkpoint.mark = Some(marks.checkpoint(checkpoint.length));
         }
         Ok(())
     }
@@ -275,19 +275,15 @@ impl Stream {
     }
 
     fn read_to(&mut self, end: usize) {
-        self.read_between(self.at.read, end);
-        self.at.read = end;
-    }
-
-    fn read_between(&mut self, from: usize, end: usize) {
-        let mut to = from;
+        let mut to = self.at.read;
         loop {
             to = end.min(to + PIECE);
             self.advance(to);
             if to == end {
-                return;
+                break;
             }
         }
+        self.at.read = end;
     }
 
     /// Ends the output. [`Stream::deltas`] has the last additions. Bytes fed after that are ignored.
@@ -319,18 +315,14 @@ impl Stream {
         }
         // The format may close with it what is open.
         let is_whole = closed.end_at(length, false) == Status::Complete;
-        let closes = is_whole
-            && closed
-                .written
-                .builder
-                .places()
-                .iter()
-                .all(|place| place.span.end <= ready);
-        if closes {
+        let places = closed.written.builder.places();
+        if is_whole && places.iter().all(|place| place.span.end <= ready) {
             std::mem::swap(self, &mut closed);
+            self.written.gone += closed.work() - work;
+            return Status::Complete;
         }
         self.written.gone += closed.work() - work;
-        if closes { Status::Complete } else { status }
+        status
     }
 
     fn end_at(&mut self, to: usize, cut_off: bool) -> Status {
@@ -368,11 +360,7 @@ impl Stream {
 
     /// One of [`Stream::deltas`], in constant time.
     pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
-        if self.fresh {
-            None
-        } else {
-            self.written.builder.delta(index)
-        }
+        self.written.builder.delta(index).filter(|_| !self.fresh)
     }
 
     /// The last bytes of the output that are in no delta yet, and are not known to be markup
@@ -410,22 +398,18 @@ impl Stream {
     }
 
     fn ended(&self, status: Status, incomplete: IncompleteCalls) -> Ended {
-        let prefill = self.prefill();
-        let behind = |at: Option<usize>| {
-            at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill)
-        };
-        let reasoning = behind(self.at.format.reader.last_reasoning(self.at.read))
-            .filter(|_| self.at.left.is_none());
-        let left = match self.at.limit {
-            false => FormatExit {
-                format: behind(self.at.left),
-                limit: behind(self.written.limit),
-                reasoning,
-            },
-            true => FormatExit {
-                limit: behind(self.at.left),
+        let reasoning = self.at.format.reader.last_reasoning(self.at.read);
+        let exit = if self.at.limit {
+            FormatExit {
+                limit: self.rest_from(self.at.left),
                 ..FormatExit::default()
-            },
+            }
+        } else {
+            FormatExit {
+                format: self.rest_from(self.at.left),
+                limit: self.rest_from(self.written.limit),
+                reasoning: self.rest_from(reasoning.filter(|_| self.at.left.is_none())),
+            }
         };
         let config = Arc::clone(&self.written.config);
         Ended::new(
@@ -434,8 +418,14 @@ impl Stream {
             config,
             status,
             incomplete,
-            left,
+            exit,
         )
+    }
+
+    /// The output from a position of the parsed text on.
+    fn rest_from(&self, at: Option<usize>) -> Option<Range<usize>> {
+        let prefill = self.prefill();
+        Some(at?.saturating_sub(prefill)..self.output.len() - prefill)
     }
 
     /// Goes back to the start of the output.
@@ -452,10 +442,11 @@ impl Stream {
     /// later one. It replaces the previous checkpoint. The cost depends on the parser's open state,
     /// not on the length of the output.
     pub fn checkpoint(&mut self) {
+        let length = self.output.len();
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
-            length: self.output.len(),
-            mark: self.marks.as_mut().map(|marks| marks.checkpoint()),
+            length,
+            mark: self.marks.as_mut().map(|marks| marks.checkpoint(length)),
             at: self.at.clone(),
             fallback: self.written.fallback.clone(),
             limit: self.written.limit,
@@ -609,43 +600,23 @@ impl Progress {
         let whole = end == End::Output;
         let mut complete = whole && self.format.finish(output.seen, prefill);
         if whole && !complete && self.format.in_call() {
-            // A value that goes on to the end may end before it.
-            let (mut at, mut other) = (self.clone(), written.clone());
             let waiting = self.format.waiting(output);
-            let shows = |at: &Self| {
-                waiting.trim_start_matches('"').starts_with(['{', '['])
-                    && at.format.covered() > self.format.covered()
-            };
-            let fits = (0..WAYS).any(|_| {
-                at.format.machine.refute();
-                let goes_on = at.feed_format(&mut other, output);
-                complete = goes_on && at.format.finish(output.seen, prefill);
-                !goes_on || complete || shows(&at)
-            });
-            // What was shown stays.
-            if (complete || fits && at.left.is_none()) && at.format.read(&mut other, output) {
-                (*self, *written) = (at, other);
-            } else {
-                complete = false;
-                if self.format.reader.in_json() && waiting.starts_with(brackets::opens) {
+            let is_list = waiting.trim_start_matches('"').starts_with(['{', '[']);
+            match self.finish_earlier(is_list, prefill, written, output) {
+                Some(is_whole) => complete = is_whole,
+                None if self.format.reader.in_json() && waiting.starts_with(brackets::opens) => {
                     self.leave_at(self.format.covered(), written, output);
                     return None;
                 }
+                None => {}
             }
         }
         let matches = complete || self.format.machine.cut(output.seen);
         self.limit = self.format.machine.state() == State::Limit;
-        // Half a marker may wait at the end, and what a call has not shown, but no other text gets
-        // lost.
-        let keeps = |at: &Self, written: &ParserState| {
-            complete
-                || !whole
-                || !at.format.hides_text(output, &written.config)
-                || at.format.in_call()
-                    && !at.format.waits_for_name()
-                    && !at.is_broken(written, output)
-        };
-        if matches && self.format.read(written, output) && keeps(self, written) {
+        if matches
+            && self.format.read(written, output)
+            && (complete || !whole || !self.loses_text(written, output))
+        {
             self.format.read_held(whole, written, output);
             return Some(if complete {
                 Status::Complete
@@ -655,6 +626,43 @@ impl Progress {
         }
         self.leave_at(self.format.covered(), written, output);
         None
+    }
+
+    /// Tries other ways to read the end of the open call: a value that continues to the end may end
+    /// before it. Returns whether the whole output matches in the way that is taken, if one is.
+    /// `is_list`: a list or an object waits, of which a way may show more.
+    fn finish_earlier(
+        &mut self,
+        is_list: bool,
+        prefill: usize,
+        written: &mut ParserState,
+        output: Parsed<'_>,
+    ) -> Option<bool> {
+        let (mut at, mut other) = (self.clone(), written.clone());
+        for _ in 0..WAYS {
+            at.format.machine.refute();
+            if !at.feed_format(&mut other, output) {
+                break;
+            }
+            let complete = at.format.finish(output.seen, prefill);
+            if complete || is_list && at.format.covered() > self.format.covered() {
+                // Text that was shown stays.
+                if at.format.read(&mut other, output) {
+                    (*self, *written) = (at, other);
+                    return Some(complete);
+                }
+                break;
+            }
+        }
+        None
+    }
+
+    /// Whether text at the end would be in no field. Half a marker may wait there, and the part of a
+    /// call that is not shown.
+    fn loses_text(&self, written: &ParserState, output: Parsed<'_>) -> bool {
+        let waits = self.format.in_call() && !self.format.waits_for_name();
+        self.format.hides_text(output, &written.config)
+            && (!waits || self.is_broken(written, output))
     }
 
     /// Whether the open call ends before the output does, other than in half a marker, if its text
@@ -681,11 +689,9 @@ impl Progress {
         self.covered = self.format.covered().max(at);
         written.builder.settle();
         // A fallback parser that reads content continues.
-        let content = |parser: &&mut Box<FallbackParser>| parser.prose.channel == Channel::Content;
-        if let Some(parser) = written
-            .fallback
-            .as_mut()
-            .filter(|parser| !self.limit && content(parser))
+        if let Some(parser) = &mut written.fallback
+            && !self.limit
+            && parser.prose.channel == Channel::Content
         {
             self.covered = parser.resume().unwrap_or(self.covered);
             return;
@@ -693,11 +699,10 @@ impl Progress {
         self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
             let prefill = written.builder.prefill;
-            let before = written
-                .builder
-                .calls()
-                .map(|call| call.begin + prefill..call.span.start + prefill);
-            let before = before.map(|markup| output.raw.get(markup).unwrap_or_default());
+            let before = written.builder.calls().map(|call| {
+                let markup = call.begin + prefill..call.span.start + prefill;
+                output.raw.get(markup).unwrap_or_default()
+            });
             let parser = written
                 .config
                 .behind_format(self.covered, self.format.in_call(), before);

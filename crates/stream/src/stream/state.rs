@@ -205,14 +205,11 @@ impl Stream {
                 "the output has left the template's format at byte {at}"
             ));
         }
-        let ends = |text: &[u8]| {
-            Some(self.with(text, EndedBy::Model)).filter(|whole| whole.status == Status::Complete)
-        };
         let given = self.with(&[], EndedBy::Limit);
         let matcher = match held.and_then(|()| self.matcher_here()) {
             Ok(matcher) => matcher,
             // The token that ends a turn is in few grammars.
-            Err(_) if !given.ends_in_call() && ends(b"").is_some() => {
+            Err(_) if !given.ends_in_call() && self.completed(b"").is_some() => {
                 return Closing::of(String::new());
             }
             Err(error) => return Closing::refused(error.message()),
@@ -222,7 +219,7 @@ impl Stream {
         let mut found: Option<(String, Vec<Missing>, Ended, Known<'_>)> = None;
         // One that is no text ends a character, which only the model can choose.
         for text in matcher.closings().into_iter().flat_map(String::from_utf8) {
-            let Some(whole) = ends(text.as_bytes()) else {
+            let Some(whole) = self.completed(text.as_bytes()) else {
                 continue;
             };
             if text.is_empty() {
@@ -301,14 +298,15 @@ impl Stream {
     /// Brings the grammar to the end of the output.
     fn hold(&mut self) -> Result<()> {
         let (prefill, ready) = (self.prefill(), self.ready());
-        let begun = || {
-            Some(Box::new(Held {
-                matcher: self.parser.matcher().ok()?,
-                to: prefill,
-            }))
-        };
-        let Some(mut held) = self.held.take().or_else(begun) else {
-            return Ok(());
+        let mut held = match self.held.take() {
+            Some(held) => held,
+            None => match self.parser.matcher() {
+                Ok(matcher) => Box::new(Held {
+                    matcher,
+                    to: prefill,
+                }),
+                Err(_) => return Ok(()),
+            },
         };
         let more = parsed(&self.marks, &self.output[..ready])
             .seen
@@ -341,7 +339,12 @@ impl Stream {
         Ok(matcher)
     }
 
-    /// How the output ends with more behind it.
+    /// The output with more after it, if the format is complete then.
+    fn completed(&self, more: &[u8]) -> Option<Ended> {
+        Some(self.with(more, EndedBy::Model)).filter(|whole| whole.status == Status::Complete)
+    }
+
+    /// How the output ends with more after it.
     fn with(&self, more: &[u8], by: EndedBy) -> Ended {
         let mut stream = self.clone();
         stream.written.builder.turn_off_deltas();
@@ -395,13 +398,8 @@ impl Known<'_> {
     fn made_up(&self, whole: &Ended, more: &[u8]) -> Option<Vec<Missing>> {
         use crate::DeltaKind::{Content, Reasoning};
         let (before, after) = (&self.ended.message, &whole.message);
-        let named = |calls: &[ToolCall]| {
-            calls
-                .iter()
-                .map(|call| call.name.clone())
-                .collect::<Vec<_>>()
-        };
-        if named(&before.tool_calls) != named(&after.tool_calls) {
+        let names = before.tool_calls.iter().map(|call| &call.name);
+        if !names.eq(after.tool_calls.iter().map(|call| &call.name)) {
             return Some(Vec::new());
         }
         let mut missing = Vec::new();
@@ -416,17 +414,16 @@ impl Known<'_> {
             ));
         }
         for kind in [Content, Reasoning] {
-            let behind = whole
+            let mut added = whole
                 .spans(kind, 0)
                 .iter()
                 .filter(|span| span.end > self.length);
-            let text = |from: usize, to: usize| {
-                more.get(from.saturating_sub(self.length)..to - self.length)
-            };
-            if behind
-                .map(|span| text(span.start, span.end))
-                .all(|text| text.is_some_and(|text| text.trim_ascii().is_empty()))
-            {
+            let is_blank = added.all(|span| {
+                let from = span.start.saturating_sub(self.length);
+                let text = more.get(from..span.end - self.length);
+                text.is_some_and(|text| text.trim_ascii().is_empty())
+            });
+            if is_blank {
                 continue;
             }
             let json = kind == Content && before.content.trim_start().starts_with(['{', '[', '"']);
@@ -544,22 +541,14 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
         }
         [] => "a text must follow".to_owned(),
         [first, ..] => {
-            let list = |begun: bool| {
-                let found = missing
-                    .iter()
-                    .filter(|one| one.begun == begun)
-                    .map(|one| format!("{:?}", one.pointer));
-                found.collect::<Vec<_>>().join(", ")
-            };
-            let begun = format!("has begun {}, which is not whole", list(true));
-            let lacks = format!("lacks {}", list(false));
-            let what = match (
-                missing.iter().any(|one| one.begun),
-                missing.iter().all(|one| one.begun),
-            ) {
-                (false, _) => lacks,
-                (true, true) => begun,
-                (true, false) => format!("{begun}, and {lacks}"),
+            let begun = listed(missing, true);
+            let absent = listed(missing, false);
+            let what = match (begun.is_empty(), absent.is_empty()) {
+                (true, _) => format!("lacks {absent}"),
+                (false, true) => format!("has begun {begun}, which is not whole"),
+                (false, false) => {
+                    format!("has begun {begun}, which is not whole, and lacks {absent}")
+                }
             };
             match &*first.tool {
                 "" => format!("the response {what}"),
@@ -567,6 +556,13 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
             }
         }
     }
+}
+
+/// The places of the values that have begun, or of those that have not.
+fn listed(missing: &[Missing], begun: bool) -> String {
+    let places = missing.iter().filter(|one| one.begun == begun);
+    let places: Vec<String> = places.map(|one| format!("{:?}", one.pointer)).collect();
+    places.join(", ")
 }
 
 /// The last number in a range for which something holds, which holds for the first and from some
