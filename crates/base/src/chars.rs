@@ -138,8 +138,8 @@ impl Chars {
             .collect()
     }
 
-    /// The ranges to print, and whether they are the complement's: the shorter of the two. The set of
-    /// all characters is one range.
+    /// The ranges to print, and whether they are the complement's: the shorter of the two. The set
+    /// of all characters is one range.
     pub fn spelled(&self) -> (bool, Vec<(char, char)>) {
         let negated = self.0.last().is_some_and(|last| last.1 == LAST) && self.0[0] != (0, LAST);
         let shown = if negated { &self.negated() } else { self };

@@ -1,4 +1,4 @@
-//! The crate's error type, for what can fail before model output is parsed: a template, a schema, a
+//! The crate's error type, for failures before model output is parsed: of a template, a schema, a
 //! request or a call. Model output never causes an error; it gives a message and a status.
 
 use std::fmt;

@@ -24,7 +24,7 @@ pub fn char_border_behind(text: &str, at: usize) -> usize {
         .unwrap_or(text.len())
 }
 
-/// The length of what two texts begin with in common, in whole characters.
+/// The length of the common beginning of two texts, in whole characters.
 pub fn shared(a: &str, b: &str) -> usize {
     const STEP: usize = 64;
     let steps = a
@@ -36,7 +36,7 @@ pub fn shared(a: &str, b: &str) -> usize {
     char_border_before(b, from + rest.take_while(|(a, b)| a == b).count())
 }
 
-/// The length of what two texts end with in common, in whole characters.
+/// The length of the common end of two texts, in whole characters.
 pub fn shared_end(a: &str, b: &str) -> usize {
     let same = a
         .bytes()

@@ -1,7 +1,6 @@
-//! Numbers of JSON texts, exactly. A [`Value`] holds what 64 bits can; where a text has another
-//! number, the value has an object in its place, with the number's text. So `serde_json` needs no
-//! feature for them: a feature would be on in the whole program of a host, where this one breaks
-//! the host's own types.
+//! Numbers of JSON texts, exactly. A [`Value`] holds what 64 bits can; for another number, the
+//! value has an object with the number's text. So `serde_json` needs no feature for them: a feature
+//! would be on in the whole program of a host, where this one breaks the host's own types.
 
 use std::borrow::Cow;
 
@@ -23,7 +22,7 @@ const SHORT: usize = 15;
 /// Reads a JSON text.
 ///
 /// # Errors
-/// Those of `serde_json`, but for a number that is too large for it.
+/// The errors of `serde_json`, except for a number that is too large for it.
 pub fn read<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T> {
     // Errors tell places in the given text.
     from_text(&marked(text)).map_err(|error| from_text::<IgnoredAny>(text).err().unwrap_or(error))
@@ -135,7 +134,7 @@ pub fn write(value: &Value) -> String {
     let text = value.to_string();
     let mut parts = text.split(OPEN);
     let mut out = parts.next().unwrap_or_default().to_owned();
-    // Inside of a text, a backslash would stand before the quotes.
+    // Inside of a text, a backslash would be before the quotes.
     for part in parts {
         match part
             .split_once(CLOSE)

@@ -17,7 +17,7 @@ use chatparse_stream::{DeltaKind, Ended, EndedBy, Stream};
 /// encoded again. It changes only if the template changes text that was sent; then
 /// [`Conversation::extend`] says so.
 ///
-/// One thread at a time; a clone is another conversation that goes on from here.
+/// One thread at a time; a clone is another conversation that continues from here.
 #[derive(Clone)]
 pub struct Conversation {
     pub(crate) vocabulary: Arc<Vocabulary>,
@@ -236,7 +236,7 @@ impl Conversation {
         })
     }
 
-    /// The ids to send after the output in order to go on with `messages`, an array as in a
+    /// The ids to send after the output in order to continue with `messages`, an array as in a
     /// request: results of tools, or what the user says next. If it fails, nothing has changed.
     ///
     /// # Errors

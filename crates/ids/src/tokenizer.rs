@@ -1,9 +1,9 @@
 //! The tokenizer of a host, and how it makes ids of texts.
 //!
 //! A tokenizer cuts a text at special tokens, and encodes the texts between them. So does a
-//! [`Vocabulary`], but it looks for special tokens in the template's own bytes alone. A text between
-//! two special tokens is encoded at once, whoever wrote it. So the ids are the tokenizer's ids for
-//! the whole text, unless a user writes a marker.
+//! [`Vocabulary`], but it looks for special tokens in the template's own bytes alone. A text
+//! between two special tokens is encoded at once, whoever wrote it. So the ids are the tokenizer's
+//! ids for the whole text, unless a user writes a marker.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -35,8 +35,8 @@ pub trait Turns: Send + Sync {
     /// The texts of tokens that end outputs.
     fn ends(&self) -> Vec<String>;
 
-    /// The text with which the template ends a turn of the model; empty if there is none, or if it is
-    /// unknown.
+    /// The text with which the template ends a turn of the model; empty if there is none, or if it
+    /// is unknown.
     fn end(&self) -> &str;
 
     /// The texts that must be tokens.

@@ -37,7 +37,8 @@ impl Ends {
         }
     }
 
-    /// The first position at or after `from` at which an end may begin; the length if there is none.
+    /// The first position at or after `from` at which an end may begin; the length if there is
+    /// none.
     #[inline]
     pub fn begin(&self, text: &[u8], from: usize) -> usize {
         let from = from.max(text.len().saturating_sub(self.longest));

@@ -1,7 +1,7 @@
 //! Parses text that may contain calls, piece by piece.
 //!
-//! White space in front of a call belongs to the call, so white space waits for the text behind it.
-//! If a call is interrupted, the part that was read stays, and the parser starts again behind it.
+//! White space before a call belongs to the call, so white space waits for the text after it.
+//! If a call is interrupted, the part that was read stays, and the parser starts again after it.
 //! No byte is read more than five times.
 //!
 //! If calls count only at the end of the text, the parser records where they begin and reads them
@@ -20,7 +20,7 @@ use crate::output::{
 use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, State, incomplete_tail};
 
-/// What ended a text.
+/// The reason why a text ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The output continues with another region.
@@ -44,10 +44,11 @@ pub struct FallbackParser {
     scope: Scope,
     /// The scope of its program.
     reads: Scope,
-    /// The dialects whose calls its program reads, and where the search for others goes on.
+    /// The dialects whose calls its program reads, and where the search for other dialects
+    /// continues.
     seen: Seen,
     looked: usize,
-    /// No text ends in front of it that calls of other dialects begin with.
+    /// No text ends before it that calls of other dialects begin with.
     clear: usize,
     /// All that was read since is the rest of an interrupted call.
     in_rest: bool,
@@ -59,7 +60,7 @@ pub struct FallbackParser {
     start: usize,
     /// Reads calls, once one may have begun.
     machine: Option<Machine>,
-    /// What the machines may work, where that is not the program's own.
+    /// The budget of the machines, if the host has set one.
     budget: Option<Budget>,
     /// The positions up to which its machine has the text, and up to which that was read.
     fed: usize,
@@ -72,7 +73,7 @@ pub struct FallbackParser {
     candidates: Option<usize>,
     /// From here on all text is plain.
     gave_up: bool,
-    /// Its region of the format has ended inside of what may be a call.
+    /// Its region of the format has ended inside of a possible call.
     pub paused: bool,
     /// The format was left inside of it.
     left: bool,
@@ -120,7 +121,7 @@ impl Prose {
     }
 }
 
-/// The first end of a character at or behind `at`.
+/// The first end of a character at or after `at`.
 fn whole_character(text: &[u8], at: usize) -> usize {
     (at..text.len())
         .find(|&end| incomplete_tail(&text[..end]) == 0)
@@ -174,7 +175,7 @@ impl Sink for Found<'_> {
     }
 }
 
-/// Passes on the text in front of calls only, and notes where these begin.
+/// Passes on the text before calls only, and notes where these begin.
 struct Noted<'a> {
     prose: &'a mut Prose,
     candidates: &'a mut Option<usize>,
@@ -203,7 +204,7 @@ impl FallbackParser {
         scope: Scope,
         at: usize,
     ) -> Option<Self> {
-        // Behind a call, another one or its rest may come at once.
+        // After a call, another one or its rest may come at once.
         let at_once = matches!(
             scope,
             Scope::BehindCall | Scope::BehindWrapped | Scope::InCall
@@ -358,7 +359,7 @@ impl FallbackParser {
         if self.state() == Some(State::Limit) {
             self.limit = Some(rest);
         }
-        // White space behind incomplete arguments is dropped.
+        // White space after incomplete arguments is dropped.
         let nothing = self.reader.in_call() && raw[rest..].trim_ascii().is_empty();
         if !(whole || nothing) {
             self.prose.shown = rest;
@@ -366,7 +367,7 @@ impl FallbackParser {
         }
     }
 
-    /// Shows what waits behind what was read.
+    /// Shows the text that waits.
     fn end_calls(&mut self, output: &[u8], builder: &mut MessageBuilder) {
         self.reader.end_word(builder);
         self.prose.show(self.prose.known, output, builder);
@@ -381,8 +382,8 @@ impl FallbackParser {
                 self.start_anew(output.to(self.fed), builder);
                 continue;
             }
-            // The program learns to read a dialect before it sees the end of what that begins with.
-            // So what it reads is a function of the bytes, however they come.
+            // The program learns to read a dialect before it sees the end of the text that begins
+            // the call. So the result is a function of the bytes, however they are cut.
             let start = self.find(output.seen, self.looked.max(self.clear));
             let last = start.as_ref().map_or(output.len(), |start| {
                 let before = &output.seen[..start.span.end - 1];
@@ -505,8 +506,8 @@ impl FallbackParser {
         }
     }
 
-    /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte
-    /// that did not match.
+    /// Called where a call may begin, or is interrupted. Keeps the captures that were visible
+    /// before the byte that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let limit = self.state() == Some(State::Limit);
         let furthest = self.machine.as_ref().map_or(0, Machine::furthest);
@@ -526,7 +527,7 @@ impl FallbackParser {
         if scope.is_none_or(|scope| !self.begin(scope, output)) {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
-            // What seemed to be calls at the end is text.
+            // The seeming calls at the end are text.
             if !self.scope.waits_for_end() {
                 self.prose.show(self.prose.known, output.raw, builder);
                 self.prose.shown = covered.max(self.prose.shown);
@@ -534,7 +535,7 @@ impl FallbackParser {
         }
     }
 
-    /// What is read behind what was read.
+    /// The scope of the text that follows.
     fn goes_on(&self) -> Scope {
         match self.scope.waits_for_end() {
             true => self.scope,
@@ -545,12 +546,12 @@ impl FallbackParser {
         }
     }
 
-    /// The first text behind `from` that calls of a dialect begin with which is not read yet.
+    /// The first text after `from` that calls of a dialect begin with which is not read yet.
     fn find(&self, output: &[u8], from: usize) -> Option<dialects::Start> {
         dialects::find(output, from, self.seen, |name| self.config.offers(name))
     }
 
-    /// Begins anew behind what was read. Returns whether there is a program for that.
+    /// Begins anew after the text that was read. Returns whether there is a program for it.
     fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
         let covered = self.reader.covered();
         self.looked = covered;
@@ -609,7 +610,7 @@ impl FallbackParser {
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
         let (config, channel) = (Arc::clone(&self.config), self.prose.channel);
         if let Some(parser) = FallbackParser::new(config, channel, Scope::Anywhere, from) {
-            // In content, only calls that can be run, with nothing behind them.
+            // In content, only calls that can be run, with nothing after them.
             let before = (channel == Channel::Content).then(|| builder.clone());
             let mut parser = parser.budgeted(self.budget);
             parser.feed(output.len(), output, builder);

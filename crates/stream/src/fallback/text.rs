@@ -16,18 +16,18 @@ use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
 use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, incomplete_tail};
 use smol_str::SmolStr;
 
-/// Where calls may be in a text, and what precedes it.
+/// Where calls may be in a text, and the text before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
     /// Anywhere: text, call, text.
     Anywhere,
-    /// Like `Anywhere`, behind a call.
+    /// Like `Anywhere`, after a call.
     BehindCall,
-    /// Like `Anywhere`, behind a call in a wrapper that the format does not have.
+    /// Like `Anywhere`, after a call in a wrapper that the format does not have.
     BehindWrapped,
-    /// Like `Anywhere`, behind a call that was found: what may close it comes first.
+    /// Like `Anywhere`, after a call that was found: the markers that may close it come first.
     BehindFound,
-    /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can
+    /// Like `Anywhere`, after an interrupted call: its rest comes first, up to a marker that can
     /// close it or begin another.
     InCall,
     /// At the end of the output only: from the first call of an offered tool on, all waits for it.
@@ -46,8 +46,7 @@ impl Scope {
     }
 }
 
-/// The texts that calls begin with; without `whole`, what stands in front of a tool's name is
-/// enough.
+/// The texts that calls begin with; without `whole`, the text before a tool's name is enough.
 fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
     let CallRules {
         tools, leniency, ..
@@ -70,7 +69,7 @@ fn own_starts(format: &Arena) -> impl Iterator<Item = String> {
         .flatten()
 }
 
-/// Whether the markup in front of a call without a marker has one.
+/// Whether the markup before a call without a marker has one.
 pub(super) fn has_wrapper(markup: &str) -> bool {
     let before = markup.split('{').next().unwrap_or_default();
     before.contains("```") || is_marker(before)
@@ -114,7 +113,7 @@ fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Ve
 #[derive(Debug)]
 pub(super) struct Prefilter {
     starts: Markers,
-    /// Calls are the whole text, but for white space in front.
+    /// Calls are the whole text, except for white space in front.
     whole: bool,
 }
 
@@ -166,18 +165,18 @@ impl Prefilter {
     }
 }
 
-/// What a [`Prefilter`] sees.
+/// The result of a [`Prefilter`].
 pub(super) enum Sight {
     /// All is text up to here, where a call may begin once more bytes are there.
     Text(usize),
     /// A call may begin here, with a marker that ends there.
     Call(usize, usize),
-    /// From here on something else stands where calls would begin.
+    /// From here on the text has something else in place of calls.
     Nothing(usize),
 }
 
-/// Text that may contain calls. Those of the format are read too; of dialects with markers, those
-/// that were seen. `late`: the format's parts, to which those of dialects come.
+/// Text that may contain calls: of the format, and of the dialects with markers that were seen.
+/// `late`: the format's parts, to which the parts of dialects are added.
 pub(super) fn text_with_calls(
     config: &FallbackConfig,
     scope: Scope,
@@ -265,7 +264,7 @@ pub(super) fn text_with_calls(
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
-            // What else stands in its wrapper is text, and what closes that is none.
+            // Anything else in its wrapper is text, except the marker that closes the wrapper.
             let closes: Vec<&str> = own.iter().map(|close| close.trim()).collect();
             let closes = closes.into_iter().filter(|close| is_marker(close));
             let starts = ends_of_text(starts.clone(), opens.clone(), scope);
@@ -295,8 +294,8 @@ pub(super) fn text_with_calls(
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
-    // Where calls of other dialects may begin, the text waits: a program that reads those goes on
-    // then.
+    // Where calls of other dialects may begin, the text waits, and a program that reads them
+    // continues.
     let others =
         (leniency.dialects != Dialects::Off).then(|| p.not(dialects::begins(&p, seen, tools)));
     // The text may begin like a call; `any` does not match invalid bytes.
@@ -310,7 +309,7 @@ pub(super) fn text_with_calls(
 
 /// The rest of an interrupted call: up to and including the nearest markers that can close it, or
 /// up to the beginning of another call. For calls without markers, up to the end of the line.
-/// `object`: a call is an object, whose own brace in front of that is none of the arguments.
+/// `object`: a call is an object, whose own brace before that is none of the arguments.
 fn rest_of_call(
     p: &FormatBuilder,
     starts: &[String],
@@ -372,7 +371,7 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
             _ => {}
         }
     }
-    // What stands in front of a token may be missing.
+    // The text before a token may be missing.
     let tokens = texts
         .iter()
         .filter_map(|text| Some(text[text.find(brackets::opens)?..].to_owned()));

@@ -51,7 +51,7 @@ pub struct MessageBuilder {
     reasoning: PieceTable,
     content: PieceTable,
     calls: Vec<Call>,
-    /// The number of calls that were not undone; calls behind them may be confirmed again.
+    /// The number of calls that were not undone; calls after them may be confirmed again.
     begun: usize,
     /// Reasoning is visible from its first character on that is not white space.
     reasoning_shows: bool,
@@ -60,7 +60,7 @@ pub struct MessageBuilder {
     /// Whether to skip the deltas.
     without_deltas: bool,
     /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new
-    /// behind this only.
+    /// after this only.
     pub reported_to: usize,
     places: Places,
     /// An event contradicted text that is visible.
@@ -118,7 +118,7 @@ impl MessageBuilder {
         self.clear_deltas();
     }
 
-    /// Whether new text stands in the place of a call that was shown and undone.
+    /// Whether new text replaces a call that was shown and undone.
     fn replaces_call(&self, channel: Channel, text: Text<'_>) -> bool {
         let shown = if channel == Channel::Content {
             &self.content
@@ -218,7 +218,7 @@ impl MessageBuilder {
         self.report(DeltaKind::ToolId, index, new, span);
     }
 
-    /// Behind what contradicts the shown text, nothing is added to it: that would be read again.
+    /// Once an event has contradicted the shown text, nothing is added: it would be read again.
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
         let Some(index) = self.begun.checked_sub(1).filter(|_| !self.contradicted) else {
             return;
@@ -233,7 +233,7 @@ impl MessageBuilder {
         self.report(DeltaKind::ToolArguments, index, new, span);
     }
 
-    /// White space in front of all arguments is markup.
+    /// White space before all arguments is markup.
     fn broken(&mut self, bytes: &[u8], at: usize) {
         let begins = self
             .call_at_hand()
@@ -389,7 +389,7 @@ impl MessageBuilder {
             .unwrap_or_default()
     }
 
-    /// What is known of each call besides its texts.
+    /// The record of each call.
     pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
         self.calls.iter().map(|call| call.state.clone())
     }
@@ -443,7 +443,7 @@ impl MessageBuilder {
         match self.deltas.last_mut() {
             Some(last) if last.kind == kind && last.call == call => {
                 last.text.end = to;
-                // Markup has no bytes in the output, so it does not shorten what precedes it.
+                // Markup has no bytes in the output, so it does not shorten the span before it.
                 if last.span.is_empty() {
                     last.span = span;
                 } else if !span.is_empty() {

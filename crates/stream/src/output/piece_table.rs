@@ -38,14 +38,14 @@ pub(super) struct PieceTable {
     checkpoint: Option<Box<Checkpoint>>,
 }
 
-/// A saved state of a table, without what is unchanged since.
+/// A saved state of a table, without the unchanged parts.
 #[derive(Clone, Debug)]
 struct Checkpoint {
     /// Bytes of pending text.
     pending: usize,
     /// The lowest position that writing was undone to since; everything before it is unchanged.
     low: usize,
-    /// The slices behind that, last one first, each with its text if the table owned it.
+    /// The slices after that, last one first, each with its text if the table owned it.
     slices: Vec<(Slice, String)>,
 }
 
@@ -132,8 +132,8 @@ impl PieceTable {
         text
     }
 
-    /// Writes the text of the slices between two positions. The cost is linear in what is behind
-    /// the first.
+    /// Writes the text of the slices between two positions. The cost is linear in the text after
+    /// the first one.
     fn push_between(&self, range: Range<usize>, parsed: &[u8], text: &mut String) {
         let (mut first, mut at) = (self.slices.len(), self.length);
         while at > range.start {
@@ -196,7 +196,7 @@ impl PieceTable {
         length as u64
     }
 
-    /// Drops the slices behind a position. Each is passed to `dropped`, with its text if the table
+    /// Drops the slices after a position. Each is passed to `dropped`, with its text if the table
     /// owns it.
     fn truncate(&mut self, position: usize, mut dropped: impl FnMut((Slice, String))) {
         while self.length > position {

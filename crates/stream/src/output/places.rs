@@ -1,7 +1,7 @@
 //! The places of a message's texts in the parsed text: the deltas without their texts, in order.
 //!
 //! The list only grows. It is stored as numbers of variable length: two or three bytes where a text
-//! continues behind markup, nothing where it continues directly.
+//! continues after markup, nothing where it continues directly.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub struct Place {
 pub struct Places {
     /// All but the last one: kind, distance from the end of the previous one, and length.
     written: Vec<u8>,
-    /// Where the last of those ends, and the current call there.
+    /// The end of the last written place, and its call.
     end: usize,
     call: usize,
     last: Option<Place>,

@@ -15,7 +15,7 @@ use chatparse_base::{json, number};
 use chatparse_grammar::{schema, valid};
 use chatparse_message::{Message, Tool, ToolCall};
 
-/// What was recorded about a call while it was read.
+/// The record of a call, made while it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallRecord {
     /// Whether its end was read.
@@ -24,11 +24,11 @@ pub struct CallRecord {
     pub has_id: bool,
     /// How it deviates from the format.
     pub flags: CallFlags,
-    /// What of its arguments was no JSON, and was mended: bits of [`MENDED`].
+    /// The parts of its arguments that were no JSON, and were mended: bits of [`MENDED`].
     pub mended: u8,
     /// The bytes of the output that it was read from.
     pub span: Range<usize>,
-    /// Where the markup in front of them begins that opens the call.
+    /// Where the markup before them begins that opens the call.
     pub begin: usize,
 }
 
@@ -47,8 +47,8 @@ pub(crate) fn first_unusual(calls: &[CallRecord], whole: bool) -> Option<usize> 
     first
 }
 
-/// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the
-/// name of a row of the table of dialects.
+/// The report on a message. `found`: the findings about the output as a whole. `dialect`: returns
+/// the name of a row of the table of dialects.
 pub(crate) fn report(
     message: &Message,
     records: &[CallRecord],
@@ -183,7 +183,8 @@ fn report_call(
     }
 }
 
-/// Whether a text is a JSON object, at any depth: what is ignored is read without recursion.
+/// Whether a text is a JSON object, at any depth: serde_json reads ignored values without
+/// recursion.
 fn is_json_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

@@ -25,7 +25,7 @@ pub struct Ended {
     pub status: Status,
     /// The first byte of the output that the format does not have; `None` if the status is not
     /// [`Status::Recovered`]. A call in another format or of an unknown tool counts, also if the
-    /// format goes on behind it. [`DiagnosticKind::LeftFormat`] is the byte from which on the
+    /// format continues after it. [`DiagnosticKind::LeftFormat`] is the byte from which on the
     /// format was given up.
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
@@ -44,9 +44,9 @@ pub struct Ended {
 /// Why the output does not fit the format to its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FormatExit {
-    /// The output behind the format.
+    /// The output after the format.
     pub format: Option<Range<usize>>,
-    /// The output behind the byte at which the parser's budget was used up.
+    /// The output after the byte at which the parser's budget was used up.
     pub limit: Option<Range<usize>>,
     /// The reasoning that the output ends with.
     pub reasoning: Option<Range<usize>>,
@@ -116,8 +116,8 @@ impl Ended {
 
     /// The bytes of the output that no field has, in order: markers, white space and the other
     /// texts with which the format surrounds its parts, the end of the turn, and, of an output that
-    /// was cut off, what waited at its end. Together with the [`Ended::spans`] of all fields this
-    /// is the whole output, without the calls that [`IncompleteCalls`] takes out. The first call
+    /// was cut off, what waited at its end. Together with the [`Ended::spans`] of all fields they
+    /// are the whole output, without the calls that [`IncompleteCalls`] takes out. The first call
     /// computes it.
     pub fn structure(&self) -> &[Range<usize>] {
         self.structure
@@ -153,8 +153,8 @@ impl Ended {
         &self.report().calls
     }
 
-    /// What is wrong with a call, in one sentence for the model: the tool, the place as a JSON
-    /// pointer, and the rule. `None` for a call that is valid, and if there is no such call.
+    /// The faults of a call, in one sentence for the model: the tool, the place as a JSON
+    /// pointer, and the rule. `None` for a call that is valid, and if the call does not exist.
     /// `ChatTemplate::retry` has the grammar of a second try.
     pub fn retry(&self, call: usize) -> Option<String> {
         let name = &self.message.tool_calls.get(call)?.name;
@@ -240,7 +240,7 @@ impl Ended {
         })
     }
 
-    /// What a strict caller returns. `by`: as it was passed to [`super::Stream::finish`].
+    /// The error of a strict caller. `by`: as it was passed to [`super::Stream::finish`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::Parse`] for an output that left the format, or, if it was not cut off,

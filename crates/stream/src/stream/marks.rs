@@ -2,7 +2,7 @@
 //!
 //! A token that ordinary bytes spell out is text. In the machines' copy of the text, its first
 //! character is replaced by one of the same length that no marker has; the rest is unchanged. Bytes
-//! that may become such a token wait until that is certain.
+//! that may become a special token wait until the token is certain.
 
 use std::ops::Range;
 

@@ -68,8 +68,8 @@ pub struct Stream {
 #[derive(Clone)]
 struct Progress {
     format: FormatParser,
-    /// The position up to which the parsers have the output. What follows may become a special
-    /// token, or its end.
+    /// The position up to which the parsers have the output. The rest may become a special token,
+    /// or the end of the output.
     read: usize,
     /// The position at which the output left the format.
     left: Option<usize>,
@@ -141,7 +141,7 @@ impl Parser {
 /// for captures.
 const PIECE: usize = 64 << 10;
 
-/// How many ways to go on are tried at the end of an output.
+/// How many ways to continue are tried at the end of an output.
 const WAYS: usize = 8;
 
 impl Stream {
@@ -286,7 +286,8 @@ impl Stream {
         self.at.read = end;
     }
 
-    /// Ends the output. [`Stream::deltas`] has the last additions. Bytes fed after that are ignored.
+    /// Ends the output. [`Stream::deltas`] has the last additions. Bytes fed after that are
+    /// ignored.
     pub fn finish(&mut self, by: EndedBy) -> Ended {
         let status = self.end(by);
         self.ended(status, self.written.config.rules.leniency.incomplete_calls)
@@ -313,7 +314,7 @@ impl Stream {
         {
             return status;
         }
-        // The format may close with it what is open.
+        // The end may close open parts of the format.
         let is_whole = closed.end_at(length, false) == Status::Complete;
         let places = closed.written.builder.places();
         if is_whole && places.iter().all(|place| place.span.end <= ready) {
@@ -364,7 +365,7 @@ impl Stream {
     }
 
     /// The last bytes of the output that are in no delta yet, and are not known to be markup
-    /// either: what a host still has to show if it stops parsing here.
+    /// either: a host that stops parsing here must show them.
     pub fn pending(&self) -> &[u8] {
         let covered = if self.at.left.is_none() {
             self.at.format.covered()
@@ -453,9 +454,9 @@ impl Stream {
         }));
     }
 
-    /// Takes back all output behind its first `length` bytes, as if they had not been fed, even
+    /// Takes back all output after its first `length` bytes, as if they had not been fed, even
     /// after the end. Returns the removals from the message: calls from the last one on, then
-    /// texts. The cost is linear in what is taken back since the checkpoint, which stays.
+    /// texts. The cost is linear in the text since the checkpoint, which stays.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] without a checkpoint, or if the length is not between
@@ -508,8 +509,8 @@ impl Stream {
         self.parser.prefill().len()
     }
 
-    /// Drops the last deltas. The first time, those of the prompt are kept, because the caller has
-    /// not seen them.
+    /// Drops the last deltas. The first time, the deltas of the prompt are kept, because the caller
+    /// has not seen them.
     fn begin(&mut self) {
         if !std::mem::take(&mut self.fresh) {
             self.written.builder.clear_deltas();
@@ -657,8 +658,8 @@ impl Progress {
         None
     }
 
-    /// Whether text at the end would be in no field. Half a marker may wait there, and the part of a
-    /// call that is not shown.
+    /// Whether text at the end would be in no field. Half a marker may wait there, and the part of
+    /// a call that is not shown.
     fn loses_text(&self, written: &ParserState, output: Parsed<'_>) -> bool {
         let waits = self.format.in_call() && !self.format.waits_for_name();
         self.format.hides_text(output, &written.config)
@@ -683,7 +684,7 @@ impl Progress {
         end < output.raw.trim_ascii_end().len() && !written.config.is_half_marker(added.trim())
     }
 
-    /// From here on, the output counts as text behind the format.
+    /// From here on, the output counts as text after the format.
     fn leave_at(&mut self, at: usize, written: &mut ParserState, output: Parsed<'_>) {
         self.left = Some(at);
         self.covered = self.format.covered().max(at);
@@ -710,7 +711,7 @@ impl Progress {
         }
     }
 
-    /// Feeds output behind the format, up to `to`, to the fallback parser, or adds it to the
+    /// Feeds output after the format, up to `to`, to the fallback parser, or adds it to the
     /// content.
     fn feed_fallback(&mut self, to: usize, written: &mut ParserState, output: Parsed<'_>) {
         if self.covered < to {

@@ -1,9 +1,8 @@
-//! In what an output stands, what would close it, and what may follow: asked of a running parse.
+//! The place at which an output is, the text that would close it, and the grammar of its rest.
 //!
-//! What may follow is the grammar's matter: a [`Matcher`] of the whole format is fed what the
-//! parser was fed, when a host asks. What it closes an output with is read by a copy of the parse.
-//! So the closing text is right by construction, and what it would add to the message beside ends,
-//! a value that only a model can choose, shows in the message.
+//! When a host asks, a [`Matcher`] of the whole format is fed the output. A copy of the parse reads
+//! the text with which the matcher closes the output. So the closing text is right by construction.
+//! A value that it makes up, which only a model can choose, shows in the message.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -19,12 +18,12 @@ use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
 
 chatparse_base::names! {
-    /// What an output is in the middle of.
+    /// The part of an output that is open.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum OpenPart {
         /// Markers, punctuation and white space, of a call or between the parts of the message; and
-        /// what may yet be that or text.
+        /// text that may yet become markup.
         Markup = "markup",
         /// Reasoning.
         Reasoning = "reasoning",
@@ -39,11 +38,11 @@ chatparse_base::names! {
     }
 }
 
-/// In what an output stands now.
+/// The place at which an output is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StreamState {
-    /// What it is in the middle of.
+    /// The part that is open.
     pub part: OpenPart,
     /// The call that is open and has a name: its number in the message.
     pub call: Option<usize>,
@@ -54,25 +53,25 @@ pub struct StreamState {
     pub pointer: String,
     /// Inside of a string of the arguments.
     pub in_string: bool,
-    /// The byte of the output at which it has left the template's format: what follows is read as
+    /// The byte of the output at which it has left the template's format: the rest is read as
     /// content, and as calls in other ways.
     pub left_at: Option<usize>,
 }
 
-/// What [`Stream::close`] says.
+/// The result of [`Stream::close`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Closing {
-    /// A text that closes what is open, as the model writes it. If the output is not complete
-    /// behind them, they go as far as nothing has to be chosen: out of the reasoning, or up to the
+    /// A text that closes the open parts, as the model writes it. If the output is not complete
+    /// after it, it goes as far as nothing has to be chosen: out of the reasoning, or up to the
     /// value that is missing.
     pub text: String,
-    /// Whether the output is complete behind the text, with the same values as before.
+    /// Whether the output is complete after the text, with the same values as before.
     pub complete: bool,
     /// The first 64 values that only the model can choose: required arguments, and those that have
     /// begun and are not whole.
     pub missing: Vec<Missing>,
-    /// Why the output is not complete behind the text, in one sentence; empty if it is.
+    /// Why the output is not complete after the text, in one sentence; empty if it is.
     pub reason: String,
 }
 
@@ -92,12 +91,12 @@ pub struct Missing {
 #[derive(Clone)]
 pub(super) struct Held {
     matcher: Matcher,
-    /// The byte behind what was fed, or in front of the first that the grammar does not have.
+    /// The end of the bytes that were fed and that the grammar has.
     pub to: usize,
 }
 
 impl Stream {
-    /// In what the output stands. Costs as much as the arguments of the call that is open.
+    /// The place at which the output is. Costs as much as the arguments of the open call.
     ///
     /// ```
     /// use chatparse::{ChatTemplate, Request, Stream};
@@ -137,13 +136,13 @@ impl Stream {
         }
     }
 
-    /// What it is in the middle of, where the arguments of the open call are `json`.
+    /// The part that is open; `json`: the arguments of the open call.
     fn part(&self, json: &Json) -> OpenPart {
         let left = self.at.left.is_some();
         let region = if left { None } else { self.at.format.region() };
         let calls = self.written.builder.open_call().is_some();
         match region {
-            // A call in another way than the format's may stand in either.
+            // A call in another way than the format's may be in either.
             Some(Tag::Reasoning) if !calls => OpenPart::Reasoning,
             Some(Tag::Content | Tag::Answer) if !calls => OpenPart::Content,
             Some(Tag::ToolName) => OpenPart::Name,
@@ -155,9 +154,9 @@ impl Stream {
         }
     }
 
-    /// What the tool asks of the value at the pointer of [`Stream::state`], as [`valid::schema_at`]
-    /// has it: of the object or array, where its next member or item comes. `None` where no call is
-    /// open, or its tool is not known. So a host can sample by type, `enum` or `pattern`.
+    /// The tool's schema of the value at the pointer of [`Stream::state`], by [`valid::schema_at`];
+    /// before a member or an item, of the object or array. `None` if no call is open, or its tool
+    /// is not known. A host can sample by type, `enum` or `pattern`.
     pub fn schema(&self) -> Option<Value> {
         let StreamState {
             tool,
@@ -178,7 +177,7 @@ impl Stream {
         ))
     }
 
-    /// What may follow what was written, as a grammar for an engine that begins here: all of the
+    /// The grammar of the rest of the output, for an engine that begins here: all of the
     /// format, also where the request's grammar is lazy. For the request's own constraint see
     /// [`Matcher::grammar`]. The first call builds what it needs; the next ones cost as much as the
     /// output that came since, and the grammar.
@@ -191,12 +190,12 @@ impl Stream {
         self.matcher_here()?.grammar(dialect)
     }
 
-    /// The bytes that close what is open now, in the model's own words: the end of the reasoning
-    /// with what the template writes behind it; a string, its containers, the call and its section.
-    /// No value is made up. Costs as much as the output.
+    /// The text that closes the open parts, in the model's own words: the end of the reasoning with
+    /// the template's text after it; a string, its containers, the call and its section. No value
+    /// is made up. Costs as much as the output.
     ///
     /// With [`Stream::state`]: end a budget for thinking where `part` is [`OpenPart::Reasoning`],
-    /// and go on behind `text`; finish a call that a limit has cut.
+    /// and continue after `text`; finish a call that a limit has cut.
     pub fn close(&mut self) -> Closing {
         let held = self.hold();
         if let Some(at) = self.at.left {
@@ -214,7 +213,7 @@ impl Stream {
             }
             Err(error) => return Closing::refused(error.message()),
         };
-        // What must come next is not made up.
+        // Text that must come next is not made up.
         let forced = matcher.forced().len();
         let mut found: Option<(String, Vec<Missing>, Ended, Known<'_>)> = None;
         // One that is no text ends a character, which only the model can choose.
@@ -265,8 +264,8 @@ impl Stream {
         } else {
             end
         };
-        // From choice to choice, with what must follow each: out of the reasoning no further than
-        // must be, and into no name that the model chooses.
+        // From choice to choice, with the text that must follow each: no further than out of the
+        // reasoning, and into no name that the model chooses.
         let (mut matcher, mut walked, mut at) = (matcher, Walked::of(self), 0);
         let (mut next, mut fed) = (forced, 0);
         while next <= end {
@@ -318,13 +317,13 @@ impl Stream {
         taken.map(|_| ())
     }
 
-    /// The grammar behind the output.
+    /// The grammar after the output.
     fn matcher_here(&self) -> Result<Matcher> {
         let Some(held) = &self.held else {
             return self.parser.matcher();
         };
         let (mut matcher, ready) = (held.matcher.clone(), self.ready());
-        // What waits to become a token counts as text here.
+        // Bytes that may become a token count as text here.
         let at = if held.to < ready {
             held.to
         } else {
@@ -383,7 +382,7 @@ impl Closing {
     }
 }
 
-/// What is known of an output and what must follow it, and its length.
+/// An output with the text that must follow it, and their length.
 struct Known<'a> {
     /// The calls of the output itself.
     given: &'a [ToolCall],
@@ -392,9 +391,8 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The values that a longer output has beside those that are known: none is named where it has
-    /// a call or a text of its own. `None` if it has only ends. `more`: what it has behind this
-    /// one.
+    /// The values that a longer output adds to the known ones: an empty list if it adds a call or a
+    /// text. `None` if it adds only ends. `more`: its text after this one.
     fn made_up(&self, whole: &Ended, more: &[u8]) -> Option<Vec<Missing>> {
         use crate::DeltaKind::{Content, Reasoning};
         let (before, after) = (&self.ended.message, &whole.message);
@@ -436,7 +434,7 @@ impl Known<'_> {
     }
 }
 
-/// A copy of a parse that goes on. It reads each byte of the open call's arguments once.
+/// A copy of a parse that continues. It reads each byte of the open call's arguments once.
 struct Walked {
     stream: Stream,
     call: Option<usize>,
@@ -450,7 +448,7 @@ impl Walked {
             call: None,
             json: Json::default(),
         };
-        // What is due of the prompt is among the arguments.
+        // The deltas of the prompt are among the arguments.
         walked.feed(&[]);
         walked
     }
@@ -495,15 +493,15 @@ impl Walked {
     }
 }
 
-/// The first values that JSON has beside those of its beginning. What is not `given` is there if
-/// whole.
+/// The first values that JSON text adds to its beginning `before`. A value that is not in `given`
+/// counts as known if it is whole.
 fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
     let (mut begun, mut known) = (0_usize, Vec::new());
     Json::default().read_all(given, &mut |_, _| begun += 1);
     Json::default().read_all(before, &mut |_, value| known.push(value.to_owned()));
     let mut known = known.into_iter();
     let mut missing: Vec<Missing> = Vec::new();
-    // How deep the last one is that is missing: what is in it is not named.
+    // The depth of the last missing value: the values inside of it are not named.
     let mut outer = usize::MAX;
     Json::default().read_all(after, &mut |json, value| {
         let is_given = begun > 0;

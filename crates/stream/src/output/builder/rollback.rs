@@ -23,7 +23,7 @@ pub(super) struct Checkpoint {
     changed: Vec<(usize, CallRecord, String)>,
 }
 
-/// What was shown since a checkpoint, by part of the message.
+/// The texts that were shown since a checkpoint, by part of the message.
 pub struct Shown(Vec<((DeltaKind, usize), String)>);
 
 impl MessageBuilder {
@@ -68,7 +68,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Goes back to the checkpoint, which stays set. Returns what was shown since.
+    /// Goes back to the checkpoint, which stays set. Returns the texts that were shown since.
     pub fn rollback(&mut self, parsed: &[u8]) -> Shown {
         self.clear_deltas();
         let mut shown = Vec::new();
@@ -130,8 +130,8 @@ impl MessageBuilder {
         Shown(shown)
     }
 
-    /// Replaces the deltas by removals: what was shown before, without what the deltas show again.
-    /// `span`: the bytes of the output that were taken back.
+    /// Replaces the deltas by removals: of the shown texts, without the parts that the deltas show
+    /// again. `span`: the bytes of the output that were taken back.
     pub fn withdraw(&mut self, shown: Shown, span: &Range<usize>) {
         let mut again: HashMap<(DeltaKind, usize), usize> = HashMap::new();
         for entry in &self.deltas {
