@@ -68,3 +68,27 @@ pub fn is_marker(text: &str) -> bool {
         && text.contains(|c| c == '|' || opens(c))
         && text.contains(char::is_alphanumeric)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_and_their_edges() {
+        for token in ["<|a|>", "◁a▷", "<｜a｜>"] {
+            assert!(begins_token(token) && ends_token(token), "{token}");
+        }
+        for text in ["<a>", "[a]", "|a|", ""] {
+            assert!(!begins_token(text) && !ends_token(text), "{text}");
+        }
+        for (marker, closing) in [
+            ("[CALL]", Some("[/CALL]")),
+            ("<|call|>", Some("<|/call|>")),
+            ("</a>", None),
+            ("<a><b>", None),
+            ("(a)", None),
+        ] {
+            assert_eq!(mirrored(marker).as_deref(), closing, "{marker}");
+        }
+    }
+}

@@ -297,11 +297,11 @@ pub const VARIABLE_BYTES: usize = 256;
 pub const VARIED: usize = 8;
 pub const VARIED_BYTES: usize = 50 << 10;
 
-/// Maximum number of tools whose calls are linked. A request with more is refused at once.
+/// Maximum number of tools whose calls are linked. The calls of more tools are built at once: they
+/// may exceed a limit, and then the request must fail.
 pub const LATE_TOOLS: usize = 8 << 10;
 
-/// Maximum number of values in the schema of such a tool: the calls of larger ones may exceed a
-/// limit.
+/// The same for the values in the schema of one tool.
 pub const LATE_TOOL_VALUES: u32 = 1 << 10;
 
 /// Maximum number of compiled formats that a template caches, each for one set of tools and

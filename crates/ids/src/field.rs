@@ -110,4 +110,15 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn names_are_read_without_escapes() {
+        let read = |text: &str| Members::default().read(text);
+        assert_eq!(read(r#"{"a/b~\"c": 1"#).as_deref(), Some("a/b~\"c"));
+        assert_eq!(read(r#"{"a": {"b": 1}, "c""#).as_deref(), Some("a"));
+        assert_eq!(
+            (read(r#"{"a""#), read("[1, 2]"), read("1")),
+            (None, None, None)
+        );
+    }
 }

@@ -116,3 +116,33 @@ fn chunk_call(chunk: &mut Value, call: usize) -> &mut Value {
     }
     calls.last_mut().expect("made above")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deltas_of_one_field_are_joined() {
+        let deltas = [
+            (DeltaKind::Content, 0, "a"),
+            (DeltaKind::Content, 0, "b"),
+            (DeltaKind::ToolName, 0, "f"),
+            (DeltaKind::ToolArguments, 0, "{"),
+            (DeltaKind::ToolArguments, 0, "}"),
+            (DeltaKind::ToolEnd, 0, ""),
+            (DeltaKind::ToolName, 1, "g"),
+            (DeltaKind::ToolId, 1, "c1"),
+        ];
+        let deltas = deltas.map(|(kind, call, text)| Delta {
+            kind,
+            call,
+            text,
+            span: 0..0,
+        });
+        assert_eq!(
+            chunk_delta(deltas.into_iter()).to_string(),
+            r#"{"content":"ab","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{}"}},{"index":1,"type":"function","function":{"name":"g"},"id":"c1"}]}"#
+        );
+        assert_eq!(chunk_delta([].into_iter()), json!({}));
+    }
+}

@@ -65,3 +65,21 @@ impl Ends {
             .any(|end| end.as_bytes().starts_with(text) && text.len() >= end.trim_end().len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_may_be_cut_and_written_twice() {
+        let ends = Ends::new(vec!["\n<|end|>\n".to_owned(), " ".to_owned()]);
+        assert_eq!(ends.told.len(), 1, "a blank text ends nothing");
+        for (text, at) in [("a\n<|e", 1), ("a<|end|>", 1), ("a<b", 3), ("", 0)] {
+            assert_eq!(ends.begin(text.as_bytes(), 0), at, "{text:?}");
+        }
+        for text in ["\n<|end|>", "<|end|>\n", "<|end|>\n\n<|end|>"] {
+            assert!(ends.has(text.as_bytes()), "{text:?}");
+        }
+        assert!(!ends.has(b"<|end|") && !ends.has(b"<|end|>a"));
+    }
+}

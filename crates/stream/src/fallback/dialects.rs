@@ -424,9 +424,8 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
         true => [p.optional(p.other_members("", false)), p.members_behind("")],
         false => [p.empty(); 2],
     };
-    let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
     let inner = if p.mends {
-        p.optional(inner)
+        p.optional(p.sequence([p.json_member("function", p.marker("{")), p.space()]))
     } else {
         p.empty()
     };
@@ -437,7 +436,6 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
         kind,
         inner,
     ]);
-    let own = offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
     // The quotation mark after the name may be missing, and one may follow the arguments.
     let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
     let (name, single) = (p.listed_tool_name(offer.tools), p.literal("'"));
@@ -447,27 +445,16 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
             .into_iter()
             .chain(single),
     );
-    let names = ["name"]
-        .into_iter()
-        .chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
-    let name = p.choice(names.map(|key| p.json_member(key, name)));
-    let keys = ["arguments", "parameters"].into_iter();
-    let keys = keys.chain(
-        own.map(|[_, key]| key)
-            .filter(|key| !matches!(*key, "arguments" | "parameters")),
-    );
-    let key = p.choice(keys.map(|key| p.json_word(key)));
+    let (mut names, mut keys) = (vec!["name"], vec!["arguments", "parameters"]);
+    if let Some([name, arguments]) = offer.keys {
+        names.extend(Some(&**name).filter(|name| *name != "name"));
+        keys.extend(Some(&**arguments).filter(|key| !matches!(*key, "arguments" | "parameters")));
+    }
+    let name = p.choice(names.into_iter().map(|key| p.json_member(key, name)));
+    let key = p.choice(keys.into_iter().map(|key| p.json_word(key)));
     let behind_text = p.optional(p.literal("\""));
-    let arguments = [
-        key,
-        p.space(),
-        p.marker(":"),
-        p.space(),
-        p.any_json_args(),
-        behind_text,
-        p.space(),
-    ];
-    let arguments = p.sequence(arguments);
+    let colon = p.sequence([p.space(), p.marker(":"), p.space()]);
+    let arguments = p.sequence([key, colon, p.any_json_args(), behind_text, p.space()]);
     let brace = p.marker("}");
     let close = p.tool_close(brace);
     // An id after the call in the object around it is the call's.
@@ -483,14 +470,7 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
         behind,
         close,
     ]);
-    let shallow = p.sequence([
-        key,
-        p.space(),
-        p.marker(":"),
-        p.space(),
-        p.tool_args(shallow_object(p)),
-        p.space(),
-    ]);
+    let shallow = p.sequence([key, colon, p.tool_args(shallow_object(p)), p.space()]);
     let name_last = p.atomic(p.sequence([
         open,
         shallow,

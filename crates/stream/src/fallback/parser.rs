@@ -14,8 +14,7 @@ use super::FallbackConfig;
 use super::dialects::{self, Seen};
 use super::text::{Prefilter, Scope, Sight, counts_bare};
 use crate::output::{
-    CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text,
-    report,
+    CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report,
 };
 use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, State, incomplete_tail};
@@ -142,36 +141,21 @@ struct Found<'a> {
 }
 
 impl Sink for Found<'_> {
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, mut event: Event<'_>) {
         *self.in_rest &= matches!(event, Event::Broken(..));
-        match event {
+        match &mut event {
             Event::Text(Channel::Content, _, span) => {
-                self.prose.extend(span, self.output, self.builder)
+                return self.prose.extend(span.clone(), self.output, self.builder);
             }
-            Event::Call {
-                name,
-                early,
-                flags,
-                span,
-            } => {
+            Event::Call { flags, .. } => {
                 self.prose.shown = self.prose.known;
-                let in_reasoning = self.prose.channel == Channel::Reasoning;
-                let origin = self.config.origin(flags.dialect);
-                let flags = CallFlags {
-                    recovered: true,
-                    in_reasoning,
-                    origin,
-                    ..flags
-                };
-                self.builder.event(Event::Call {
-                    name,
-                    early,
-                    flags,
-                    span,
-                });
+                flags.recovered = true;
+                flags.in_reasoning = self.prose.channel == Channel::Reasoning;
+                flags.origin = self.config.origin(flags.dialect);
             }
-            other => self.builder.event(other),
+            _ => {}
         }
+        self.builder.event(event);
     }
 }
 

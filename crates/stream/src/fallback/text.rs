@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use super::dialects::{self, LateRows, Offer, Rows, Seen};
 use super::{CallRules, FallbackConfig};
 use chatparse_base::brackets::{self, is_marker};
+use chatparse_base::bytes::Bytes;
 use chatparse_format::wrappers::{self, behind, wrapped};
 use chatparse_format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
@@ -141,7 +142,7 @@ impl Prefilter {
         if self.whole {
             let rest = text[from..].iter();
             from += rest
-                .take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'))
+                .take_while(|byte| Bytes::SPACE.contains(**byte))
                 .count();
         }
         match self.starts.first(text, from) {

@@ -21,20 +21,21 @@ pub struct Place {
 pub struct Places {
     /// All but the last one: kind, distance from the end of the previous one, and length.
     written: Vec<u8>,
+    at: Latest,
+}
+
+/// The current end of the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Latest {
     /// The end of the last written place, and its call.
     end: usize,
     call: usize,
-    last: Option<Place>,
+    place: Option<Place>,
 }
 
 /// A saved state.
 #[derive(Clone, Debug)]
-pub struct PlacesMark {
-    written: usize,
-    end: usize,
-    call: usize,
-    last: Option<Place>,
-}
+pub struct PlacesMark(usize, Latest);
 
 /// Indexed by the number that is stored.
 const KINDS: [DeltaKind; 5] = [
@@ -52,7 +53,7 @@ impl Places {
     /// Adds a place. Markup without bytes in the output has none.
     #[inline]
     pub fn add(&mut self, kind: DeltaKind, call: usize, span: Range<usize>) {
-        match &mut self.last {
+        match &mut self.at.place {
             Some(last) if last.span.end == span.start && last.kind == kind && last.call == call => {
                 last.span.end = span.end;
             }
@@ -63,21 +64,21 @@ impl Places {
 
     #[cold]
     fn begin(&mut self, place: Place) {
-        let Some(Place { kind, call, span }) = self.last.replace(place) else {
+        let Some(Place { kind, call, span }) = self.at.place.replace(place) else {
             return;
         };
         let Some(number) = KINDS.iter().position(|other| *other == kind) else {
             return;
         };
-        if kind.is_of_call() && call != self.call {
+        if kind.is_of_call() && call != self.at.call {
             self.write(CALL);
             self.write(call as u64);
-            self.call = call;
+            self.at.call = call;
         }
-        let step = span.start as i64 - self.end as i64;
+        let step = span.start as i64 - self.at.end as i64;
         self.write((((step << 1) ^ (step >> 63)) as u64) << 3 | number as u64);
         self.write(span.len() as u64);
-        self.end = span.end;
+        self.at.end = span.end;
     }
 
     fn write(&mut self, mut number: u64) {
@@ -90,18 +91,13 @@ impl Places {
 
     /// Saves the state, for [`Places::restore`].
     pub fn mark(&self) -> PlacesMark {
-        PlacesMark {
-            written: self.written.len(),
-            end: self.end,
-            call: self.call,
-            last: self.last.clone(),
-        }
+        PlacesMark(self.written.len(), self.at.clone())
     }
 
     /// Drops the places since.
-    pub fn restore(&mut self, mark: PlacesMark) {
-        self.written.truncate(mark.written);
-        (self.end, self.call, self.last) = (mark.end, mark.call, mark.last);
+    pub fn restore(&mut self, PlacesMark(written, at): PlacesMark) {
+        self.written.truncate(written);
+        self.at = at;
     }
 
     /// All places in order.
@@ -124,7 +120,7 @@ impl Places {
                 span: start..end,
             })
         });
-        before.chain(self.last.clone())
+        before.chain(self.at.place.clone())
     }
 }
 

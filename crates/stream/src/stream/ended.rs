@@ -91,7 +91,7 @@ impl Ended {
             left_at,
             records,
             length: output.len().saturating_sub(prefill),
-            uncovered: builder.uncovered,
+            uncovered: builder.at.uncovered,
             structure: OnceLock::new(),
             exit,
             settled,

@@ -339,7 +339,7 @@ impl FormatParser {
         }
         self.reader
             .text(end, output.raw, false, &mut Routed { written, output });
-        let contradicted = written.builder.contradicted;
+        let contradicted = written.builder.at.contradicted;
         if contradicted {
             self.reader.set_back(in_call, covered);
         }

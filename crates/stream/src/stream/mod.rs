@@ -373,7 +373,7 @@ impl Stream {
             0
         };
         let from = covered
-            .max(self.written.builder.reported_to)
+            .max(self.written.builder.at.reported_to)
             .max(self.prefill());
         let to = self.written.whole.unwrap_or(self.output.len());
         &self.output[from.min(to)..to]
