@@ -16,7 +16,7 @@ use crate::chat::{ChatTemplate, Params};
 #[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
 use chatparse_base::Result;
-use chatparse_grammar::Dialect;
+use chatparse_chat::grammar::Dialect;
 use chatparse_message::Request;
 
 /// One request: its prompt, what the sampler and the tokeniser need, and the output's parser.

@@ -1,5 +1,5 @@
-//! [`Layout`]: what llama.cpp's stand-in tells hosts of a turn: its markers, and the shape of its calls, in llama.cpp's words. Formats ask
-//! it where a grammar begins.
+//! [`Layout`]: what llama.cpp's stand-in tells hosts of a turn: its markers, and the shape of its
+//! calls, in llama.cpp's words. Formats ask it where a grammar begins.
 //!
 //! Glue on an edge is one text. The layout divides it: the glue in front of the first call is the
 //! section's opening and the call's, and what is also in front of a second call is the call's.
