@@ -12,7 +12,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use chatparse::Stream;
+use chatparse::{EndedBy, Stream};
 use shapes::SHAPES;
 
 /// A shape, its size, and what it may take.
@@ -81,7 +81,7 @@ fn run(case: &Case) {
         .as_bytes()
         .chunks(1)
         .for_each(|byte| drop(stream.feed(byte)));
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     let time = start.elapsed();
     let grown = peak()
         .zip(before)

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use chatparse::message::chunk_delta;
 use chatparse::stream::SpecialTokens;
-use chatparse::{ChatTemplate, Request, Status, Stream};
+use chatparse::{ChatTemplate, EndedBy, Request, Status, Stream};
 
 const CODE: &str = "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
 const CHUNK: usize = 4;
@@ -100,7 +100,7 @@ fn main() {
                 .chunks(CHUNK)
                 .map(|chunk| stream.feed(chunk).len())
                 .sum();
-            let ended = stream.finish(false);
+            let ended = stream.finish(EndedBy::Model);
             assert_eq!(ended.status, Status::Complete, "{}", case.name);
             assert!(
                 deltas > text.len() / CHUNK / 2,
@@ -165,13 +165,7 @@ fn sizes(case: &Case) {
                 .map(|chunk| chunk_delta(stream.feed(chunk)).to_string().len())
                 .sum()
         });
-        let parse = || {
-            params
-                .parser
-                .parse(text.as_bytes(), false, false)
-                .expect("nothing is refused")
-                .0
-        };
+        let parse = || params.parser.parse(text.as_bytes(), EndedBy::Model).0;
         let at_once = best(&|| {
             let message = parse();
             message.content.len() + message.reasoning_content.len() + message.tool_calls.len()

@@ -19,7 +19,7 @@ use chatparse::internals::ffi::stream::{
     chat_stream_new, chat_stream_view,
 };
 use chatparse::internals::ffi::template::{chat_template_builtin, chat_template_free};
-use chatparse::{ChatTemplate, Request, Status, Stream};
+use chatparse::{ChatTemplate, EndedBy, Request, Status, Stream};
 
 const CODE: &str = "    println!(\"{total} <= {}\", 385); // of all that is squared\n";
 const SIZE: usize = 64 << 10;
@@ -60,7 +60,7 @@ fn from_rust(parser: &chatparse::Parser, output: &[u8]) -> usize {
             .map(|delta| black_box(&delta).text.len())
             .sum::<usize>();
     }
-    assert_eq!(stream.finish(false).status, Status::Complete);
+    assert_eq!(stream.finish(EndedBy::Model).status, Status::Complete);
     read + stream.deltas().map(|delta| delta.text.len()).sum::<usize>()
 }
 

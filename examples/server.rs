@@ -16,7 +16,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage, http_status};
-use chatparse::{ChatTemplate, Message, Params, Request, Stream};
+use chatparse::{ChatTemplate, EndedBy, Message, Params, Request, Stream};
 use serde_json::{Value, json};
 
 /// The host's own options, which no client can override.
@@ -137,7 +137,7 @@ fn answer(
                 break;
             }
         }
-        let ended = stream.finish(reason == Reason::Length);
+        let ended = stream.finish(EndedBy::limit_if(reason == Reason::Length));
         answer
             .deltas(stream.deltas())?
             .iter()

@@ -12,14 +12,14 @@
 //!
 //! ```
 //! use chatparse::expr::{Builder, Tag};
-//! use chatparse::{Parser, Stream};
+//! use chatparse::{EndedBy, Parser, Stream};
 //! let p = Builder::new();
 //! let thought = p.sequence([p.literal("(("), p.tag(Tag::Reasoning, p.until("))")), p.literal("))")]);
 //! let answer = p.tag(Tag::Content, p.rest());
 //! let parser = Parser::new(p.finish(p.sequence([p.optional(thought), answer])), "")?;
 //! let mut stream = Stream::new(&parser);
 //! stream.feed(b"((It rains.))Take a coat.");
-//! let message = stream.finish(false).message;
+//! let message = stream.finish(EndedBy::Model).message;
 //! assert_eq!((&*message.reasoning_content, &*message.content), ("It rains.", "Take a coat."));
 //! # Ok::<(), chatparse::Error>(())
 //! ```

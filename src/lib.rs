@@ -6,7 +6,7 @@
 //! prompt, the parser of the output, and the grammar that constrains the sampler.
 //!
 //! ```
-//! use chatparse::{ChatTemplate, DeltaKind, Request, Status, Stream};
+//! use chatparse::{ChatTemplate, DeltaKind, EndedBy, Request, Status, Stream};
 //!
 //! // Once for each model. ChatTemplate::new takes the template's text.
 //! let template = ChatTemplate::builtin("json-call").unwrap();
@@ -34,7 +34,7 @@
 //! ]);
 //!
 //! // At the end: the message, a status, and a report on each call.
-//! let ended = stream.finish(false);
+//! let ended = stream.finish(EndedBy::Model);
 //! assert_eq!(ended.status, Status::Complete);
 //! assert_eq!(ended.message.tool_calls[0].arguments, r#"{"city": "Oslo"}"#);
 //! assert!(ended.calls()[0].valid);
@@ -132,7 +132,7 @@ pub use next::{Next, Session};
 pub use proof::Proof;
 #[cfg(feature = "segments")]
 pub use segments::{MaskParts, Offsets, Origin, Segment, Segments, TokenLabel};
-pub use stream::{Ended, Stream};
+pub use stream::{Ended, EndedBy, Stream};
 
 /// The examples of the README and the guides run as tests.
 #[cfg(doctest)]

@@ -2,5 +2,5 @@
 
 #[doc(inline)]
 pub use chatparse_stream::{
-    Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState,
+    Budget, Closing, Ended, EndedBy, Missing, OpenPart, SpecialTokens, Stream, StreamState,
 };

@@ -5,7 +5,7 @@ mod counted;
 
 use chatparse::grammar::{Dialect, from_json_schema};
 use chatparse::stream::SpecialTokens;
-use chatparse::{ChatTemplate, DeltaKind, Parser, Request, Status, Stream, builtin};
+use chatparse::{ChatTemplate, DeltaKind, EndedBy, Parser, Request, Status, Stream, builtin};
 use counted::{BYTES, GROWN, LIVE, NEW};
 use serde_json::{Value, json};
 
@@ -36,8 +36,7 @@ fn output_of_call(name: &str, text: &str) -> Option<(Parser, String)> {
     let parses = |end: usize| {
         let (message, status) = params
             .parser
-            .parse(&output.as_bytes()[..end], false, false)
-            .ok()?;
+            .parse(&output.as_bytes()[..end], EndedBy::Model);
         let call = message.tool_calls.first()?;
         let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
         (status == Status::Complete && message.tool_calls.len() == 1 && arguments["text"] == text)
@@ -63,7 +62,7 @@ fn calls(text: &str) -> Vec<(&'static str, Parser, String)> {
     let call = |name| {
         let (parser, output) = output_of_call(name, HERE)?;
         let says_text = |output: &String| {
-            let (message, status) = parser.parse(output.as_bytes(), false, false).ok()?;
+            let (message, status) = parser.parse(output.as_bytes(), EndedBy::Model);
             let arguments: Value =
                 serde_json::from_str(&message.tool_calls.first()?.arguments).ok()?;
             (status == Status::Complete && arguments["text"] == text).then_some(())

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use chatparse::{ChatTemplate, Message, Parser, Request, Status, Stream};
+use chatparse::{ChatTemplate, EndedBy, Message, Parser, Request, Status, Stream};
 use serde_json::{Value, json};
 
 use shown::{Shown, feed};
@@ -85,7 +85,7 @@ fn check(parser: &Parser, output: &str, partial: bool) -> Result<(), String> {
         }
         for cut_off in [true, false] {
             let mut copy = stream.clone();
-            let ended = copy.finish(cut_off);
+            let ended = copy.finish(EndedBy::limit_if(cut_off));
             let mut shown = shown.clone();
             shown.add(copy.deltas())?;
             if !shown.is(&ended.message) || !grows(&now, &ended.message, false) {

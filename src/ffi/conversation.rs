@@ -16,7 +16,7 @@ use super::text::{self, array, bytes, chat_str, utf8, view, view_bytes};
 use super::view::{View, chat_list, list, listed, seen};
 use crate::conversation::{Conversation, Finding, OwnDelta, SpecialToken, Token, Tokenizer};
 use chatparse_base::{Error, Result, number};
-use chatparse_stream::Delta;
+use chatparse_stream::{Delta, EndedBy};
 
 /// A conversation in token ids. One thread at a time. A conversation copies what it needs of the
 /// template and of the tokenizer.
@@ -345,7 +345,7 @@ pub extern "C" fn chat_conversation_finish(
     guard(error, || {
         let cut_off = Flags::from_bits(flags)?.partial;
         required(conversation, "conversation")?.change(|held| {
-            held.deltas = held.conversation.finish(cut_off)?.deltas;
+            held.deltas = held.conversation.finish(EndedBy::limit_if(cut_off))?.deltas;
             Ok(())
         })
     })

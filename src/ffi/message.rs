@@ -13,7 +13,7 @@ use super::text::{bytes, chat_str, fill, view};
 use super::view::{Lists, View, chat_list, seen};
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
-use chatparse_stream::{Ended, OutputPart, Parser, PartKind, Status};
+use chatparse_stream::{Ended, EndedBy, OutputPart, Parser, PartKind, Status};
 
 /// Flag: the output is not complete. More of it will come, or a limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;
@@ -87,19 +87,22 @@ impl chat_message {
 
     /// The tagged parts of a text, with its tree.
     pub(super) fn tagged(parser: &Parser, text: &[u8], from: usize, partial: bool) -> Result<Self> {
-        let tree = parser.tree_json(text, from, partial)?.to_string();
+        let tree = parser
+            .tree_json(text, from, EndedBy::limit_if(partial))?
+            .to_string();
         Ok(chat_message {
             tree,
-            ..chat_message::new(parser.tagged(text, from, partial))
+            ..chat_message::new(parser.tagged(text, from, EndedBy::limit_if(partial)))
         })
     }
 
     pub(super) fn parse(parser: &Parser, text: &[u8], flags: Flags) -> Result<Self> {
-        Ok(chat_message::new(parser.read(
-            text,
-            flags.partial,
-            flags.strict,
-        )?))
+        let by = EndedBy::limit_if(flags.partial);
+        let ended = parser.read(text, by);
+        if flags.strict {
+            ended.strict(by)?;
+        }
+        Ok(chat_message::new(ended))
     }
 
     pub(super) fn ended(&self) -> &Ended {

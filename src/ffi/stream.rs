@@ -12,7 +12,7 @@ use super::status::chat_status;
 use super::text::{bytes, chat_str, view, view_bytes};
 use super::view::{Pointers, chat_list, list, seen};
 use chatparse_base::{Error, Result};
-use chatparse_stream::{Budget, Delta, Ended, Parser, Stream, chunk_delta};
+use chatparse_stream::{Budget, Delta, Ended, EndedBy, Parser, Stream, chunk_delta};
 
 /// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread
 /// at a time.
@@ -261,9 +261,9 @@ pub extern "C" fn chat_stream_finish(
     guard(error, || {
         let flags = Flags::from_bits(flags)?;
         required(stream, "stream")?.parse(|parse| {
-            let ended = parse.running()?.finish(flags.partial);
+            let ended = parse.running()?.finish(EndedBy::limit_if(flags.partial));
             let result = if flags.strict {
-                ended.strict(flags.partial)
+                ended.strict(EndedBy::limit_if(flags.partial))
             } else {
                 Ok(())
             };

@@ -2,7 +2,7 @@
 
 use chatparse::api::{Answer, AnswerOptions, Api, Finish, Reason};
 use chatparse::message::{Message, Request};
-use chatparse::{ChatTemplate, Params, Stream, ToolCall, builtin as builtins};
+use chatparse::{ChatTemplate, EndedBy, Params, Stream, ToolCall, builtin as builtins};
 use serde_json::{Value, json};
 
 use crate::client::put_together;
@@ -336,10 +336,7 @@ fn an_answer_of_responses_repeats_the_request() {
     let mut options = AnswerOptions::default();
     options.request = request;
     let answer = Answer::new(Api::Responses, options);
-    let ended = builtin("chatml")
-        .parser
-        .read(b"Hello", false, false)
-        .unwrap();
+    let ended = builtin("chatml").parser.read(b"Hello", EndedBy::Model);
     let body = answer.body(&ended, &stop());
     let of = |names: [&str; 5]| names.map(|name| body[name].clone());
     let seen = of([
@@ -432,8 +429,7 @@ fn a_stop_text_of_the_client_cuts_the_content_wherever_pieces_end() {
             let whole = {
                 let ended = builtin("json-call")
                     .parser
-                    .read(output.as_bytes(), false, false)
-                    .unwrap();
+                    .read(output.as_bytes(), EndedBy::Model);
                 Answer::new(api, with(|options| options.request = request.clone()))
                     .body(&ended, &stop())
             };
@@ -505,7 +501,7 @@ fn log_probabilities_are_those_of_the_tokens_of_the_content() {
             events.extend(answer.deltas(stream.feed(token.as_bytes())).unwrap());
             at += token.len();
         }
-        let ended = stream.finish(false);
+        let ended = stream.finish(EndedBy::Model);
         events.extend(answer.deltas(stream.deltas()).unwrap());
         events.extend(answer.finish(&ended, &stop()).unwrap());
         let body = answer.body(&ended, &stop());
@@ -564,10 +560,7 @@ fn an_answer_of_responses_need_not_repeat_the_request() {
     let request = json!({"input": "Hi", "instructions": "Be brief.", "temperature": 0.5, "tools": [{"type": "function", "name": "f"}]});
     let mut options = AnswerOptions::from_json(&json!({"omit_request": true})).unwrap();
     options.request = request;
-    let ended = builtin("chatml")
-        .parser
-        .read(b"Hello", false, false)
-        .unwrap();
+    let ended = builtin("chatml").parser.read(b"Hello", EndedBy::Model);
     let body = Answer::new(Api::Responses, options).body(&ended, &stop());
     assert_eq!(
         (&body["tools"], &body["instructions"], &body["temperature"]),
@@ -871,7 +864,7 @@ fn every_shape_says_that_a_call_was_cut_whatever_becomes_of_it() {
             .unwrap();
         for finish in [length(), stop()] {
             for (api, reason) in APIS.into_iter().zip(["length", "incomplete", "max_tokens"]) {
-                let ended = params.parser.read(cut.as_bytes(), false, false).unwrap();
+                let ended = params.parser.read(cut.as_bytes(), EndedBy::Model);
                 let body = Answer::new(api, options()).body(&ended, &finish);
                 let mut bodies = vec![body];
                 // What was streamed cannot be taken back.

@@ -4,7 +4,7 @@
 use chatparse::api::{Api, Finish};
 use chatparse::message::Request;
 use chatparse::next::Reason;
-use chatparse::{ChatTemplate, Message, Next, Session, builtin};
+use chatparse::{ChatTemplate, EndedBy, Message, Next, Session, builtin};
 use serde_json::{Map, Value, json};
 
 use crate::written::turn_of;
@@ -118,8 +118,7 @@ fn answered(api: Api, session: &Session, output: &str) -> Value {
     let ended = session
         .params
         .parser
-        .read(output.as_bytes(), false, false)
-        .unwrap();
+        .read(output.as_bytes(), EndedBy::Model);
     Answer::new(api, options()).body(&ended, &Finish::default())
 }
 
@@ -324,8 +323,7 @@ fn reasoning_that_the_client_leaves_out_stays() {
         let ended = session
             .params
             .parser
-            .read(output.as_bytes(), false, false)
-            .unwrap();
+            .read(output.as_bytes(), EndedBy::Model);
         let whole = follows(session, output, api, &body, name);
         for kind in ["reasoning", "thinking"] {
             at_each(&mut body, "type", &|map| {
@@ -459,8 +457,7 @@ fn tools_that_a_search_has_found_come_with_the_body() {
             let ended = session
                 .params
                 .parser
-                .read(output.as_bytes(), false, false)
-                .unwrap();
+                .read(output.as_bytes(), EndedBy::Model);
             let answer = Answer::new(api, with(|options| options.request = body.clone()))
                 .body(&ended, &Finish::default());
             match api {

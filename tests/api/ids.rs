@@ -1,5 +1,6 @@
 //! Ids of calls: those of the model, those that are made, and those that come too late.
 
+use chatparse::EndedBy;
 use chatparse::api::{Answer, AnswerOptions, Api};
 use serde_json::{Value, json};
 
@@ -61,8 +62,7 @@ fn an_id_behind_the_arguments_is_too_late_for_a_stream() {
     // Nobody has seen another, where nothing was streamed.
     let ended = builtin("json-array-ids")
         .parser
-        .read(output.as_bytes(), false, false)
-        .unwrap();
+        .read(output.as_bytes(), EndedBy::Model);
     for api in APIS {
         assert_eq!(
             ids(api, &Answer::new(api, options()).body(&ended, &stop())),
@@ -119,7 +119,7 @@ fn an_answer_without_an_id_has_one_of_its_seed() {
         let mut options = AnswerOptions::default();
         options.seed = seed;
         let answer = Answer::new(api, options);
-        let ended = builtin("chatml").parser.read(b"Hi", false, false).unwrap();
+        let ended = builtin("chatml").parser.read(b"Hi", EndedBy::Model);
         answer.body(&ended, &stop())["id"].clone()
     };
     for (api, prefix) in APIS.into_iter().zip(["chatcmpl-", "resp_", "msg_"]) {

@@ -18,7 +18,7 @@ mod written;
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage};
 use chatparse::message::Request;
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, Params, Stream};
+use chatparse::{ChatTemplate, EndedBy, Params, Stream};
 use serde_json::{Value, json};
 
 const APIS: [Api; 3] = [Api::ChatCompletions, Api::Responses, Api::Messages];
@@ -89,7 +89,7 @@ fn streamed(
     for piece in output.chunks(piece.max(1)) {
         events.extend(answer.deltas(stream.feed(piece)).unwrap());
     }
-    let ended = stream.finish(finish.reason == Reason::Length);
+    let ended = stream.finish(EndedBy::limit_if(finish.reason == Reason::Length));
     events.extend(answer.deltas(stream.deltas()).unwrap());
     events.extend(answer.finish(&ended, finish).unwrap());
     (events, ended)
@@ -97,10 +97,10 @@ fn streamed(
 
 /// The body of an answer that is not streamed.
 fn body(api: Api, params: &Params, output: &str, finish: &Finish) -> Value {
-    let ended = params
-        .parser
-        .read(output.as_bytes(), finish.reason == Reason::Length, false)
-        .unwrap();
+    let ended = params.parser.read(
+        output.as_bytes(),
+        EndedBy::limit_if(finish.reason == Reason::Length),
+    );
     Answer::new(api, options()).body(&ended, finish)
 }
 

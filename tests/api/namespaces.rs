@@ -3,7 +3,7 @@
 use chatparse::api::{Api, Finish};
 use chatparse::grammar::{Dialect, Recogniser};
 use chatparse::message::Request;
-use chatparse::{ChatTemplate, Params};
+use chatparse::{ChatTemplate, EndedBy, Params};
 use serde_json::{Value, json};
 
 use crate::{APIS, Answer, with};
@@ -59,7 +59,7 @@ fn params(template: &ChatTemplate, api: Api, choice: &str) -> Params {
 
 /// The name and the namespace of the only call of an answer.
 fn called(api: Api, params: &Params, output: &str) -> (Value, Value) {
-    let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+    let ended = params.parser.read(output.as_bytes(), EndedBy::Model);
     let body = Answer::new(
         api,
         with(|options| options.request = self::body(api, "auto")),

@@ -1,5 +1,6 @@
 //! Bodies of Responses and Messages as chat completions.
 
+use chatparse::EndedBy;
 use chatparse::api::Api;
 use chatparse::message::{Request, ToolChoice};
 use serde_json::{Value, json};
@@ -914,8 +915,7 @@ fn tools_and_a_schema_go_together_in_each_api() {
         let read = |output: &str| {
             params
                 .parser
-                .read(output.as_bytes(), false, false)
-                .unwrap()
+                .read(output.as_bytes(), EndedBy::Model)
                 .message
         };
         assert_eq!(read(r#"{"a": "b"}"#).content, r#"{"a": "b"}"#, "{api:?}");

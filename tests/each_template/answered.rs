@@ -1,7 +1,7 @@
 //! Tools beside the schema of a response: a call, or an answer that the schema allows.
 
 use chatparse::grammar::Recogniser;
-use chatparse::{ChatTemplate, Status};
+use chatparse::{ChatTemplate, EndedBy, Status};
 use serde_json::{Value, json};
 
 use super::written::{Written, calls, tool, turn_of};
@@ -69,10 +69,7 @@ pub fn check(template: &ChatTemplate, written: &Written) -> (Vec<String>, usize)
         if answers != (choice == "auto") {
             wrong.push(format!("{choice}: the grammar, of the answer"));
         }
-        let ended = params
-            .parser
-            .read(ANSWER.as_bytes(), false, false)
-            .expect("it is not strict");
+        let ended = params.parser.read(ANSWER.as_bytes(), EndedBy::Model);
         let read = ended.message.content == ANSWER && calls(&ended.message).is_empty();
         if choice == "auto" && !(read && ended.status == Status::Complete) {
             wrong.push(format!("{choice}: the answer is {ended:?}"));

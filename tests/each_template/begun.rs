@@ -3,7 +3,7 @@
 
 use chatparse::grammar::Recogniser;
 use chatparse::message::Continuation;
-use chatparse::{ChatTemplate, DeltaKind, Request, Status, Stream};
+use chatparse::{ChatTemplate, DeltaKind, EndedBy, Request, Status, Stream};
 use serde_json::{Value, json};
 
 const BEGUN: &str = "The answer is";
@@ -136,7 +136,7 @@ fn one(
             }
         }
     }
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     let is_shown = !thought.is_empty() && params.generation_prompt.contains(thought);
     let expected = if is_shown { thought } else { "" };
     let message = &ended.message;
@@ -146,7 +146,7 @@ fn one(
     drop(anew.messages.pop());
     let reads = template
         .params(&anew)
-        .and_then(|params| params.parser.read(all.as_bytes(), false, false));
+        .map(|params| params.parser.read(all.as_bytes(), EndedBy::Model));
     let status = if reads.is_ok_and(|read| read.status != Status::Complete) {
         ended.status
     } else {
@@ -225,10 +225,7 @@ fn own_block(template: &ChatTemplate, thinking: bool) -> Result<(), String> {
         json!({"continue_final_message": true}),
     ));
     let own = own.map_err(|error| error.to_string())?;
-    let ended = own
-        .parser
-        .read(REST.as_bytes(), false, false)
-        .expect("it is not strict");
+    let ended = own.parser.read(REST.as_bytes(), EndedBy::Model);
     let all = format!("{BEGUN}{REST}");
     match (
         own.prompt == apart.prompt,

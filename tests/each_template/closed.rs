@@ -3,7 +3,7 @@
 use super::written::Written;
 use chatparse::grammar::{Dialect, Recogniser};
 use chatparse::stream::OpenPart;
-use chatparse::{Status, Stream};
+use chatparse::{EndedBy, Status, Stream};
 use serde_json::Value;
 
 /// What is wrong, and how many cuts there are, and of those: closed, and where the grammar has not
@@ -54,17 +54,14 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 5]) {
         let mut matcher = parser.matcher().unwrap();
         let _ = matcher.feed(&output[..at]);
         let forced = matcher.forced().len().min(closing.text.len());
-        let (partial, _) = parser
-            .parse(
-                &[&output[..at], &closing.text.as_bytes()[..forced]].concat(),
-                true,
-                false,
-            )
-            .unwrap();
+        let (partial, _) = parser.parse(
+            &[&output[..at], &closing.text.as_bytes()[..forced]].concat(),
+            EndedBy::Limit,
+        );
         if !closing.complete {
             // Up to what is missing, nothing is made up.
             let longer = [&output[..at], closing.text.as_bytes()].concat();
-            let (longer, _) = parser.parse(&longer, true, false).unwrap();
+            let (longer, _) = parser.parse(&longer, EndedBy::Limit);
             let calls = longer.tool_calls.iter().zip(&partial.tool_calls);
             let mut same = calls.map(|(one, other)| {
                 one.name == other.name && one.arguments.starts_with(&other.arguments)
@@ -76,13 +73,10 @@ pub fn check(written: &Written) -> (Vec<String>, [usize; 5]) {
         match closing.complete {
             true => {
                 counts[1] += 1;
-                let (message, status) = parser
-                    .parse(
-                        &[&output[..at], closing.text.as_bytes()].concat(),
-                        false,
-                        false,
-                    )
-                    .unwrap();
+                let (message, status) = parser.parse(
+                    &[&output[..at], closing.text.as_bytes()].concat(),
+                    EndedBy::Model,
+                );
                 let same = message.tool_calls.len() == partial.tool_calls.len()
                     && message.content.trim().starts_with(partial.content.trim())
                     && message

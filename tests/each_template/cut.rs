@@ -1,6 +1,7 @@
 //! Outputs that a limit ends: what a template writes for calls, cut at each byte.
 
 use crate::run;
+use chatparse::EndedBy;
 
 #[test]
 fn an_output_that_ends_inside_a_call_keeps_its_calls_whatever_the_host_says() {
@@ -17,8 +18,7 @@ fn an_output_that_ends_inside_a_call_keeps_its_calls_whatever_the_host_says() {
                 written
                     .params
                     .parser
-                    .read(output.as_bytes(), cut_off, false)
-                    .expect("it is not strict")
+                    .read(output.as_bytes(), EndedBy::limit_if(cut_off))
                     .message
             });
             let is_bare = |text: &str| !text.contains(['<', '|', '>', '\n']);

@@ -3,7 +3,7 @@
 
 use chatparse::chat::TemplateOptions;
 use chatparse::stream::{Ended, SpecialTokens};
-use chatparse::{ChatTemplate, Params, Request, Status, Stream};
+use chatparse::{ChatTemplate, EndedBy, Params, Request, Status, Stream};
 use serde_json::{Value, json};
 
 use super::marked::occurrences;
@@ -92,8 +92,7 @@ fn look(params: &Params, answer: &str, end: &str) -> Result<(), String> {
     let alone = |cut_off| {
         params
             .parser
-            .read(answer.as_bytes(), cut_off, false)
-            .expect("it is not strict")
+            .read(answer.as_bytes(), EndedBy::limit_if(cut_off))
     };
     let [whole, cut] = [false, true].map(alone);
     let is_same = |ended: &Ended, alone: &Ended| {
@@ -130,7 +129,7 @@ fn look(params: &Params, answer: &str, end: &str) -> Result<(), String> {
                 let _ =
                     stream.feed_marked(&output.as_bytes()[from..to], &within.collect::<Vec<_>>());
             }
-            let ended = stream.finish(false);
+            let ended = stream.finish(EndedBy::Model);
             if if is_token {
                 !is_same(&ended, &whole)
             } else {
@@ -147,10 +146,7 @@ fn look(params: &Params, answer: &str, end: &str) -> Result<(), String> {
         more.as_bytes().chunks(1),
         false,
     )?;
-    let whole = params
-        .parser
-        .read(more.as_bytes(), false, false)
-        .expect("it is not strict");
+    let whole = params.parser.read(more.as_bytes(), EndedBy::Model);
     if ended != whole || !said(&ended).contains("more") {
         return Err(format!("{more:?}: {ended:?}"));
     }

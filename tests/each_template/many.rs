@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chatparse::internals::peg::program_of;
 use chatparse::message::Dialects;
-use chatparse::{ChatTemplate, Parser, Request, Stream};
+use chatparse::{ChatTemplate, EndedBy, Parser, Request, Stream};
 use serde_json::{Value, json};
 
 use super::shown::feed;
@@ -97,8 +97,8 @@ pub fn check(template: &ChatTemplate, late: &AtomicUsize) -> (Vec<String>, usize
             }
             let [many, few] = [&many, &few].map(|parser| {
                 parser
-                    .read(output.as_bytes(), cut_off, false)
-                    .map(|ended| ended.message)
+                    .read(output.as_bytes(), EndedBy::limit_if(cut_off))
+                    .message
             });
             if many != few {
                 wrong.push(format!(

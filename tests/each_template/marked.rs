@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use chatparse::stream::{Ended, SpecialTokens};
-use chatparse::{Message, Params, Status, Stream};
+use chatparse::{EndedBy, Message, Params, Status, Stream};
 
 use super::written::Written;
 
@@ -87,10 +87,7 @@ pub fn check(written: &Written, most: usize) -> (Vec<String>, usize, usize) {
                 && said(&ended.message) == said(&expected.message).replace(plain, quote)
         };
         confused += usize::from(!right(
-            &params
-                .parser
-                .read(whole.as_bytes(), false, false)
-                .expect("it is not strict"),
+            &params.parser.read(whole.as_bytes(), EndedBy::Model),
         ));
         match found {
             Ok(ended) if right(&ended) => {}
@@ -244,7 +241,7 @@ fn feed(
             let fed = stream.feed_marked(&output.as_bytes()[from..to], &within);
             fed.map(drop).map_err(|error| error.to_string())?;
         }
-        Ok(stream.finish(false))
+        Ok(stream.finish(EndedBy::Model))
     };
     let whole = read(output.len())?;
     for size in [1, 3, 7] {

@@ -1,7 +1,7 @@
 //! Prompts that a host has rendered: what their ends leave open is read as the parser of the
 //! request that renders them does.
 
-use chatparse::{ChatTemplate, Request};
+use chatparse::{ChatTemplate, EndedBy, Request};
 use serde_json::json;
 
 /// What is wrong, and how many requests were looked at.
@@ -64,7 +64,7 @@ fn one(template: &ChatTemplate, mut request: Request) -> Result<(), String> {
         format!("{start}Why.{end}So."),
     ] {
         let [own, read] = [&params.parser, &given.parser]
-            .map(|parser| parser.parse(output.as_bytes(), false, false).unwrap());
+            .map(|parser| parser.parse(output.as_bytes(), EndedBy::Model));
         // Where the prompt does not show where the message begins, its text is none of the
         // message's.
         let unseen = continues && given.generation_prompt.is_empty();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
-use chatparse::{ChatTemplate, Params, Request, Status};
+use chatparse::{ChatTemplate, EndedBy, Params, Request, Status};
 use serde_json::{Value, json};
 
 /// Folders of templates, next to the repository.
@@ -50,11 +50,7 @@ impl Written {
 
     /// The calls as they are read, and the end.
     pub fn read(&self, output: &str) -> (Vec<Call>, chatparse::stream::Ended) {
-        let ended = self
-            .params
-            .parser
-            .read(output.as_bytes(), false, false)
-            .expect("it is not strict");
+        let ended = self.params.parser.read(output.as_bytes(), EndedBy::Model);
         (calls(&ended.message), ended)
     }
 }
@@ -304,8 +300,8 @@ pub fn turn_of(
         let from = output.len().saturating_sub(END);
         let ends = (from..=output.len()).filter(|&at| output.is_char_boundary(at));
         let read = |end: &usize| {
-            let ended = asked.parser.read(&output.as_bytes()[..*end], false, true);
-            ended.is_ok_and(|ended| ended.status == Status::Complete && self::calls(&ended.message) == calls)
+            let ended = asked.parser.read(&output.as_bytes()[..*end], EndedBy::Model);
+            ended.status == Status::Complete && self::calls(&ended.message) == calls
         };
         let before = |end: &usize| *end <= output.len() - shared;
         let end = ends.clone().filter(before).rev().find(read).or_else(|| ends.clone().find(read))?;

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, Parser, Stream};
+use chatparse::{ChatTemplate, EndedBy, Parser, Stream};
 use counted::BYTES;
 use rendered::{Asked, FAMILIES, Family};
 use serde_json::json;
@@ -30,7 +30,7 @@ fn parse(parser: &Parser, output: &[u8], piece: usize) -> (u64, Ended) {
     output
         .chunks(piece)
         .for_each(|chunk| drop(stream.feed(chunk)));
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     (stream.work(), ended)
 }
 

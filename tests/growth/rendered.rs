@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use chatparse::{ChatTemplate, Parser, Request, Status, builtin};
+use chatparse::{ChatTemplate, EndedBy, Parser, Request, Status, builtin};
 use serde_json::{Map, Value, json};
 
 /// The built-in templates, and those of real models where they lie beside the repository.
@@ -199,7 +199,7 @@ impl<'a> Asked<'a> {
             };
             let short = asked.output(2)?;
             let fits = |end: &usize| {
-                let (message, status) = asked.parser.parse(&short.as_bytes()[..*end], false, false).expect("never");
+                let (message, status) = asked.parser.parse(&short.as_bytes()[..*end], EndedBy::Model);
                 let said = match family {
                     Family::Content => message.content.trim() == prose(2).trim(),
                     Family::Reasoning => message.reasoning_content.trim() == prose(2).trim(),

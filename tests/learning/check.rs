@@ -2,7 +2,7 @@
 
 use chatparse::chat::Constraint;
 use chatparse::grammar::Recogniser;
-use chatparse::{ChatTemplate, Message, Params, Request, Status, Stream, TemplateOptions};
+use chatparse::{ChatTemplate, EndedBy, Message, Params, Request, Status, Stream, TemplateOptions};
 use serde_json::{Value, json};
 
 use crate::messages::{Kind, Said, id, said, tools, without_nulls};
@@ -378,7 +378,7 @@ fn read(params: &Params, output: &[u8], size: usize) -> (Value, Status) {
     for piece in output.chunks(size) {
         let _ = stream.feed(piece);
     }
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     (shown(&ended.message), ended.status)
 }
 

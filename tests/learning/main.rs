@@ -5,7 +5,7 @@ mod check;
 mod messages;
 
 use chatparse::grammar::Recogniser;
-use chatparse::{ChatTemplate, Request, Status};
+use chatparse::{ChatTemplate, EndedBy, Request, Status};
 use check::Shape;
 use messages::Kind;
 use serde_json::json;
@@ -214,10 +214,7 @@ fn thoughts_that_the_prompt_closes_whatever_their_marks() {
             let params = template
                 .params(&Request::from_json(&body).unwrap())
                 .unwrap();
-            let (message, status) = params
-                .parser
-                .parse(output.as_bytes(), false, false)
-                .unwrap();
+            let (message, status) = params.parser.parse(output.as_bytes(), EndedBy::Model);
             assert_eq!(
                 (&*message.reasoning_content, &*message.content, status),
                 (reasoning, "So.", Status::Complete),
@@ -289,10 +286,7 @@ fn a_text_and_its_call_in_two_turns() {
         .unwrap();
     let call = "⟪use⟫plan|{\"title\": \"Tea\"}⟪/use⟫";
     let output = format!("So.⟪over⟫⟪model⟫{call}⟪act⟫");
-    let (message, status) = params
-        .parser
-        .parse(output.as_bytes(), false, false)
-        .unwrap();
+    let (message, status) = params.parser.parse(output.as_bytes(), EndedBy::Model);
     assert_eq!(
         (&*message.content, message.tool_calls.len(), status),
         ("So.", 1, Status::Complete)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use chatparse::{ChatTemplate, Error, builtin};
+use chatparse::{ChatTemplate, EndedBy, Error, builtin};
 use serde_json::{Value, json};
 
 /// Tools with the same texts in all requests, so many that their calls are compiled late.
@@ -73,10 +73,8 @@ fn answer(template: &ChatTemplate, body: &str) -> String {
         .map_or_else(said, |segments| format!("{segments:?}"));
     let params = template.params(&request).map_or_else(said, |params| {
         let read = OUTPUTS.map(|output| {
-            let read = params.parser.read(output.as_bytes(), false, false);
-            read.map_or_else(said, |ended| {
-                format!("{:?} {:?}", ended.status, ended.message)
-            })
+            let read = params.parser.read(output.as_bytes(), EndedBy::Model);
+            format!("{:?} {:?}", read.status, read.message)
         });
         format!(
             "{}\n{}\n{}",

@@ -8,7 +8,9 @@ use chatparse::chat::Constraint;
 use chatparse::grammar::Recogniser;
 use chatparse::internals::grammar::Walk;
 use chatparse::internals::peg::{Builder, Machine, compile, program_of};
-use chatparse::{ChatTemplate, Message, Params, Request, Status, Stream, ToolCall, builtin};
+use chatparse::{
+    ChatTemplate, EndedBy, Message, Params, Request, Status, Stream, ToolCall, builtin,
+};
 use serde_json::{Value, json};
 
 const WALKS: u64 = 1000;
@@ -93,7 +95,7 @@ fn what_lazy_grammars_allow_is_read_as_calls() {
                     let mut stream = Stream::new(&params.parser);
                     let _ = stream.feed(end.as_bytes());
                     let _ = stream.feed(text.as_bytes());
-                    let ended = stream.finish(false);
+                    let ended = stream.finish(EndedBy::Model);
                     let called = !ended.message.tool_calls.is_empty();
                     ended.status == Status::Complete && called && calls_make_sense(&ended.message)
                 });
@@ -185,13 +187,7 @@ fn what_is_read_as_a_whole_is_allowed() {
                 .trim_end()
                 .strip_suffix(builtin.eos.trim_end())
                 .unwrap_or(output);
-            if params
-                .parser
-                .parse(output.as_bytes(), false, false)
-                .unwrap()
-                .1
-                == Status::Complete
-            {
+            if params.parser.parse(output.as_bytes(), EndedBy::Model).1 == Status::Complete {
                 let text = format!("{}{output}", params.generation_prompt);
                 // A token that ends the turn is the sampler's business.
                 let unended = text
@@ -279,7 +275,7 @@ fn texts_that_look_like_something_else_are_not_allowed_or_are_read() {
                 .filter(|text| takes(text))
             {
                 allowed += 1;
-                let (message, status) = params.parser.parse(text.as_bytes(), false, false).unwrap();
+                let (message, status) = params.parser.parse(text.as_bytes(), EndedBy::Model);
                 if status != Status::Complete
                     || message.tool_calls.len() != 1
                     || !calls_make_sense(&message)

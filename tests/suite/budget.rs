@@ -4,7 +4,7 @@
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Budget;
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, Parser, Request, Status, Stream};
+use chatparse::{ChatTemplate, EndedBy, Parser, Request, Status, Stream};
 use serde_json::{Value, json};
 
 fn parser(template: &str) -> Parser {
@@ -32,7 +32,7 @@ fn parse(parser: &Parser, budget: Budget, output: &str, piece: usize) -> Ended {
         .as_bytes()
         .chunks(piece)
         .for_each(|chunk| drop(stream.feed(chunk)));
-    stream.finish(false)
+    stream.finish(EndedBy::Model)
 }
 
 /// What comes of an output under a budget, the same for all pieces.

@@ -4,7 +4,7 @@
 use chatparse::expr::{Arena, Builder, Notation, Outcome, Region, SchemaRef};
 use chatparse::grammar::{FidelityKind, Recogniser};
 use chatparse::internals::grammar::from_arena;
-use chatparse::{ErrorKind, Parser, Status};
+use chatparse::{EndedBy, ErrorKind, Parser, Status};
 use serde_json::{Value, json};
 
 fn request(more: &str) -> Value {
@@ -29,11 +29,12 @@ fn turn(text: &str) -> Value {
 #[test]
 fn described_turns_read_calls() {
     let calls = |written: &str, output: &str| -> Vec<String> {
-        let (message, _) = parser(&request("required"), &turn(written))
+        let ended = parser(&request("required"), &turn(written))
             .unwrap()
-            .parse(output.as_bytes(), false, true)
-            .unwrap();
-        message
+            .read(output.as_bytes(), EndedBy::Model);
+        ended.strict(EndedBy::Model).unwrap();
+        ended
+            .message
             .tool_calls
             .iter()
             .map(|call| format!("{} {} {}", call.id, call.name, call.arguments))
@@ -75,7 +76,8 @@ fn what_a_template_was_learnt_to_write_describes_calls() {
 </tool_call>"#;
     let format = json!({"root": {"calls": {"request": request("required"), "turn": turn}}});
     let parser = Parser::from_text(&json!({"format": format}).to_string()).unwrap();
-    let (message, _) = parser.parse(calls.as_bytes(), false, true).unwrap();
+    let (message, status) = parser.parse(calls.as_bytes(), EndedBy::Model);
+    assert_eq!(status, Status::Complete);
     assert_eq!(
         (
             &*message.tool_calls[0].name,
@@ -90,12 +92,10 @@ fn calls_that_nobody_may_make_are_nothing() {
     let written = r#"{"edges": [["prompt", "[{\"name\": \"", "call"]], "calls": [
         {"pieces": ["name", {"glue": "\", \"arguments\": "}, {"arguments": {"quoted": false}}], "close": "}"}]}"#;
     let parser = parser(&request("none"), &turn(written)).unwrap();
-    assert!(parser.parse(b"text", false, true).is_ok());
-    assert!(
-        parser
-            .parse(br#"[{"name": "f", "arguments": {}}"#, false, true)
-            .is_err()
-    );
+    let (_, status) = parser.parse(b"text", EndedBy::Model);
+    assert_eq!(status, Status::Complete);
+    let (_, status) = parser.parse(br#"[{"name": "f", "arguments": {}}"#, EndedBy::Model);
+    assert_ne!(status, Status::Complete);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn labels_outlive_the_process_and_are_counted() {
     let parser = Parser::new(p.finish(p.rule("line", p.sequence([word, p.end()]))), "").unwrap();
     let again = Parser::from_text(&parser.to_text()).unwrap();
     for parser in [parser, again] {
-        let tree = parser.tree(b"ab", 0, false).unwrap();
+        let tree = parser.tree(b"ab", 0, EndedBy::Model).unwrap();
         assert_eq!(
             (tree.outcome, tree.nodes[0].region.clone()),
             (Outcome::Matched, Region::Rule("line".into()))
@@ -266,13 +266,16 @@ fn labels_outlive_the_process_and_are_counted() {
             panic!("no tag")
         };
         assert_eq!(parser.label(tag), Some("word"));
-        let json = parser.tree_json(b"ab", 0, false).unwrap();
+        let json = parser.tree_json(b"ab", 0, EndedBy::Model).unwrap();
         assert_eq!(
             json["nodes"][1],
             json!({"tag": "word", "begin": 0, "end": 2, "parent": 0, "partial": false})
         );
-        assert!(parser.tagged(b"ab", 0, false).message.is_empty());
-        assert_eq!(parser.tagged(b"7", 0, false).status, Status::Recovered);
+        assert!(parser.tagged(b"ab", 0, EndedBy::Model).message.is_empty());
+        assert_eq!(
+            parser.tagged(b"7", 0, EndedBy::Model).status,
+            Status::Recovered
+        );
     }
 
     let p = Builder::new();

@@ -5,7 +5,9 @@ use crate::support::{check_streaming, shown};
 use chatparse::grammar::{Fidelity, FidelityKind, Recogniser};
 use chatparse::message::DiagnosticKind;
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, DeltaKind, ErrorKind, Params, Request, Status, Stream, builtin};
+use chatparse::{
+    ChatTemplate, DeltaKind, EndedBy, ErrorKind, Params, Request, Status, Stream, builtin,
+};
 use serde_json::{Value, json};
 
 fn tool(name: &str, properties: Value, required: &[&str]) -> Value {
@@ -36,7 +38,7 @@ fn read(params: &Params, output: impl AsRef<[u8]>) -> Ended {
     let output = output.as_ref();
     let wrong = check_streaming(&params.parser, output, false);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    params.parser.read(output, false, false).unwrap()
+    params.parser.read(output, EndedBy::Model)
 }
 
 /// Reasoning, content, and each call's name and arguments.
@@ -91,7 +93,8 @@ fn demand_1_1_a_finished_answer_is_never_thrown_away() {
     );
     let error = params
         .parser
-        .read(output.as_bytes(), false, true)
+        .read(output.as_bytes(), EndedBy::Model)
+        .strict(EndedBy::Model)
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Parse);
     assert!(error.to_string().contains("from byte"), "{error}");
@@ -131,8 +134,7 @@ fn demand_1_3_calls_inside_reasoning() {
     // A call that was cut off is no call.
     let cut = with("at_end")
         .parser
-        .read(unclosed.as_bytes(), true, false)
-        .unwrap();
+        .read(unclosed.as_bytes(), EndedBy::Limit);
     assert!(
         cut.message.tool_calls.is_empty()
             && cut.message.reasoning_content.ends_with("</tool_call>")
@@ -332,8 +334,7 @@ fn demand_1_8_a_truncated_call_is_not_whole() {
     for cut_off in [false, true] {
         let ended = params
             .parser
-            .read(output.as_bytes(), cut_off, false)
-            .unwrap();
+            .read(output.as_bytes(), EndedBy::limit_if(cut_off));
         assert_eq!(
             ended.message.tool_calls[0].arguments,
             "{\"path\": \"a\", \"content\": \"x"
@@ -421,8 +422,8 @@ fn demand_1_11_tools_do_not_change_how_reasoning_is_told() {
             "{}why{end}because",
             if opened { "" } else { &thinking.start }
         );
-        let [without, with] = [without, with]
-            .map(|params| params.parser.read(output.as_bytes(), false, false).unwrap());
+        let [without, with] =
+            [without, with].map(|params| params.parser.read(output.as_bytes(), EndedBy::Model));
         assert_eq!(without.message, with.message, "{name}: {output:?}");
         tried += 1;
     }
@@ -509,7 +510,7 @@ fn demand_2_3_events_in_order() {
     for byte in output.as_bytes().chunks(1) {
         kinds.extend(stream.feed(byte).map(|delta| delta.kind));
     }
-    stream.finish(false);
+    stream.finish(EndedBy::Model);
     kinds.extend(stream.deltas().map(|delta| delta.kind));
     kinds.dedup();
     use DeltaKind::*;

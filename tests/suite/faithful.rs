@@ -4,7 +4,7 @@
 use chatparse::grammar::{Dialect, FidelityKind, Grammar, Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::Walk;
 use chatparse::internals::grammar::{Builder, Rule, Undeclared};
-use chatparse::{ChatTemplate, ErrorKind, Request};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Request};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -573,8 +573,7 @@ fn arguments_in_a_string_hold_to_their_schema() {
         );
         let read = params
             .parser
-            .read(output.as_bytes(), false, false)
-            .unwrap()
+            .read(output.as_bytes(), EndedBy::Model)
             .message;
         assert!(
             !allowed || read.tool_calls[0].arguments == arguments,

@@ -2,7 +2,7 @@
 //! message; never a panic, never a hang. What templates can do is in `template.rs`, and what is
 //! large in `properties/bounded`; here is all that a request and a model can.
 
-use chatparse::{ChatTemplate, ErrorKind, Params, Request, Status, Stream};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Params, Request, Status, Stream};
 use serde_json::{Value, json};
 
 const TOOL: &str = r#"{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}}"#;
@@ -90,7 +90,7 @@ fn an_empty_conversation_and_an_empty_output() {
         .params(&Request::from_text(r#"{"messages": []}"#).unwrap())
         .unwrap();
     assert_eq!(params.prompt, "<|im_start|>assistant\n");
-    let (message, status) = params.parser.parse(b"", false, true).unwrap();
+    let (message, status) = params.parser.parse(b"", EndedBy::Model);
     assert_eq!((message.content.as_str(), status), ("", Status::Complete));
 }
 
@@ -115,7 +115,7 @@ fn ten_megabytes_of_anything() {
             .chunks(1 << 16)
             .map(|chunk| stream.feed(chunk).map(|d| d.text.len()).sum::<usize>())
             .sum();
-        let ended = stream.finish(false);
+        let ended = stream.finish(EndedBy::Model);
         let message = &ended.message;
         let kept = message.content.len() + message.reasoning_content.len();
         // What follows a call that broke off is reported in a diagnostic.
@@ -149,8 +149,7 @@ fn bytes_that_are_no_text() {
         let params = params(name);
         let (message, status) = params
             .parser
-            .parse(b"a\xFF\xFEb\x00c\xE6\x80", false, false)
-            .unwrap();
+            .parse(b"a\xFF\xFEb\x00c\xE6\x80", EndedBy::Model);
         let text = message.reasoning_content + &message.content;
         // Where the format needs more, the last character may, too.
         let all = "a\u{FFFD}\u{FFFD}b\0c\u{FFFD}";
@@ -164,9 +163,10 @@ fn bytes_that_are_no_text() {
 fn strict_callers_get_an_error_with_the_place() {
     let params = params("json-call");
     let output = b"Hello <tool_call>\noops";
-    let error = params.parser.parse(output, false, true).unwrap_err();
+    let ended = params.parser.read(output, EndedBy::Model);
+    let error = ended.strict(EndedBy::Model).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Parse);
-    let (message, status) = params.parser.parse(output, false, false).unwrap();
+    let (message, status) = params.parser.parse(output, EndedBy::Model);
     assert_eq!(status, Status::Recovered);
     assert_eq!(message.content, "Hello <tool_call>\noops");
 }
@@ -179,11 +179,7 @@ fn small_stacks_do() {
             "<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"x\": {}",
             "[".repeat(1 << 20)
         );
-        params
-            .parser
-            .parse(deep.as_bytes(), false, false)
-            .unwrap()
-            .1
+        params.parser.parse(deep.as_bytes(), EndedBy::Model).1
     };
     let thread = std::thread::Builder::new()
         .stack_size(1 << 20)
@@ -196,10 +192,10 @@ fn small_stacks_do() {
 fn an_output_that_never_comes() {
     for name in chatparse::builtin::names() {
         let params = params(name);
-        let unfed = Stream::new(&params.parser).finish(false);
+        let unfed = Stream::new(&params.parser).finish(EndedBy::Model);
         let mut fed = Stream::new(&params.parser);
         assert_eq!(fed.feed(b"").len(), 0, "{name}");
-        assert_eq!(fed.finish(false), unfed, "{name}");
+        assert_eq!(fed.finish(EndedBy::Model), unfed, "{name}");
         assert_eq!(unfed.message.content, "", "{name}");
     }
 }
@@ -290,10 +286,7 @@ fn text_that_could_pass_for_markup_is_kept() {
             "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>[\"lost\"]",
         ),
     ] {
-        let ended = params(name)
-            .parser
-            .read(output.as_bytes(), false, false)
-            .unwrap();
+        let ended = params(name).parser.read(output.as_bytes(), EndedBy::Model);
         assert_eq!(ended.status, Status::Recovered, "{name}: {ended:?}");
         let arguments = ended.message.tool_calls.iter().map(|call| &call.arguments);
         let mut texts = arguments.chain([&ended.message.reasoning_content, &ended.message.content]);
@@ -309,10 +302,7 @@ fn text_that_could_pass_for_markup_is_kept() {
 #[test]
 fn no_arguments_may_be_null() {
     let output = b"<tool_call>\n{\"name\": \"f\", \"arguments\": null}\n</tool_call>";
-    let (message, status) = params("json-call")
-        .parser
-        .parse(output, false, false)
-        .unwrap();
+    let (message, status) = params("json-call").parser.parse(output, EndedBy::Model);
     assert_eq!(
         (&*message.tool_calls[0].arguments, status),
         ("{}", Status::Complete)
@@ -399,7 +389,7 @@ fn stored_templates_that_were_changed_are_refused_or_used() {
             };
             let _ = params
                 .parser
-                .read(b"<think>a</think><tool_call>f", true, false);
+                .read(b"<think>a</think><tool_call>f", EndedBy::Limit);
         }
     }
     assert!(used > 100, "{used}");

@@ -8,7 +8,9 @@ use std::path::Path;
 use chatparse::grammar::{Recogniser, from_json_schema};
 use chatparse::internals::grammar::schema;
 use chatparse::internals::limits;
-use chatparse::{ChatTemplate, Error, ErrorKind, Parser, Request, Result, Status, builtin};
+use chatparse::{
+    ChatTemplate, EndedBy, Error, ErrorKind, Parser, Request, Result, Status, builtin,
+};
 use serde_json::{Value, json};
 
 /// Unoptimized code has frames many times the size.
@@ -107,7 +109,7 @@ fn deep_arguments_are_not_wrong() {
             let output = format!(
                 "<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"a\": {value}}}}}\n</tool_call>"
             );
-            let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+            let ended = params.parser.read(output.as_bytes(), EndedBy::Model);
             (
                 ended.status,
                 ended.calls().to_vec(),
@@ -168,10 +170,7 @@ fn hostile_4_closing_parentheses_without_end() {
             let params = template
                 .params(&request(json!({"tools": tool(json!({}))})))
                 .unwrap();
-            let (message, _) = params
-                .parser
-                .parse(closing.as_bytes(), false, false)
-                .unwrap();
+            let (message, _) = params.parser.parse(closing.as_bytes(), EndedBy::Model);
             assert_eq!(
                 message.reasoning_content + &message.content,
                 closing,
@@ -273,17 +272,14 @@ fn hostile_8_half_a_megabyte_of_what_almost_fits() {
         on_a_small_stack(|| {
             // No field keeps them.
             for markup in ["</think>", "\n"] {
-                params
-                    .parser
-                    .parse(markup.repeat(size / markup.len()).as_bytes(), false, false)
-                    .unwrap();
+                params.parser.parse(
+                    markup.repeat(size / markup.len()).as_bytes(),
+                    EndedBy::Model,
+                );
             }
             for part in parts {
                 let output = part.repeat(size / part.len());
-                let (message, status) = params
-                    .parser
-                    .parse(output.as_bytes(), false, false)
-                    .unwrap();
+                let (message, status) = params.parser.parse(output.as_bytes(), EndedBy::Model);
                 let arguments: usize = message
                     .tool_calls
                     .iter()

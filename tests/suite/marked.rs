@@ -12,7 +12,7 @@ mod written;
 use std::sync::LazyLock;
 
 use chatparse::stream::{Ended, SpecialTokens};
-use chatparse::{ChatTemplate, ErrorKind, Params, Request, Stream, builtin};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Params, Request, Stream, builtin};
 use proptest::prelude::*;
 use written::Written;
 
@@ -185,10 +185,10 @@ proptest! {
         let at_once = {
             let mut stream = marked_stream(&written.params, &tokens);
             feed(&mut stream, &output, 0, length);
-            stream.finish(cut_off)
+            stream.finish(EndedBy::limit_if(cut_off))
         };
         let plain = whole(&disguised(&pieces, &tokens, !cut_off)).0;
-        let expected = written.params.parser.read(plain.as_bytes(), cut_off, false).expect("it is not strict");
+        let expected = written.params.parser.read(plain.as_bytes(), EndedBy::limit_if(cut_off));
         let said = |ended: &Ended| {
             let message = &ended.message;
             let calls = message.tool_calls.iter().flat_map(|call| [&call.name, &call.id, &call.arguments]);
@@ -208,13 +208,13 @@ proptest! {
             for (what, special) in &draft {
                 feed(&mut stream, &whole(&[(tokens[what.index(tokens.len())].to_owned(), *special)]), 0, 1);
             }
-            drop(stream.finish(cut_off));
+            drop(stream.finish(EndedBy::limit_if(cut_off)));
             let kept = at + back.index(to - at + 1);
             drop(stream.rollback(kept).expect("it is behind the checkpoint"));
             feed(&mut stream, &output, kept, to);
             at = to;
         }
-        prop_assert_eq!(stream.finish(cut_off), at_once);
+        prop_assert_eq!(stream.finish(EndedBy::limit_if(cut_off)), at_once);
     }
 }
 
@@ -265,7 +265,7 @@ fn spans_are_in_order_and_within_the_bytes() {
         stream.set_special_tokens(&tokens).is_err(),
         "output was fed"
     );
-    assert_eq!(stream.finish(false).message.content, "abc");
+    assert_eq!(stream.finish(EndedBy::Model).message.content, "abc");
     stream.reset();
     drop(
         stream
@@ -279,7 +279,7 @@ fn spans_are_in_order_and_within_the_bytes() {
         "what may become a token waits"
     );
     assert_eq!(
-        stream.finish(false).message.reasoning_content,
+        stream.finish(EndedBy::Model).message.reasoning_content,
         "a </think> b</thi"
     );
 }
@@ -293,7 +293,7 @@ fn what_is_not_marked_counts_as_ever() {
     drop(stream.feed(b"<think>a"));
     drop(stream.feed_marked(b"</think>b<", &[]).expect("it is right"));
     drop(stream.feed(b"</think>c"));
-    let message = stream.finish(false).message;
+    let message = stream.finish(EndedBy::Model).message;
     assert_eq!(
         (&*message.reasoning_content, &*message.content),
         ("a</think>b<", "c")

@@ -1,7 +1,7 @@
 //! What may come next, and what must: places in grammars, hostile ones too.
 
 use chatparse::grammar::{Dialect, Recogniser, Start, from_json_schema};
-use chatparse::{ChatTemplate, ErrorKind, Matcher, Request, Stream};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Matcher, Request, Stream};
 use serde_json::{Value, json};
 
 fn of(grammar: &str) -> Matcher {
@@ -311,7 +311,7 @@ fn a_second_try_of_a_call() {
         let output = format!(
             "<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>"
         );
-        let ended = parser.read(output.as_bytes(), false, false).unwrap();
+        let ended = parser.read(output.as_bytes(), EndedBy::Model);
         template.retry(&request, &ended, 0).unwrap()
     };
     assert!(retry("weather", r#"{"days": 2}"#).is_none());

@@ -3,7 +3,9 @@
 
 use chatparse::lint::Thinking;
 use chatparse::next::{Kind, Preserved, Reason};
-use chatparse::{ChatTemplate, ErrorKind, Next, Request, Session, TemplateOptions, builtin};
+use chatparse::{
+    ChatTemplate, EndedBy, ErrorKind, Next, Request, Session, TemplateOptions, builtin,
+};
 use serde_json::{Value, json};
 
 const TURN: &str = "<|turn|>assistant\n";
@@ -127,8 +129,7 @@ fn outputs_stay_as_they_were_written() {
             next.session
                 .params
                 .parser
-                .read(b"Bye", false, false)
-                .unwrap()
+                .read(b"Bye", EndedBy::Model)
                 .message
                 .content,
             "Bye"

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use chatparse::{ChatTemplate, Message, Request, Session, ToolCall, builtin};
+use chatparse::{ChatTemplate, EndedBy, Message, Request, Session, ToolCall, builtin};
 use serde_json::{Value, json};
 
 fn templates() -> Vec<(String, ChatTemplate)> {
@@ -163,28 +163,27 @@ fn written(template: &ChatTemplate, messages: &[Value], message: &Message) -> Op
         ]
     });
     let is_message = |turn: &String| {
-        params
+        let read = params
             .parser
-            .read(turn.trim_end().as_bytes(), false, false)
-            .is_ok_and(|read| {
-                let calls = |message: &Message| -> Vec<(String, Option<Value>)> {
-                    let arguments = |text: &str| serde_json::from_str(text).ok();
-                    message
-                        .tool_calls
-                        .iter()
-                        .map(|call| (call.name.clone(), arguments(&call.arguments)))
-                        .collect()
-                };
-                // The text of what ends the turn is content to a parser, and what the prompt says
-                // of reasoning is reasoning.
-                let says = read.message.content.trim().starts_with(&message.content);
-                let thinks = read
-                    .message
-                    .reasoning_content
-                    .trim()
-                    .ends_with(&message.reasoning_content);
-                says && thinks && calls(&read.message) == calls(message)
-            })
+            .read(turn.trim_end().as_bytes(), EndedBy::Model);
+
+        let calls = |message: &Message| -> Vec<(String, Option<Value>)> {
+            let arguments = |text: &str| serde_json::from_str(text).ok();
+            message
+                .tool_calls
+                .iter()
+                .map(|call| (call.name.clone(), arguments(&call.arguments)))
+                .collect()
+        };
+        // The text of what ends the turn is content to a parser, and what the prompt says
+        // of reasoning is reasoning.
+        let says = read.message.content.trim().starts_with(&message.content);
+        let thinks = read
+            .message
+            .reasoning_content
+            .trim()
+            .ends_with(&message.reasoning_content);
+        says && thinks && calls(&read.message) == calls(message)
     };
     candidates.into_iter().find(is_message)
 }
@@ -260,8 +259,7 @@ fn converse(template: &ChatTemplate, way: Way, count: &mut impl FnMut(&str, &str
         let read = session
             .params
             .parser
-            .read(output.as_bytes(), false, false)
-            .unwrap()
+            .read(output.as_bytes(), EndedBy::Model)
             .message;
         let mut given = message;
         for ((call, read), result) in given

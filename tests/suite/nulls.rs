@@ -1,7 +1,7 @@
 //! Null among arguments that are written one by one: as JSON's word or Python's, or as nothing
 //! where no text is allowed.
 
-use chatparse::{ChatTemplate, Request, Stream};
+use chatparse::{ChatTemplate, EndedBy, Request, Stream};
 use serde_json::{Value, json};
 
 /// Built-in templates that write arguments one by one.
@@ -48,7 +48,7 @@ fn read(name: &str, many: &str, text: &str) -> Value {
     let turn = turn.replace("71303", many).replace("zqzq", text);
     let mut stream = Stream::new(&params.parser);
     let _ = stream.feed(turn.as_bytes());
-    let message = stream.finish(false).message;
+    let message = stream.finish(EndedBy::Model).message;
     let call = message
         .tool_calls
         .first()

@@ -3,7 +3,7 @@
 
 use chatparse::message::CallOrigin::{self, Bare, Dialect, Format};
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, Request, Status};
+use chatparse::{ChatTemplate, EndedBy, Request, Status};
 use serde_json::{Value, json};
 
 const OWN: &str = "[TOOL_CALLS]list[CALL_ID]abc123def[ARGS]{}";
@@ -25,7 +25,7 @@ fn read(template: &str, more: &Value, output: &str) -> Ended {
         .unwrap()
         .params(&Request::from_json(&body).unwrap())
         .unwrap();
-    params.parser.read(output.as_bytes(), false, false).unwrap()
+    params.parser.read(output.as_bytes(), EndedBy::Model)
 }
 
 #[track_caller]

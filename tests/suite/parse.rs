@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use crate::support::{check_streaming, parse};
 use chatparse::grammar::Recogniser;
 use chatparse::internals::format::family_of;
-use chatparse::{ChatTemplate, Params, Parser, Request, Status, builtin};
+use chatparse::{ChatTemplate, EndedBy, Params, Parser, Request, Status, builtin};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -778,10 +778,7 @@ fn a_continued_message_is_rendered_with_the_conversation() {
             .unwrap()
             .extend(more.as_object().unwrap().clone());
         let params = params(&template, &body);
-        let (message, status) = params
-            .parser
-            .parse(output.as_bytes(), false, false)
-            .unwrap();
+        let (message, status) = params.parser.parse(output.as_bytes(), EndedBy::Model);
         let ended = if message.content.is_empty() {
             Status::Partial
         } else {
@@ -861,10 +858,7 @@ fn a_call_that_the_prompt_has_begun_is_held() {
     let grammar = Recogniser::new(&params.grammar().text).unwrap();
     let held = |output: &str| grammar.accepts(&format!("{}{output}", params.parser.prefill()));
     assert!(held("lo\"}}\n</tool_call>") && !held("lo\"}}") && !held(" and so on."));
-    let (message, _) = params
-        .parser
-        .parse(b"lo\"}}\n</tool_call>", false, true)
-        .unwrap();
+    let (message, _) = params.parser.parse(b"lo\"}}\n</tool_call>", EndedBy::Model);
     assert_eq!(
         (&*message.content, &*message.tool_calls[0].arguments),
         ("So:", "{\"city\": \"Oslo\"}")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chatparse::grammar::Recogniser;
 use chatparse::internals::peg::program_of;
-use chatparse::{ChatTemplate, ErrorKind, Parser, Request, Status, builtin};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Parser, Request, Status, builtin};
 use serde_json::{Value, json};
 
 const REQUEST: &str = r##"{
@@ -171,12 +171,12 @@ fn a_format_of_the_hosts_own() {
     // Tag 1 is content.
     let nodes = json!([{"until": ["<"]}, {"tag": [1, 0]}, {"literal": "<"}, "end", {"sequence": [1, 2, 3]}]);
     let parser = Parser::from_text(&stored(nodes, 4)).unwrap();
-    let (message, status) = parser.parse(b"text<", false, false).unwrap();
+    let (message, status) = parser.parse(b"text<", EndedBy::Model);
     assert_eq!(
         (message.content.as_str(), status),
         ("text", Status::Complete)
     );
-    let (message, status) = parser.parse(b"text<more", false, false).unwrap();
+    let (message, status) = parser.parse(b"text<more", EndedBy::Model);
     assert_eq!(
         (message.content.as_str(), status),
         ("text<more", Status::Recovered)
@@ -264,7 +264,7 @@ fn a_format_is_described_in_one_text() {
         (program_of(&parser), parser.to_text())
     );
     let output = br#"I look. [weather]{"city": "Oslo"}[/weather]"#;
-    let (message, status) = parser.parse(output, false, false).unwrap();
+    let (message, status) = parser.parse(output, EndedBy::Model);
     assert_eq!(
         (message.content.as_str(), status),
         ("I look. ", Status::Complete)
@@ -276,7 +276,7 @@ fn a_format_is_described_in_one_text() {
         ),
         ("weather", r#"{"city": "Oslo"}"#)
     );
-    let nodes = parser.tree_json(output, 0, false).unwrap();
+    let nodes = parser.tree_json(output, 0, EndedBy::Model).unwrap();
     let tags: Vec<&str> = nodes["nodes"]
         .as_array()
         .unwrap()
@@ -350,8 +350,12 @@ fn each_kind_of_a_description() {
         let format = json!({"root": {"sequence": [root, "end"]}, "nodes": rules});
         let parser = Parser::from_text(&json!({"format": format}).to_string())
             .unwrap_or_else(|error| panic!("{root}: {error}"));
-        let outcome =
-            |text: &str| parser.tree_json(text.as_bytes(), 0, false).unwrap()["outcome"].clone();
+        let outcome = |text: &str| {
+            parser
+                .tree_json(text.as_bytes(), 0, EndedBy::Model)
+                .unwrap()["outcome"]
+                .clone()
+        };
         assert_eq!(
             (outcome(good), outcome(bad)),
             (json!("matched"), json!("failed")),

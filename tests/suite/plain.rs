@@ -1,6 +1,6 @@
 //! Plain requests: the template sees what transformers would show it, and nothing else.
 
-use chatparse::{ChatTemplate, ErrorKind, Request};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Request};
 use serde_json::{Value, json};
 
 fn prompt(source: &str, body: Value) -> Result<String, chatparse::Error> {
@@ -144,7 +144,7 @@ fn the_parser_knows_the_tools_and_the_opening() {
         params.prompt.ends_with(&params.generation_prompt) && !params.generation_prompt.is_empty()
     );
     let call = r#"<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>"#;
-    let (message, _) = params.parser.parse(call.as_bytes(), false, true).unwrap();
+    let (message, _) = params.parser.parse(call.as_bytes(), EndedBy::Model);
     assert_eq!(message.tool_calls[0].arguments, r#"{"a": 1}"#);
 }
 

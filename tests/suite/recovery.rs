@@ -12,7 +12,7 @@ use chatparse::internals::format::wrappers::THOUGHT;
 use chatparse::internals::template::Template;
 use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, DeltaKind, Params, Parser, Request, Status, builtin};
+use chatparse::{ChatTemplate, DeltaKind, EndedBy, Params, Parser, Request, Status, builtin};
 use serde_json::{Value, json};
 
 fn params(template: &str, more: &Value) -> Params {
@@ -37,7 +37,7 @@ fn params(template: &str, more: &Value) -> Params {
 }
 
 fn read(params: &Params, output: &str) -> Ended {
-    params.parser.read(output.as_bytes(), false, false).unwrap()
+    params.parser.read(output.as_bytes(), EndedBy::Model)
 }
 
 /// Checks the message and, whatever the chunks, that it is always the same.
@@ -632,7 +632,7 @@ fn broken_bytes_between_calls() {
     let params = params("tag-json-id", &json!({}));
     let mut output = format!("{OFF_FORMAT} ").into_bytes();
     output.extend(b"\xE6\x80 \xFF<tool_call>{\"name\": \"list\", \"arguments\": {}}\xF0\x9F");
-    let ended = params.parser.read(&output, false, false).unwrap();
+    let ended = params.parser.read(&output, EndedBy::Model);
     assert_eq!(
         ended.message.content,
         format!("{OFF_FORMAT} \u{fffd} \u{fffd}\u{fffd}")
@@ -684,8 +684,7 @@ fn text_that_never_came_to_show_is_told_where_the_model_ended() {
     ] {
         let ended = params
             .parser
-            .read(output.as_bytes(), cut_off, false)
-            .unwrap();
+            .read(output.as_bytes(), EndedBy::limit_if(cut_off));
         assert_eq!(
             (ended.message.content.as_str(), ended.status),
             (content, status)
@@ -744,7 +743,7 @@ fn calls_without_an_end_are_settled_as_the_host_asks() {
     ] {
         let params = params("json-call", &json!({"incomplete_calls": option}));
         let output = format!("Text{before}{half}");
-        let ended = params.parser.read(output.as_bytes(), true, false).unwrap();
+        let ended = params.parser.read(output.as_bytes(), EndedBy::Limit);
         let found = (
             &*ended.message.content,
             ended.message.tool_calls.len(),
@@ -921,8 +920,7 @@ fn bare_calls_have_the_keys_of_the_format_too() {
         r#"{"tool": "read", "input": {"path": "a"}}, {"tool": "read", "input": {"path": "b"}}"#;
     assert_eq!(
         stored
-            .read(two.as_bytes(), false, false)
-            .unwrap()
+            .read(two.as_bytes(), EndedBy::Model)
             .message
             .tool_calls
             .len(),
@@ -1542,7 +1540,7 @@ fn a_marker_after_an_object_may_begin_a_line_and_a_header_may_end_an_output() {
         format!("{call}\n</call>"),
         format!("{call}</call><|end|><|assistant|>"),
     ] {
-        let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+        let ended = params.parser.read(output.as_bytes(), EndedBy::Model);
         let call = &ended.message.tool_calls[0];
         assert_eq!(
             (&*call.arguments, &*ended.message.content),

@@ -8,7 +8,7 @@ use chatparse::internals::template::{Prepared, Template, prepare};
 use chatparse::message::{
     Continuation, GrammarStyle, MalformedArguments, Message, ReasoningFormat, Request, ToolChoice,
 };
-use chatparse::{ChatTemplate, Error, ErrorKind, Status};
+use chatparse::{ChatTemplate, EndedBy, Error, ErrorKind, Status};
 use serde_json::{Value, json};
 
 /// Takes strings and lists of parts, tools and calls.
@@ -98,7 +98,7 @@ fn a_block_around_a_schemas_answer_is_asked_for() {
             "{name}, {style}, {prose}"
         );
         // The parser reads it anyway.
-        let ended = params.parser.read(block.as_bytes(), false, false).unwrap();
+        let ended = params.parser.read(block.as_bytes(), EndedBy::Model);
         assert_eq!(
             (ended.status, &*ended.message.content),
             (Status::Complete, "{\"a\": null}"),
@@ -1074,8 +1074,7 @@ fn a_deferred_tool_is_there_once_a_message_reveals_it() {
     let known = |params: &chatparse::Params| {
         params
             .parser
-            .read(output.as_bytes(), false, false)
-            .unwrap()
+            .read(output.as_bytes(), EndedBy::Model)
             .calls()[0]
             .known
     };

@@ -1,7 +1,9 @@
 //! Response templates: written of what was learnt, and read in its place.
 
 use chatparse::response::Engine;
-use chatparse::{ChatTemplate, ErrorKind, Message, Request, Stream, TemplateOptions, builtin};
+use chatparse::{
+    ChatTemplate, EndedBy, ErrorKind, Message, Request, Stream, TemplateOptions, builtin,
+};
 use serde_json::{Value, json};
 
 fn request() -> Request {
@@ -24,7 +26,7 @@ fn read(source: &str, response_template: &Value, output: &str) -> Message {
     for byte in output.as_bytes().chunks(1) {
         stream.feed(byte).for_each(drop);
     }
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     assert_eq!(ended.status, chatparse::Status::Complete, "{output:?}");
     ended.message
 }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use chatparse::internals::format::{params_without, rules};
-use chatparse::{ChatTemplate, Params, Request};
+use chatparse::{ChatTemplate, EndedBy, Params, Request};
 use serde_json::{Value, json};
 
 /// A rule, a template of the library or its text (`source`), options of the request, an output, and
@@ -44,7 +44,7 @@ fn template_of(case: &Value) -> ChatTemplate {
 }
 
 fn read(params: &Params, output: &str) -> (String, Value) {
-    let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+    let ended = params.parser.read(output.as_bytes(), EndedBy::Model);
     (ended.status.name().to_owned(), ended.message.to_json())
 }
 

@@ -5,7 +5,7 @@ use chatparse::grammar::{Recogniser, from_json_schema, valid};
 use chatparse::internals::grammar::{Builder, Rule, Undeclared, Walk, schema};
 use chatparse::internals::limits;
 use chatparse::internals::peg::{self, TagId};
-use chatparse::{ChatTemplate, Parser, Request, builtin, lint};
+use chatparse::{ChatTemplate, EndedBy, Parser, Request, builtin, lint};
 use serde_json::{Value, json};
 
 /// Runs each case in a thread of its own.
@@ -211,7 +211,7 @@ fn the_smallest_threads() {
         let Ok(params) = template.params(&request) else {
             return;
         };
-        drop(params.parser.parse(b"<user>[f]{", false, false));
+        drop(params.parser.parse(b"<user>[f]{", EndedBy::Model));
         params.grammar();
     });
 }
@@ -298,7 +298,7 @@ fn stored_parsers() {
         let Ok(parser) = Parser::from_text(text) else {
             return;
         };
-        drop(parser.parse("x".repeat(100_000).as_bytes(), false, false));
+        drop(parser.parse("x".repeat(100_000).as_bytes(), EndedBy::Model));
         // These double on each level: text stands for what is left, and the report says so.
         let report = parser.grammar(false).report;
         assert_eq!(text.contains("repeat"), !report.is_empty(), "{report:?}");
@@ -379,8 +379,8 @@ type Nodes = fn(usize) -> Vec<Value>;
 
 /// Uses a parser in all ways.
 fn use_all(parser: &Parser, text: &str) {
-    drop(parser.parse(text.as_bytes(), false, false));
-    drop(parser.tree(text.as_bytes(), 0, true));
+    drop(parser.parse(text.as_bytes(), EndedBy::Model));
+    drop(parser.tree(text.as_bytes(), 0, EndedBy::Limit));
     for lazy in [false, true] {
         let grammar = parser.grammar(lazy);
         drop(
@@ -534,7 +534,7 @@ fn formats_of_the_hosts_own() {
             let Ok(parser) = Parser::new(p.finish(root), "") else {
                 return;
             };
-            drop(parser.parse("x".repeat(1_000).as_bytes(), false, false));
+            drop(parser.parse("x".repeat(1_000).as_bytes(), EndedBy::Model));
             parser.grammar(true);
             drop(Parser::from_text(&parser.to_text()));
         });

@@ -2,7 +2,7 @@
 
 use chatparse::message::{OutputPart, PartKind};
 use chatparse::stream::Ended;
-use chatparse::{ChatTemplate, DeltaKind, Request, Status};
+use chatparse::{ChatTemplate, DeltaKind, EndedBy, Request, Status};
 use serde_json::{Value, json};
 
 fn read(template: &str, more: &Value, output: &[u8]) -> Ended {
@@ -16,10 +16,7 @@ fn read(template: &str, more: &Value, output: &[u8]) -> Ended {
     let params = template
         .params(&Request::from_json(&body).expect("a request"))
         .expect("it fits");
-    params
-        .parser
-        .read(output, false, false)
-        .expect("it is not strict")
+    params.parser.read(output, EndedBy::Model)
 }
 
 /// Kind, call, text of the message and text of the output.

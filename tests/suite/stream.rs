@@ -8,7 +8,8 @@ use chatparse::message::PartKind;
 use chatparse::message::{DiagnosticKind, IncompleteCalls};
 use chatparse::stream::{Budget, Ended};
 use chatparse::{
-    ChatTemplate, DeltaKind, Message, Params, Parser, Request, Status, Stream, ToolCall, builtin,
+    ChatTemplate, DeltaKind, EndedBy, Message, Params, Parser, Request, Status, Stream, ToolCall,
+    builtin,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -205,7 +206,7 @@ fn run(params: &Params, pieces: &[&[u8]], cut_off: bool) -> (Vec<(usize, Sum)>, 
         );
         shown.push((fed, sum.clone()));
     }
-    let ended = stream.finish(cut_off);
+    let ended = stream.finish(EndedBy::limit_if(cut_off));
     sum.add(stream.deltas(), fed);
     assert_eq!(
         Sum::of(&ended.message, &sum.ended),
@@ -357,7 +358,7 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
             feed(&mut stream, &mut sum, &output[fed..stays], &mut fed);
             feed(&mut stream, &mut sum, other, &mut fed);
             if other.len() % 2 == 0 {
-                stream.finish(cut_off);
+                stream.finish(EndedBy::limit_if(cut_off));
                 sum.add(stream.deltas(), fed);
             }
             let work = stream.work();
@@ -380,7 +381,7 @@ fn check_rollback(name: &str, output: &[u8], cuts: &[usize], cut_off: bool) {
         }
     }
     feed(&mut stream, &mut sum, &output[fed..], &mut fed);
-    let ended = stream.finish(cut_off);
+    let ended = stream.finish(EndedBy::limit_if(cut_off));
     sum.add(stream.deltas(), fed);
     assert_eq!(
         (sum, ended),
@@ -452,7 +453,7 @@ proptest! {
     #[test]
     fn calls_without_an_end_are_settled((name, output) in nearly_right(), cut_off in any::<bool>()) {
         for params in settling(name) {
-            let ended = params.parser.read(&output, cut_off, false).unwrap();
+            let ended = params.parser.read(&output, EndedBy::limit_if(cut_off));
             assert!(ended.calls().iter().all(|call| call.complete), "{name}: {ended:?}");
             check_sources(&ended, &output);
         }
@@ -486,7 +487,7 @@ fn what_is_warm_builds_nothing_for_an_output() {
             for output in &outputs {
                 let mut stream = Stream::new(&params.parser);
                 stream.feed(output.as_bytes()).count();
-                stream.finish(false);
+                stream.finish(EndedBy::Model);
             }
             params.parser.late_bytes()
         };
@@ -524,7 +525,7 @@ fn a_rollback_needs_a_checkpoint_and_a_byte_behind_it() {
         );
     }
     assert_eq!(stream.message().content, "one two");
-    assert_eq!(stream.finish(false).message.content, "one two");
+    assert_eq!(stream.finish(EndedBy::Model).message.content, "one two");
     let withdrawn: Vec<_> = stream
         .rollback(5)
         .unwrap()
@@ -532,7 +533,7 @@ fn a_rollback_needs_a_checkpoint_and_a_byte_behind_it() {
         .collect();
     assert_eq!(withdrawn, [(DeltaKind::ContentWithdrawn, "wo", 5..7)]);
     let _ = stream.feed(b"ree");
-    assert_eq!(stream.finish(false).message.content, "one tree");
+    assert_eq!(stream.finish(EndedBy::Model).message.content, "one tree");
 }
 
 /// Of a new stream there is nothing to take back; it tells all the same what the prompt has begun.
@@ -577,7 +578,7 @@ fn a_budget_outlasts_a_rollback() {
     let _ = stream.feed(call);
     assert_eq!(stream.rollback(0).unwrap().len(), 1);
     let _ = stream.feed(call);
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     assert_eq!(ended.message.content.as_bytes(), call);
     assert_eq!(ended.diagnostics()[0].kind, DiagnosticKind::Limit);
 }
@@ -589,7 +590,7 @@ fn a_budget_may_shrink_below_what_is_used() {
     let _ = stream.feed(b"Let me");
     stream.set_budget(Budget::new(0, 0));
     let _ = stream.feed(b" look.\n<tool_call>\n{");
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     assert_eq!(ended.message.content, "Let me look.\n<tool_call>\n{");
     assert_eq!(ended.diagnostics()[0].kind, DiagnosticKind::Limit);
 }
@@ -603,7 +604,7 @@ fn a_long_piece_of_long_characters_crosses_whole() {
         .feed(text.as_bytes())
         .map(|delta| delta.text)
         .collect();
-    stream.finish(false);
+    stream.finish(EndedBy::Model);
     content.extend(stream.deltas().map(|delta| delta.text));
     assert_eq!(content, text);
 }
@@ -636,11 +637,11 @@ fn a_fork_goes_its_own_way() {
     let mut fork = stream.clone();
     let _ = fork.feed(b"two");
     let _ = stream.feed(b"three");
-    assert_eq!(fork.finish(false).message.content, "one two");
-    assert_eq!(stream.finish(false).message.content, "one three");
+    assert_eq!(fork.finish(EndedBy::Model).message.content, "one two");
+    assert_eq!(stream.finish(EndedBy::Model).message.content, "one three");
     stream.reset();
     let _ = stream.feed(b"four");
-    assert_eq!(stream.finish(false).message.content, "four");
+    assert_eq!(stream.finish(EndedBy::Model).message.content, "four");
 }
 
 #[test]
@@ -660,7 +661,7 @@ fn an_unfinished_character_waits_for_its_rest() {
     );
     let _ = stream.feed(b"\xE6\x80");
     assert_eq!(
-        stream.finish(false).message.content,
+        stream.finish(EndedBy::Model).message.content,
         "😀\u{FFFD}",
         "what never became a character"
     );
@@ -742,7 +743,7 @@ fn the_end_of_a_turn_waits_until_text_follows() {
             .unwrap()
     };
     let content = |parser: &Parser, output: &str, cut_off: bool| {
-        let ended = parser.read(output.as_bytes(), cut_off, false).unwrap();
+        let ended = parser.read(output.as_bytes(), EndedBy::limit_if(cut_off));
         (ended.message.content, ended.status)
     };
     let chatml = params("chatml", json!({}));
@@ -783,7 +784,7 @@ fn the_end_of_a_turn_waits_until_text_follows() {
     let mut stream = Stream::new(&chatml.parser);
     let _ = stream.feed(b"Yes.<|im_end|>");
     assert_eq!(stream.pending(), b"<|im_end|>");
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     assert_eq!(
         (stream.pending(), ended.structure().first()),
         (&b""[..], Some(&(4..14)))

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use chatparse::{ChatTemplate, Request, Status};
+use chatparse::{ChatTemplate, EndedBy, Request, Status};
 use serde_json::{Map, Value, json};
 
 /// Writes calls in two ways, and a date.
@@ -37,10 +37,7 @@ fn calls_are_read_as_the_request_has_them_written() {
         (json!({"today": "Tuesday"}), JSON, TAGS),
     ] {
         let params = template.params(&request(variables.clone())).unwrap();
-        let ended = params
-            .parser
-            .read(written.as_bytes(), false, false)
-            .unwrap();
+        let ended = params.parser.read(written.as_bytes(), EndedBy::Model);
         assert_eq!(
             (ended.status, ended.message.tool_calls.len()),
             (Status::Complete, 1),

@@ -3,7 +3,7 @@
 mod shown;
 
 use chatparse::stream::Ended;
-use chatparse::{Message, Parser, Status, Stream};
+use chatparse::{EndedBy, Message, Parser, Status, Stream};
 use serde_json::{Value, json};
 
 use shown::feed;
@@ -21,7 +21,7 @@ pub fn parse(parser: &Parser, output: &[u8], cut_off: bool) -> (Value, Status) {
     let _ = stream.feed(output);
     let Ended {
         message, status, ..
-    } = stream.finish(cut_off);
+    } = stream.finish(EndedBy::limit_if(cut_off));
     (shown(&message), status)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chatparse::message::{Diagnostic, DiagnosticKind};
 use chatparse::stream::Ended;
-use chatparse::{Delta, DeltaKind, Message, Status, Stream};
+use chatparse::{Delta, DeltaKind, EndedBy, Message, Status, Stream};
 
 /// What deltas have shown, put together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -180,7 +180,7 @@ pub fn feed<'a>(
         shown.add(stream.feed(piece))?;
         states.push(shown.clone());
     }
-    let ended = stream.finish(cut_off);
+    let ended = stream.finish(EndedBy::limit_if(cut_off));
     shown.add(stream.deltas())?;
     account(&ended, &output)?;
     if !output.is_empty()

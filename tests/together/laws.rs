@@ -8,7 +8,7 @@ use chatparse::message::{
 use chatparse::stream::SpecialTokens;
 use serde_json::json;
 
-use chatparse::{ChatTemplate, ErrorKind, Params, Request, Status, Stream};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Params, Request, Status, Stream};
 
 use super::outputs::{Outputs, calls};
 use super::shown::feed;
@@ -43,10 +43,7 @@ pub fn broken(
     }
     if !asked.calls {
         let called = |output: &&String| {
-            let ended = params
-                .parser
-                .read(output.as_bytes(), false, false)
-                .expect("it is not strict");
+            let ended = params.parser.read(output.as_bytes(), EndedBy::Model);
             !ended.message.tool_calls.is_empty()
         };
         wrong.extend(
@@ -105,7 +102,7 @@ fn pieces(params: &Params, output: &str, cut: usize, kept: bool) -> Result<(), S
             pieces
                 .into_iter()
                 .for_each(|piece| stream.feed(piece).for_each(drop));
-            Ok(stream.finish(false))
+            Ok(stream.finish(EndedBy::Model))
         }
     };
     let whole = feed(vec![bytes])?;
@@ -139,7 +136,7 @@ fn pieces(params: &Params, output: &str, cut: usize, kept: bool) -> Result<(), S
                 .map(drop)
                 .map_err(|error| error.to_string())?;
         }
-        Ok::<_, String>(stream.finish(false))
+        Ok::<_, String>(stream.finish(EndedBy::Model))
     };
     let (whole, one) = (marked(bytes.len().max(1))?, marked(1)?);
     if whole != one {
@@ -313,10 +310,7 @@ fn answer(params: &Params, outputs: &Outputs, request: &Request) -> Result<(), S
                 "the grammar does not allow the answer {rest:?} behind {prefill:?}"
             ));
         }
-        let ended = params
-            .parser
-            .read(rest.as_bytes(), false, false)
-            .expect("it is not strict");
+        let ended = params.parser.read(rest.as_bytes(), EndedBy::Model);
         if !reasons
             && (!ended.message.content.ends_with(read)
                 || !ended.message.tool_calls.is_empty()
@@ -339,12 +333,7 @@ fn answer(params: &Params, outputs: &Outputs, request: &Request) -> Result<(), S
         let front = if open.is_empty() { "" } else { front };
         format!("{front}{open}{behind}I know.{line}{end}{space}{whole}")
     });
-    let read = |output: &str| {
-        params
-            .parser
-            .read(output.as_bytes(), false, false)
-            .expect("it is not strict")
-    };
+    let read = |output: &str| params.parser.read(output.as_bytes(), EndedBy::Model);
     // Where an answer has a header, this is none.
     let written: Vec<String> = written
         .filter(|output| read(output).status == Status::Complete)

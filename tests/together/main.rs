@@ -20,7 +20,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use chatparse::api::Api;
 use chatparse::internals::request::{CHAT, Kind, OPTIONS};
-use chatparse::{ChatTemplate, ErrorKind, Request, builtin};
+use chatparse::{ChatTemplate, EndedBy, ErrorKind, Request, builtin};
 use serde_json::{Value, json};
 
 use outputs::Outputs;
@@ -157,8 +157,12 @@ fn trace(tried: &Tried, body: &Body) -> Made {
     let params = params.map_err(|error| (error.kind(), error.message().to_owned()))?;
     let mut all = params.to_json();
     let reads = tried.outputs().all.iter();
-    let reads =
-        reads.map(|output| format!("{:?}", params.parser.read(output.as_bytes(), false, false)));
+    let reads = reads.map(|output| {
+        format!(
+            "{:?}",
+            params.parser.read(output.as_bytes(), EndedBy::Model)
+        )
+    });
     all["reads"] = reads.collect();
     all["hosted"] = Request::from_json(body).unwrap().hosted_tools.into();
     Ok(all)

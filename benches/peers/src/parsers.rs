@@ -1,6 +1,6 @@
 //! The same work on each system: an output in pieces, each piece's deltas looked at.
 
-use chatparse::{ChatTemplate, DeltaKind, Params, Request, Stream};
+use chatparse::{ChatTemplate, DeltaKind, EndedBy, Params, Request, Stream};
 use dynamo_parsers_v2::{
     Tool, UnifiedParserEvent, UnifiedParserInit, UnifiedParserOutput, UnifiedParserStartingState,
     create_unified_parser_for_family,
@@ -34,7 +34,7 @@ pub fn chatparse(params: Params) -> Run {
                 .feed(chunk)
                 .for_each(|delta| take(&mut parsed, &delta));
         }
-        stream.finish(false);
+        stream.finish(EndedBy::Model);
         stream.deltas().for_each(|delta| take(&mut parsed, &delta));
         Some(parsed)
     })

@@ -1,5 +1,6 @@
 //! A long output in small pieces, and at once.
 
+use chatparse::EndedBy;
 use crate::cases::{CASES, Case, Place};
 use crate::measure::{Ratio, Times, in_turn, short};
 use crate::parsers::{self, CHUNK, Run};
@@ -261,7 +262,7 @@ fn one_shot(report: &mut Report) {
         let times = in_turn(
             51,
             &mut [
-                &mut || drop(ours.parser.parse(output.as_bytes(), false, false)),
+                &mut || drop(ours.parser.parse(output.as_bytes(), EndedBy::Model)),
                 &mut || drop(theirs.parse(&output)),
             ],
         );

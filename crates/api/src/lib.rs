@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish};
-//! use chatparse::{ChatTemplate, Stream};
+//! use chatparse::{ChatTemplate, EndedBy, Stream};
 //!
 //! let template = ChatTemplate::builtin("chatml").expect("it is built in");
 //! let body = r#"{"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "Hi"}]}"#;
@@ -23,7 +23,7 @@
 //! for piece in ["Hello", " you."] {
 //!     sent.extend(answer.deltas(stream.feed(piece.as_bytes()))?.iter().map(Event::sse));
 //! }
-//! let ended = stream.finish(false);
+//! let ended = stream.finish(EndedBy::Model);
 //! sent.extend(answer.deltas(stream.deltas())?.iter().map(Event::sse));
 //! sent.extend(answer.finish(&ended, &Finish::default())?.iter().map(Event::sse));
 //! assert!(sent.starts_with("event: message_start\ndata: {") && sent.contains("\"stop_reason\":\"end_turn\""));

@@ -26,29 +26,28 @@ pub fn closes(c: char) -> bool {
 /// Whether a text begins with a marker that nobody writes in prose: a bracket and a bar, or a
 /// bracket beyond ASCII.
 pub fn begins_token(text: &str) -> bool {
-    let mut signs = text.chars();
-    let bracket = signs.next().filter(|sign| opens(*sign));
-    bracket.is_some_and(|bracket| {
-        !bracket.is_ascii() || bracket == '<' && signs.next().is_some_and(is_bar)
-    })
+    is_token_edge(text.chars(), opens)
 }
 
 /// Whether a text ends with such a marker.
 pub fn ends_token(text: &str) -> bool {
-    let mut signs = text.chars().rev();
-    let bracket = signs.next().filter(|sign| closes(*sign));
-    bracket.is_some_and(|bracket| {
-        !bracket.is_ascii() || bracket == '>' && signs.next().is_some_and(is_bar)
-    })
+    is_token_edge(text.chars().rev(), closes)
 }
 
-/// Whether this stands in brackets around the words of a marker.
+fn is_token_edge(mut signs: impl Iterator<Item = char>, is_bracket: fn(char) -> bool) -> bool {
+    let Some(bracket) = signs.next().filter(|sign| is_bracket(*sign)) else {
+        return false;
+    };
+    !bracket.is_ascii() || matches!(bracket, '<' | '>') && signs.next().is_some_and(is_bar)
+}
+
+/// Whether this is a bar between the brackets and the words of a marker.
 pub fn is_bar(c: char) -> bool {
     matches!(c, '|' | '｜')
 }
 
-/// The marker with a slash before of its words, which closes what this one opens; `None` if this is
-/// not one marker of words.
+/// The marker that closes the region of this one: it has a slash before its words. `None` if this
+/// is not one marker of words.
 pub fn mirrored(marker: &str) -> Option<String> {
     let closer = closer(marker.chars().next()?)?;
     let words = marker
@@ -59,8 +58,8 @@ pub fn mirrored(marker: &str) -> Option<String> {
 }
 
 fn pairs() -> impl Iterator<Item = (char, char)> {
-    let of = |skipped| PAIRS.chars().skip(skipped).step_by(2);
-    of(0).zip(of(1))
+    let right = PAIRS.chars().skip(1).step_by(2);
+    PAIRS.chars().step_by(2).zip(right)
 }
 
 /// Whether the whole text is a marker.
@@ -68,4 +67,28 @@ pub fn is_marker(text: &str) -> bool {
     text.len() > 3
         && text.contains(|c| c == '|' || opens(c))
         && text.contains(char::is_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_and_their_edges() {
+        for token in ["<|a|>", "◁a▷", "<｜a｜>"] {
+            assert!(begins_token(token) && ends_token(token), "{token}");
+        }
+        for text in ["<a>", "[a]", "|a|", ""] {
+            assert!(!begins_token(text) && !ends_token(text), "{text}");
+        }
+        for (marker, closing) in [
+            ("[CALL]", Some("[/CALL]")),
+            ("<|call|>", Some("<|/call|>")),
+            ("</a>", None),
+            ("<a><b>", None),
+            ("(a)", None),
+        ] {
+            assert_eq!(mirrored(marker).as_deref(), closing, "{marker}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Sets of bytes, such as those that an expression or a terminal may begin with.
+//! Sets of bytes, e.g. the first bytes of an expression or a terminal.
 
 /// A set of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,15 +39,15 @@ impl Bytes {
 
     /// The first bytes of the characters of an inclusive range.
     pub fn heads(low: char, high: char) -> Bytes {
-        let head = |c: char| c.encode_utf8(&mut [0; 4]).as_bytes()[0];
-        Bytes::range(head(low), head(high))
+        let [low, high] = [low, high].map(|c| c.encode_utf8(&mut [0; 4]).as_bytes()[0]);
+        Bytes::range(low, high)
     }
 
     pub fn negated(self) -> Bytes {
         Bytes(self.0.map(|word| !word))
     }
 
-    /// Whether both have a byte.
+    /// Whether a byte is in both sets.
     pub fn meets(self, other: Bytes) -> bool {
         self.0.iter().zip(other.0).any(|(one, two)| one & two != 0)
     }
@@ -57,7 +57,7 @@ impl Bytes {
     }
 }
 
-/// The bytes of all sets.
+/// The union of the sets.
 impl FromIterator<Bytes> for Bytes {
     fn from_iter<I: IntoIterator<Item = Bytes>>(sets: I) -> Bytes {
         sets.into_iter().fold(Bytes::NONE, Bytes::or)

@@ -22,22 +22,26 @@ pub fn character(text: &str) -> Result<(u32, &str), Unreadable> {
     }
     let kind = chars.next();
     let rest = chars.as_str();
-    let plain = |c: char| Ok((u32::from(c), rest));
-    let (kind, digits) = match kind {
-        Some('t') => return plain('\t'),
-        Some('r') => return plain('\r'),
-        Some('n') => return plain('\n'),
-        Some(c @ ('\\' | '"' | '[' | ']' | '-')) => return plain(c),
-        Some('x') => ('x', 2),
-        Some('u') => ('u', 4),
-        Some('U') => ('U', 8),
+    let plain = match kind {
+        Some('t') => '\t',
+        Some('r') => '\r',
+        Some('n') => '\n',
+        Some(c @ ('\\' | '"' | '[' | ']' | '-')) => c,
+        Some('x') => return coded('x', 2, rest),
+        Some('u') => return coded('u', 4, rest),
+        Some('U') => return coded('U', 8, rest),
         kind => return Err(Unreadable::Escape(kind)),
     };
-    let hex = rest
+    Ok((plain.into(), rest))
+}
+
+/// The code point that hexadecimal digits at the start of `text` name, and the text after them.
+fn coded(kind: char, digits: usize, text: &str) -> Result<(u32, &str), Unreadable> {
+    let hex = text
         .get(..digits)
         .filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
     match hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
-        Some(code) => Ok((code, &rest[digits..])),
+        Some(code) => Ok((code, &text[digits..])),
         None => Err(Unreadable::Digits(kind, digits)),
     }
 }

@@ -1,20 +1,21 @@
 //! Sets of characters, with set operations.
 
+use std::ops::RangeInclusive;
+
 use crate::bytes::Bytes;
 
-/// Inclusive ranges of code points, sorted, with characters between them that are not in the set.
-/// Each begins and ends with a character; what is no character does not count, so one range may go
-/// over the surrogates.
+/// Inclusive ranges of code points, sorted, with at least one character between two of them. Each
+/// range begins and ends with a character. Surrogates do not count: a range may include them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Chars(Vec<(u32, u32)>);
 
 const LAST: u32 = char::MAX as u32;
 /// Code points that are not characters.
-const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
+const SURROGATES: RangeInclusive<u32> = 0xD800..=0xDFFF;
 
 /// Whether no character is between the code points `low` and `high`.
 pub fn are_adjacent(low: u32, high: u32) -> bool {
-    high == low.saturating_add(1) || (low + 1, high - 1) == SURROGATES
+    high == low.saturating_add(1) || (low + 1..=high - 1) == SURROGATES
 }
 
 impl Chars {
@@ -42,29 +43,27 @@ impl Chars {
 
     /// The set of these ranges, in any order. A range without a character adds nothing.
     pub fn of_codes(ranges: impl IntoIterator<Item = (u32, u32)>) -> Chars {
-        let (first, last) = SURROGATES;
-        let is_surrogate = |code: &u32| (first..=last).contains(code);
-        let ranges = ranges.into_iter().map(|(low, high)| {
-            let low = if is_surrogate(&low) { last + 1 } else { low };
-            (
-                low,
-                if is_surrogate(&high) {
-                    first - 1
-                } else {
-                    high.min(LAST)
-                },
-            )
-        });
-        let mut ranges: Vec<(u32, u32)> = ranges.filter(|(low, high)| low <= high).collect();
-        ranges.sort_unstable();
-        ranges.dedup_by(|next, last| {
+        let mut kept = Vec::new();
+        for (mut low, mut high) in ranges {
+            if SURROGATES.contains(&low) {
+                low = SURROGATES.end() + 1;
+            }
+            if SURROGATES.contains(&high) {
+                high = SURROGATES.start() - 1;
+            }
+            if low <= high.min(LAST) {
+                kept.push((low, high.min(LAST)));
+            }
+        }
+        kept.sort_unstable();
+        kept.dedup_by(|next, last| {
             let goes_on = next.0 <= last.1 || are_adjacent(last.1, next.0);
             if goes_on {
                 last.1 = last.1.max(next.1);
             }
             goes_on
         });
-        Chars(ranges)
+        Chars(kept)
     }
 
     pub fn ranges(&self) -> &[(u32, u32)] {
@@ -139,18 +138,12 @@ impl Chars {
             .collect()
     }
 
-    /// The ranges to print, and whether they are those of the complement: those that are shorter.
-    /// The set of all characters is one range.
+    /// The ranges to print, and whether they are the complement's: the shorter of the two. The set
+    /// of all characters is one range.
     pub fn spelled(&self) -> (bool, Vec<(char, char)>) {
         let negated = self.0.last().is_some_and(|last| last.1 == LAST) && self.0[0] != (0, LAST);
-        (
-            negated,
-            if negated {
-                self.negated().as_chars().collect()
-            } else {
-                self.as_chars().collect()
-            },
-        )
+        let shown = if negated { &self.negated() } else { self };
+        (negated, shown.as_chars().collect())
     }
 
     /// Its character, if it has only one.

@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 
 /// A decimal number of any size.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decimal {
     pub negative: bool,
     /// Without zeros at either end; none for zero.
     pub digits: Vec<u8>,
-    /// How many places the point is behind the beginning of the digits; 0 for zero.
+    /// The number of places from the beginning of the digits to the point; 0 for zero.
     pub point: i128,
 }
 
@@ -18,37 +18,24 @@ impl Decimal {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let size = mantissa.trim_start_matches('-');
         let (whole, part) = size.split_once('.').unwrap_or((size, ""));
-        let mut digits: Vec<u8> = whole
-            .bytes()
-            .chain(part.bytes())
-            .map(|digit| digit - b'0')
-            .collect();
-        let zeros = digits.iter().take_while(|digit| **digit == 0).count();
-        digits.drain(..zeros);
-        while digits.last() == Some(&0) {
-            digits.pop();
-        }
+        let text = format!("{whole}{part}");
+        let digits = text.trim_start_matches('0');
         if digits.is_empty() {
-            return Decimal {
-                negative: false,
-                digits,
-                point: 0,
-            };
+            return Decimal::default();
         }
+        let zeros = (text.len() - digits.len()) as i128;
+        let most = i128::MAX / 2;
         let too_long = if exponent.starts_with('-') {
-            i128::MIN / 2
+            -most
         } else {
-            i128::MAX / 2
+            most
         };
-        let exponent = exponent
-            .parse()
-            .unwrap_or(too_long)
-            .clamp(i128::MIN / 2, i128::MAX / 2);
-        let point = exponent + whole.len() as i128 - zeros as i128;
+        let exponent = exponent.parse().unwrap_or(too_long).clamp(-most, most);
+        let digits = digits.trim_end_matches('0').bytes();
         Decimal {
             negative: mantissa.starts_with('-'),
-            digits,
-            point,
+            digits: digits.map(|digit| digit - b'0').collect(),
+            point: exponent + whole.len() as i128 - zeros,
         }
     }
 
@@ -59,23 +46,21 @@ impl Decimal {
     pub fn is_whole(&self) -> bool {
         self.point >= self.digits.len() as i128
     }
+
+    fn sign(&self) -> i8 {
+        i8::from(!self.is_zero()) * if self.negative { -1 } else { 1 }
+    }
 }
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
-        let sign = |one: &Decimal| i8::from(!one.is_zero()) * if one.negative { -1 } else { 1 };
-        let sizes = || {
-            self.point
-                .cmp(&other.point)
-                .then_with(|| self.digits.cmp(&other.digits))
+        let sizes = (self.point, &self.digits).cmp(&(other.point, &other.digits));
+        let sizes = if self.negative {
+            sizes.reverse()
+        } else {
+            sizes
         };
-        sign(self).cmp(&sign(other)).then_with(|| {
-            if self.negative {
-                sizes().reverse()
-            } else {
-                sizes()
-            }
-        })
+        self.sign().cmp(&other.sign()).then(sizes)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The crate's error type, for what can fail before model output is parsed: a template, a schema, a
+//! The crate's error type, for failures before model output is parsed: of a template, a schema, a
 //! request or a call. Model output never causes an error; it gives a message and a status.
 
 use std::fmt;
@@ -60,7 +60,7 @@ impl Error {
         Error::of(kind, message.into())
     }
 
-    /// Apart, so that it is compiled once for all kinds of texts.
+    /// Compiled once for all kinds of texts.
     #[cold]
     fn of(kind: ErrorKind, message: String) -> Self {
         Error {
@@ -80,17 +80,14 @@ impl Error {
         }
     }
 
-    /// The same, in front of its message what it is about, e.g. `requests[3]`.
-    pub fn within(self, what: &str) -> Self {
-        let before = what.len() + 2;
-        let moved = |(place, span): (Place, Range<usize>)| {
-            Box::new((place, span.start + before..span.end + before))
-        };
-        let place = self.place.map(|place| moved(*place));
-        Error {
-            place,
-            ..Error::new(self.kind, format!("{what}: {}", self.message))
+    /// The same error, with `what` it is about before its message, e.g. `requests[3]`.
+    pub fn within(mut self, what: &str) -> Self {
+        self.message = format!("{what}: {}", self.message).into();
+        if let Some(place) = &mut self.place {
+            let moved = what.len() + 2;
+            place.1 = place.1.start + moved..place.1.end + moved;
         }
+        self
     }
 
     /// Shorthand for [`ErrorKind::InvalidArgument`].

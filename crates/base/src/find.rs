@@ -1,6 +1,5 @@
-//! Finds bytes in texts that are short, or where the next match is usually near: eight bytes at a
-//! time, and then with a wide search, which has a set-up cost. Also finds the borders of
-//! characters.
+//! Finds bytes in short texts, or near ones in long texts: eight bytes at a time, and then with a
+//! wide search, which has a set-up cost. Also finds the borders of characters.
 
 use memchr::{memchr, memchr2, memchr3};
 
@@ -25,7 +24,7 @@ pub fn char_border_behind(text: &str, at: usize) -> usize {
         .unwrap_or(text.len())
 }
 
-/// The length of what two texts begin with in common, in whole characters.
+/// The length of the common beginning of two texts, in whole characters.
 pub fn shared(a: &str, b: &str) -> usize {
     const STEP: usize = 64;
     let steps = a
@@ -37,7 +36,7 @@ pub fn shared(a: &str, b: &str) -> usize {
     char_border_before(b, from + rest.take_while(|(a, b)| a == b).count())
 }
 
-/// The length of what two texts end with in common, in whole characters.
+/// The length of the common end of two texts, in whole characters.
 pub fn shared_end(a: &str, b: &str) -> usize {
     let same = a
         .bytes()
@@ -78,19 +77,13 @@ pub fn find3([a, b, c]: [u8; 3], text: &[u8]) -> Option<usize> {
 
 /// The first byte that a JSON string must escape.
 pub fn find_to_escape(text: &[u8]) -> Option<usize> {
-    eight_by_eight(text, |word| {
-        equal(word, b'"') | equal(word, b'\\') | below(word, b' ')
-    })
+    eight_by_eight(text, to_escape)
 }
 
 /// The first byte that a JSON string in ASCII must escape: also any that is not printable ASCII.
 pub fn find_to_escape_ascii(text: &[u8]) -> Option<usize> {
     eight_by_eight(text, |word| {
-        equal(word, b'"')
-            | equal(word, b'\\')
-            | below(word, b' ')
-            | equal(word, 0x7F)
-            | (word & (ONES * 0x80))
+        to_escape(word) | equal(word, 0x7F) | (word & (ONES * 0x80))
     })
 }
 
@@ -107,8 +100,7 @@ fn near_or_far(
     }
 }
 
-/// The first byte whose highest bit is set in the mask of its word. Bits behind the first may be
-/// wrong.
+/// The first byte whose highest bit is set in the mask of its word. Later bits may be wrong.
 fn eight_by_eight(text: &[u8], mask: impl Fn(u64) -> u64) -> Option<usize> {
     let (words, rest) = text.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
@@ -133,11 +125,16 @@ fn eight_by_eight(text: &[u8], mask: impl Fn(u64) -> u64) -> Option<usize> {
     Some(words.len() * 8 + at)
 }
 
+/// The mask of bytes that a JSON string must escape.
+fn to_escape(word: u64) -> u64 {
+    equal(word, b'"') | equal(word, b'\\') | below(word, b' ')
+}
+
 fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
 }
 
-/// For bounds up to 128.
+/// The mask of bytes below a bound, which is up to 128.
 fn below(word: u64, bound: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(bound)) & !word & (ONES * 0x80)
 }

@@ -1,6 +1,5 @@
-//! [`json!`](crate::json!), written as serde_json's, which it stands for in the crate: that one
-//! puts the code that grows a map and makes a value at each field, some 200 bytes; this one calls
-//! functions that are compiled once.
+//! [`json!`](crate::json!), used as serde_json's macro of this name. That macro expands to some 200
+//! bytes of code for each field; this one calls functions that are compiled once.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -55,7 +54,7 @@ const SHALLOW: usize = 48;
 /// Reads JSON text as serde_json does, up to its 128 levels, on a stack that is deep enough.
 ///
 /// # Errors
-/// Those of serde_json; and where the text nests deeply and there is no thread for that.
+/// The errors of serde_json; and an error if the text nests deeply and there is no thread for it.
 pub fn from_text<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T> {
     if !nests(text.as_bytes(), SHALLOW) {
         return serde_json::from_str(text);
@@ -177,11 +176,11 @@ pub enum Spacing {
     /// A blank, a line break or none, wherever JSON allows it.
     #[default]
     Free,
-    /// None, but for a blank where these say so.
+    /// None, except for a blank where these say so.
     Fixed {
-        /// Behind each comma.
+        /// After each comma.
         comma: bool,
-        /// Behind each colon.
+        /// After each colon.
         colon: bool,
     },
 }

@@ -68,41 +68,42 @@ pub fn unquoted(text: &str) -> String {
 
 /// The character of the escape at the start of `text`, and its length; `None` if it is incomplete.
 fn escaped(text: &str) -> Option<(char, usize)> {
-    let unit = |text: &str| match text.get(..6).filter(|text| text.starts_with("\\u")) {
-        Some(escape) => u32::from_str_radix(&escape[2..], 16).ok(),
-        None => None,
-    };
-    let c = text[1..].chars().next()?;
-    Some(match c {
+    Some(match text[1..].chars().next()? {
         'n' => ('\n', 2),
         't' => ('\t', 2),
         'r' => ('\r', 2),
         'b' => ('\u{8}', 2),
         'f' => ('\u{c}', 2),
         'u' if text.len() < 6 => return None,
-        'u' => match unit(text) {
-            Some(high @ 0xd800..=0xdbff) => {
-                let rest = &text[6..];
-                if rest.len() < 6 && b"\\u".starts_with(&rest.as_bytes()[..rest.len().min(2)]) {
-                    return None;
-                }
-                match unit(rest) {
-                    Some(low @ 0xdc00..=0xdfff) => {
-                        let c = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                        (char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
-                    }
-                    _ => (char::REPLACEMENT_CHARACTER, 6),
-                }
-            }
-            Some(unit) => (
-                char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
-                6,
-            ),
+        'u' => match code_unit(text) {
+            Some(unit) => return coded(unit, &text[6..]),
             // Not an escape of JSON: the backslash stays.
             None => ('\\', 1),
         },
         other => (other, 1 + other.len_utf8()),
     })
+}
+
+/// The character of an escape with this code unit: if it is half a character, `rest` may have the
+/// other half.
+fn coded(unit: u32, rest: &str) -> Option<(char, usize)> {
+    let is_half = matches!(unit, 0xd800..=0xdbff);
+    if is_half && rest.len() < 6 && b"\\u".starts_with(&rest.as_bytes()[..rest.len().min(2)]) {
+        return None;
+    }
+    let (code, length) = match code_unit(rest) {
+        Some(low @ 0xdc00..=0xdfff) if is_half => {
+            (0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00), 12)
+        }
+        _ => (unit, 6),
+    };
+    let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+    Some((c, length))
+}
+
+/// The number in the escape `\uXXXX` that a text begins with.
+fn code_unit(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
 fn escape(text: &str, out: &mut String, find: impl Fn(&[u8]) -> Option<usize>) {

@@ -1,4 +1,4 @@
-//! What all parts of chatparse share: errors, every bound on the cost of input, sets of bytes and
+//! The basis of all parts of chatparse: errors, every bound on the cost of input, sets of bytes and
 //! of characters, texts as JSON.
 #![forbid(unsafe_code)]
 

@@ -51,7 +51,7 @@ pub const PROBE_WORK: u64 = 50_000_000;
 /// Maximum work of all renders of probes for one question about a template: one turn, one proof.
 pub const LEARNING_WORK: u64 = 500_000_000;
 
-/// The same for one of the dozen findings of what it takes.
+/// The same for one of the dozen findings of what a template accepts.
 pub const TRIALS_WORK: u64 = LEARNING_WORK / 8;
 
 /// Maximum length of a turn that is learnt from, in bytes. Templates write a few hundred for the
@@ -117,8 +117,8 @@ pub const VIOLATIONS: usize = 16;
 /// Maximum number of values that are named where an output cannot be closed without them.
 pub const MISSING_VALUES: usize = 64;
 
-/// Steps for checking a value against a schema, about one for each value and keyword. What is not
-/// checked by then counts as valid.
+/// Steps for checking a value against a schema, about one for each value and keyword. A value that
+/// is not checked by then counts as valid.
 pub const VALID_STEPS: usize = 1_000_000;
 
 /// Maximum nesting of alternatives when a value is checked. Deeper ones count as valid.
@@ -143,8 +143,9 @@ pub const CONDITION_BYTES: usize = 16 << 10;
 /// bounds, of a count of properties.
 pub const AUTOMATON_STATES: usize = 2_000;
 
-/// Steps for all automata of one schema: states and ranges of characters that are found. What needs
-/// more is widened. The schemas of tools take some thousand for each pattern or bound.
+/// Steps for all automata of one schema: states and ranges of characters that are found. An
+/// automaton that needs more is widened. The schemas of tools take some thousand for each pattern
+/// or bound.
 pub const AUTOMATON_STEPS: usize = 10_000_000;
 
 /// Maximum number of steps in which the states of text up to markers are merged; beyond, each keeps
@@ -222,21 +223,21 @@ pub const SHALLOW_GROUPS: usize = 64;
 /// Maximum number of symbols of a grammar that is read, with its repetitions unrolled.
 pub const GBNF_SYMBOLS: usize = 20_000_000;
 
-/// Steps of a matcher for a text, in addition, and for one byte: places where it can stand, and
-/// what waits there. The beginning of 50,000 properties takes some 150,000.
+/// Steps of a matcher for a text, in addition, and for one byte: the places where it can be, and
+/// the rules that wait there. The beginning of 50,000 properties takes some 150,000.
 pub const MATCHER_WORK: usize = 1 << 20;
 
 /// The same for each byte, on average. Grammars of requests take some ten; others can be read in as
 /// many ways as the text is long.
 pub const MATCHER_BYTE_WORK: usize = 1 << 10;
 
-/// Memory of what a matcher has found out, in bytes. What is more begins anew, with what is open,
-/// which may take half. A value of JSON takes some 100 bytes for each level; the calls of 200 tools
-/// 1 to 4 million.
+/// Memory of a matcher's findings, in bytes. Beyond it the matcher begins anew with the open
+/// findings, which may take half. A value of JSON takes some 100 bytes for each level; the calls of
+/// 200 tools 1 to 4 million.
 pub const MATCHER_BYTES: usize = 16 << 20;
 
 /// Rounds over a matcher's steps in search of the shortest ends. One more is needed where a rule is
-/// in front of one that calls it.
+/// before one that calls it.
 pub const MATCHER_SWEEPS: usize = 64;
 
 /// Ways to read an output for which a matcher looks for an end. A format has few, with and without
@@ -244,7 +245,7 @@ pub const MATCHER_SWEEPS: usize = 64;
 pub const MATCHER_CLOSINGS: usize = 8;
 
 /// Maximum length of a text that must come next, in bytes. A constant of a schema may be longer;
-/// ask again behind it.
+/// ask again after it.
 pub const FORCED_BYTES: usize = 64 << 10;
 
 /// Maximum length of a sequence in a sequence, or of a choice in a choice, that is flattened.
@@ -291,16 +292,16 @@ pub const VARIABLES: usize = 8;
 /// Maximum length of the text of such a variable, in bytes. A longer one counts as not given.
 pub const VARIABLE_BYTES: usize = 256;
 
-/// Maximum number of values of variables that a template keeps what it learnt under, and about how
-/// much that is for each, in bytes.
+/// Maximum number of values of variables under which a template keeps what it learns, and the
+/// approximate size for each, in bytes.
 pub const VARIED: usize = 8;
 pub const VARIED_BYTES: usize = 50 << 10;
 
-/// Maximum number of tools whose calls are linked. More are too many, which must be said at once.
+/// Maximum number of tools whose calls are linked. The calls of more tools are built at once: they
+/// may exceed a limit, and then the request must fail.
 pub const LATE_TOOLS: usize = 8 << 10;
 
-/// Maximum number of values in the schema of a tool of which that is so: larger ones may be too
-/// large.
+/// The same for the values in the schema of one tool.
 pub const LATE_TOOL_VALUES: u32 = 1 << 10;
 
 /// Maximum number of compiled formats that a template caches, each for one set of tools and
@@ -320,7 +321,7 @@ pub const TOOL_TEXT_BYTES: usize = 4 << 20;
 /// five arguments.
 pub const KNOWN_TOOLS_BYTES: usize = 8 << 20;
 
-/// Maximum memory of what is made of single tools, which formats share: the rules and the program
+/// Maximum memory of the parts of single tools, which formats share: the rules and the program
 /// of a tool with seven arguments take some 20 KB.
 pub const CACHED_PARTS_BYTES: usize = 8 << 20;
 

@@ -1,7 +1,6 @@
-//! Numbers of JSON texts, exactly. A [`Value`] holds what 64 bits can; where a text has another
-//! number, the value has an object in its place, with the number's text. So `serde_json` needs no
-//! feature for them: a feature would be on in the whole program of a host, where this one breaks
-//! the host's own types.
+//! Numbers of JSON texts, exactly. A [`Value`] holds what 64 bits can; for another number, the
+//! value has an object with the number's text. So `serde_json` needs no feature for them: a feature
+//! would be on in the whole program of a host, where this one breaks the host's own types.
 
 use std::borrow::Cow;
 
@@ -23,7 +22,7 @@ const SHORT: usize = 15;
 /// Reads a JSON text.
 ///
 /// # Errors
-/// Those of `serde_json`, but for a number that is too large for it.
+/// The errors of `serde_json`, except for a number that is too large for it.
 pub fn read<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T> {
     // Errors tell places in the given text.
     from_text(&marked(text)).map_err(|error| from_text::<IgnoredAny>(text).err().unwrap_or(error))
@@ -34,15 +33,11 @@ pub fn marked(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let (mut out, mut kept, mut at) = (String::new(), 0, 0);
     while let Some(byte) = bytes.get(at) {
-        let end = match byte {
+        at = match byte {
             b'"' => end_of_text(bytes, at + 1),
             b'-' | b'0'..=b'9' => {
-                let is_other =
-                    |byte: &u8| !matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
-                let end = bytes[at..]
-                    .iter()
-                    .position(is_other)
-                    .map_or(bytes.len(), |length| at + length);
+                let digits = bytes[at..].iter().take_while(|byte| is_of_number(**byte));
+                let end = at + digits.count();
                 let number = &text[at..end];
                 if number == "-0" {
                     // A whole number, which has no sign.
@@ -56,7 +51,6 @@ pub fn marked(text: &str) -> Cow<'_, str> {
             }
             _ => at + 1,
         };
-        at = end;
     }
     if kept == 0 {
         text.into()
@@ -65,7 +59,11 @@ pub fn marked(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Behind the quote that ends a text, of which `at` is inside.
+fn is_of_number(byte: u8) -> bool {
+    matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+}
+
+/// The position after the quote that ends a text; `at` is inside the text.
 pub fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(length) = bytes.get(at..).and_then(|rest| find2([b'"', b'\\'], rest)) {
         at += length;
@@ -77,8 +75,8 @@ pub fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// Whether a [`Value`] holds this number, whole or not as it is written. What is no number is for
-/// `serde_json` to refuse.
+/// Whether a [`Value`] holds this number, whole or not as it is written. `serde_json` refuses a
+/// text that is no number.
 fn fits(text: &str) -> bool {
     if text.len() <= SHORT && !text.contains(['e', 'E']) || !is_number(text) {
         return true;
@@ -136,7 +134,7 @@ pub fn write(value: &Value) -> String {
     let text = value.to_string();
     let mut parts = text.split(OPEN);
     let mut out = parts.next().unwrap_or_default().to_owned();
-    // Inside of a text, a backslash would stand before the quotes.
+    // Inside of a text, a backslash would be before the quotes.
     for part in parts {
         match part
             .split_once(CLOSE)

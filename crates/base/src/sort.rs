@@ -1,5 +1,5 @@
 //! Sorting with one sort for all kinds of items. The standard library's is compiled anew for each,
-//! at up to 10 KB; here that is a few hundred bytes. For what is sorted once a request or less.
+//! at up to 10 KB; here a few hundred bytes. For lists that are sorted once a request or less.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! What nests deeply runs on a stack of its own, so that a thread of a host needs no more than 128
-//! KiB.
+//! Work that nests deeply runs on a stack of its own, so that a thread of a host needs no more than
+//! 128 KiB.
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -11,10 +11,10 @@ const DEEP: usize = if cfg!(debug_assertions) {
 };
 
 /// Runs `work` on a thread with a stack of 1 MiB, which takes some 20 microseconds. Where a system
-/// has no threads, its stack is what the host gave the program, and the work runs there.
+/// has no threads, the work runs on the host's stack.
 ///
 /// # Errors
-/// Those of `work`; [`ErrorKind::Limit`] where the system gives no thread.
+/// Those of `work`; [`ErrorKind::Limit`] if the system gives no thread.
 pub fn deep<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if cfg!(target_family = "wasm") {
         return work();

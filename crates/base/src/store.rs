@@ -1,7 +1,8 @@
-//! A store of what is made of keys, within a bound in bytes: what was used least recently goes
-//! first.
+//! A store of values that are made from keys, within a bound in bytes: the value that was used
+//! least recently goes first.
 //!
-//! It is locked only to look and to keep. Threads that need the same at the same time each make it.
+//! It is locked only to look and to keep. Threads that need the same value at the same time each
+//! make it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -29,7 +30,7 @@ struct Entry<K, V> {
     used: u64,
 }
 
-/// The hash of what a key is found by.
+/// The hash of a key.
 pub fn hash_of(key: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
@@ -48,7 +49,7 @@ pub fn fingerprint<'t>(texts: impl IntoIterator<Item = &'t str>) -> u64 {
     print
 }
 
-impl<K, V: Clone> Store<K, V> {
+impl<K, V> Store<K, V> {
     /// An empty store of at most so many bytes.
     pub fn new(most: usize) -> Store<K, V> {
         let (entries, order) = Default::default();
@@ -61,8 +62,11 @@ impl<K, V: Clone> Store<K, V> {
         }))
     }
 
-    /// The value of the key with this hash, if it is this one.
-    pub fn get(&self, hash: u64, is_key: impl FnOnce(&K) -> bool) -> Option<V> {
+    /// The value of the key with this hash, if `is_key` accepts the key.
+    pub fn get(&self, hash: u64, is_key: impl FnOnce(&K) -> bool) -> Option<V>
+    where
+        V: Clone,
+    {
         let mut kept = self.locked();
         let Kept {
             entries,
@@ -80,31 +84,30 @@ impl<K, V: Clone> Store<K, V> {
 
     /// Keeps a value of this many bytes, unless it alone is too large.
     pub fn keep(&self, hash: u64, key: K, value: V, bytes: usize) {
+        // Dropped after the lock.
+        let mut gone = Vec::new();
         let mut kept = self.locked();
-        let gone = kept.remove(hash);
+        gone.extend(kept.remove(hash));
         if bytes <= kept.most {
             kept.clock += 1;
             let used = kept.clock;
             kept.order.insert(used, hash);
-            kept.entries.insert(
-                hash,
-                Entry {
-                    key,
-                    value,
-                    bytes,
-                    used,
-                },
-            );
+            let entry = Entry {
+                key,
+                value,
+                bytes,
+                used,
+            };
+            kept.entries.insert(hash, entry);
             kept.bytes += bytes;
         }
-        let dropped = kept.shrunk();
-        // What goes is freed once the lock is.
-        drop(kept);
-        drop((gone, dropped));
+        kept.shrink(&mut gone);
     }
 
     /// Measures all values again, which may have grown.
     pub fn measure(&self, bytes: impl Fn(&K, &V) -> usize) {
+        // Dropped after the lock.
+        let mut gone = Vec::new();
         let mut kept = self.locked();
         let mut sum = 0;
         for entry in kept.entries.values_mut() {
@@ -112,9 +115,7 @@ impl<K, V: Clone> Store<K, V> {
             sum += entry.bytes;
         }
         kept.bytes = sum;
-        let dropped = kept.shrunk();
-        drop(kept);
-        drop(dropped);
+        kept.shrink(&mut gone);
     }
 
     /// The number of values, and their bytes.
@@ -136,23 +137,21 @@ impl<K, V> Kept<K, V> {
         Some(gone)
     }
 
-    /// Takes out what is too much.
-    fn shrunk(&mut self) -> Vec<Entry<K, V>> {
-        let mut gone = Vec::new();
+    /// Takes out the entries that exceed the bound.
+    fn shrink(&mut self, gone: &mut Vec<Entry<K, V>>) {
         while self.bytes > self.most {
             let Some((_, hash)) = self.order.pop_first() else {
                 break;
             };
             gone.extend(self.remove(hash));
         }
-        gone
     }
 }
 
 impl<K, V> fmt::Debug for Store<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        write!(f, "{} entries, {} bytes", kept.entries.len(), kept.bytes)
+        let (entries, bytes) = self.size();
+        write!(f, "{entries} entries, {bytes} bytes")
     }
 }
 

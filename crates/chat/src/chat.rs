@@ -394,11 +394,11 @@ impl ChatTemplate {
     /// rendered. `request`: the tools and the options; its messages are not looked at.
     ///
     /// ```
-    /// use chatparse::{ChatTemplate, Request, Stream};
+    /// use chatparse::{ChatTemplate, EndedBy, Request, Stream};
     /// let template = ChatTemplate::builtin("json-call").unwrap();
     /// let prompt = "<|im_start|>user\nRain?<|im_end|>\n<|im_start|>assistant\n<think>\nLet me";
     /// let params = template.parser_for(prompt, &Request::new(Vec::new()))?;
-    /// let (message, _) = params.parser.parse(b" see.\n</think>\n\nNo.", false, false)?;
+    /// let (message, _) = params.parser.parse(b" see.\n</think>\n\nNo.", EndedBy::Model);
     /// assert_eq!((&*message.reasoning_content, &*message.content), ("Let me see.\n", "No."));
     /// # Ok::<(), chatparse::Error>(())
     /// ```
@@ -417,13 +417,13 @@ impl ChatTemplate {
     /// result of the tool. `None` if the call is valid, or if there is none.
     ///
     /// ```
-    /// use chatparse::{ChatTemplate, Request};
+    /// use chatparse::{ChatTemplate, EndedBy, Request};
     /// let template = ChatTemplate::builtin("json-call").unwrap();
     /// let body = r#"{"messages": [{"role": "user", "content": "Rain?"}], "tools": [{"type": "function",
     ///    "function": {"name": "weather", "parameters": {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}}}]}"#;
     /// let request = Request::from_text(body)?;
     /// let output = b"<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"days\": \"two\"}}\n</tool_call>";
-    /// let ended = template.params(&request)?.parser.read(output, false, false)?;
+    /// let ended = template.params(&request)?.parser.read(output, EndedBy::Model);
     /// let retry = template.retry(&request, &ended, 0)?.unwrap();
     /// assert_eq!(retry.tell, r#"The call of "weather" is not valid: "/days" must be a whole number, not a string."#);
     /// assert!(!retry.params.constraint.is_lazy());
@@ -650,7 +650,9 @@ mod tests {
             "<tool_call>\n{}\n</tool_call>",
             json!({"name": name, "arguments": arguments})
         );
-        let ended = params.parser.read(output.as_bytes(), false, false).unwrap();
+        let ended = params
+            .parser
+            .read(output.as_bytes(), chatparse_stream::EndedBy::Model);
         assert_eq!(ended.message.tool_calls[0].name, name);
     }
 

@@ -441,6 +441,8 @@ fn without_parameters(tool: &Tool) -> usize {
 #[cfg(test)]
 mod tests {
 
+    use chatparse_stream::EndedBy;
+
     use super::*;
     use chatparse_format::Opening;
     use chatparse_message::{
@@ -564,10 +566,10 @@ mod tests {
         let text = "x".repeat(1_000);
         made.grammar.set(Arc::new(Grammar::written(text))).unwrap();
         assert_eq!(bytes(), at_first + 1_000);
-        made.parser.tree(b"", 0, true).unwrap();
+        made.parser.tree(b"", 0, EndedBy::Limit).unwrap();
         let with_tree = bytes();
         assert!(with_tree > at_first + 1_000);
-        made.parser.parse(b"Hello", false, false).unwrap();
+        made.parser.parse(b"Hello", EndedBy::Model);
         assert!(bytes() > with_tree);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use chatparse::{ChatTemplate, Params, Request, Stream};
+use chatparse::{ChatTemplate, EndedBy, Params, Request, Stream};
 
 use crate::failure::Outcome;
 use crate::live::Live;
@@ -139,7 +139,7 @@ fn reading(params: &Params, output: &str, screen: &mut Screen) -> Outcome {
             std::thread::sleep(PAUSE);
         }
     }
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     for delta in stream.deltas() {
         live.delta(&delta, screen);
     }

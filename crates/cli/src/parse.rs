@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 
 use chatparse::message::Diagnostic;
 use chatparse::stream::Ended;
-use chatparse::{Delta, Stream};
+use chatparse::{Delta, EndedBy, Stream};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command, ValueHint};
 use serde_json::json;
@@ -141,12 +141,12 @@ impl Parse {
                 Err(error) => return Err(input::unreadable(output, &error)),
             }
         }
-        let ended = stream.finish(self.partial);
+        let ended = stream.finish(EndedBy::limit_if(self.partial));
         for delta in stream.deltas() {
             view.delta(&delta, screen);
         }
         let refused = if self.strict {
-            ended.strict(self.partial).err()
+            ended.strict(EndedBy::limit_if(self.partial)).err()
         } else {
             None
         };

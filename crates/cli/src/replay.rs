@@ -12,8 +12,8 @@ use chatparse::grammar::{Dialect, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::message::chunk_delta;
 use chatparse::stream::SpecialTokens;
 use chatparse::{
-    ChatTemplate, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request, Segment,
-    Stream, TemplateOptions, grammar,
+    ChatTemplate, EndedBy, Error, ErrorKind, GrammarStyle, MaskParts, Message, Params, Request,
+    Segment, Stream, TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
 
@@ -336,8 +336,8 @@ fn parse(
         None => spans = None,
     }
     let rows = feed(&mut stream, text, spans.as_deref(), partial, step)?;
-    let ended = stream.finish(partial);
-    if strict && let Err(error) = ended.strict(partial) {
+    let ended = stream.finish(EndedBy::limit_if(partial));
+    if strict && let Err(error) = ended.strict(EndedBy::limit_if(partial)) {
         debug_assert_eq!(error.kind(), ErrorKind::Parse);
         return Ok(json!({"error": error.to_string()}));
     }

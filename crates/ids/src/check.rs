@@ -1,4 +1,4 @@
-//! Whether a tokenizer goes with a template: what is found by conversations of three messages.
+//! Whether a tokenizer fits a template: conversations of three messages show it.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::conversation::{Conversation, Moved};
 use crate::turns::Turns;
 use chatparse_base::{ErrorKind, Result};
 
-/// Where a tokenizer and a template do not go together.
+/// A place where a tokenizer does not fit a template.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
@@ -23,7 +23,7 @@ pub struct Finding {
 }
 
 chatparse_base::names! {
-    /// What does not go together.
+    /// The kind of a misfit.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum FindingKind {
@@ -46,36 +46,29 @@ impl Finding {
     }
 }
 
-/// A question, an answer and what follows, the smallest answer first.
-fn tried() -> Vec<Value> {
+/// A question, an answer and a message that follows, the smallest answer first.
+fn tried() -> [[Value; 3]; 6] {
     let user = json!({"role": "user", "content": "Hi"});
-    let said = |content: &str| json!({"role": "assistant", "content": content});
-    let thought = |mut message: Value, content: &str| {
-        (message["reasoning_content"], message["content"]) = (json!("Hm."), json!(content));
-        message
-    };
     let function = json!({"name": "look", "arguments": "{\"place\": \"Oslo\"}"});
-    let mut call = said("");
-    call["tool_calls"] = json!([{"id": "call00001", "type": "function", "function": function}]);
+    let calls = json!([{"id": "call00001", "type": "function", "function": function}]);
     let result =
         json!({"role": "tool", "tool_call_id": "call00001", "name": "look", "content": "Rain"});
-    let answers = [
-        said("Yes."),
-        said("Yes.\n"),
-        said("\nYes"),
-        thought(said(""), "Yes."),
-    ];
-    let calls = [call.clone(), thought(call, "One moment.")];
-    let answers = answers
-        .into_iter()
-        .map(|answer| json!([user, answer, user]));
-    answers
-        .chain(calls.into_iter().map(|call| json!([user, call, result])))
-        .collect()
+    [
+        (json!({"role": "assistant", "content": "Yes."}), &user),
+        (json!({"role": "assistant", "content": "Yes.\n"}), &user),
+        (json!({"role": "assistant", "content": "\nYes"}), &user),
+        (json!({"role": "assistant", "content": "Yes.", "reasoning_content": "Hm."}), &user),
+        (json!({"role": "assistant", "content": "", "tool_calls": calls}), &result),
+        (
+            json!({"role": "assistant", "content": "One moment.", "tool_calls": calls, "reasoning_content": "Hm."}),
+            &result,
+        ),
+    ]
+    .map(|(answer, next)| [user.clone(), answer, next.clone()])
 }
 
 impl Conversation {
-    /// What stands between the tokenizer and the template, with the tools and options of the
+    /// The misfits of the tokenizer and the template, with the tools and options of the
     /// conversation: markers that are no special tokens, turns at whose border ids differ from
     /// those of the whole conversation, histories that the template changes. Empty: ids turn by
     /// turn are those of each new render, of the turns that are tried and that the template does
@@ -131,25 +124,13 @@ impl Conversation {
         Ok(found)
     }
 
-    /// What a conversation shows. `end`: what ends a turn of the model.
-    fn tried(&self, messages: &Value, end: &str) -> Result<Option<Finding>> {
-        let part = |from: usize, to: usize| {
-            json!(messages.as_array().map_or(&[][..], |all| &all[from..to]))
-        };
-        let found = |kind, words, token| {
-            Ok(Some(Finding {
-                kind,
-                words,
-                messages: messages.clone(),
-                token: Some(token),
-            }))
-        };
+    /// The finding of one conversation. `end`: the text that ends a turn of the model.
+    fn tried(&self, messages: &[Value; 3], end: &str) -> Result<Option<Finding>> {
         let (mut mine, mut whole) = (self.fresh(), self.fresh());
-        mine.prompt_ids(&part(0, 1))?;
-        let (prompt, closed) = (mine.prompt().to_owned(), self.opens.closed(&part(0, 2))?);
-        // Where the history of the turn begins otherwise, nothing says what a model would have
-        // written.
-        let Some(output) = closed.strip_prefix(&prompt) else {
+        mine.prompt_ids(&json!(messages[..1]))?;
+        let closed = self.opens.closed(&json!(messages[..2]))?;
+        // If the history of the turn begins otherwise, the output of a model is unknown.
+        let Some(output) = closed.strip_prefix(mine.prompt()) else {
             return Ok(None);
         };
         let ended = output.find(end).filter(|_| !end.is_empty());
@@ -159,28 +140,36 @@ impl Conversation {
             .encode(&output[own.clone()], std::slice::from_ref(&own))?;
         let sampled: Vec<u32> = sampled.into_iter().map(|(id, _)| id).collect();
         mine.observe(&sampled)?;
-        if let Some(Moved { token, why }) = mine.extend(&part(2, 3))?.rewrite {
-            return found(FindingKind::Rewrite, why.words.to_owned(), token);
-        }
-        let (ids, once) = (mine.ids(), whole.prompt_ids(messages)?);
-        let alike = ids.iter().zip(once).take_while(|(a, b)| a == b).count();
-        if ids == once {
-            return Ok(None);
-        }
-        let text =
-            |id: &u32| Ok(String::from_utf8_lossy(&self.vocabulary.bytes(*id)?).into_owned());
-        let shown = |ids: &[u32]| {
-            ids[alike..]
-                .iter()
-                .take(2)
-                .map(text)
-                .collect::<Result<Vec<_>>>()
+        let rewrite = mine.extend(&json!(messages[2..]))?.rewrite;
+        let (kind, words, token) = if let Some(Moved { token, why }) = rewrite {
+            (FindingKind::Rewrite, why.words.to_owned(), token)
+        } else {
+            let (ids, once) = (mine.ids(), whole.prompt_ids(&json!(messages))?);
+            if ids == once {
+                return Ok(None);
+            }
+            let alike = ids.iter().zip(once).take_while(|(a, b)| a == b).count();
+            let words = format!(
+                "turn by turn {:?} stands where the whole conversation has {:?}",
+                self.first_two(&ids[alike..])?,
+                self.first_two(&once[alike..])?
+            );
+            (FindingKind::Seam, words, alike)
         };
-        let words = format!(
-            "turn by turn {:?} stands where the whole conversation has {:?}",
-            shown(ids)?,
-            shown(once)?
-        );
-        found(FindingKind::Seam, words, alike)
+        Ok(Some(Finding {
+            kind,
+            words,
+            messages: json!(messages),
+            token: Some(token),
+        }))
+    }
+
+    /// The texts of the first two ids.
+    fn first_two(&self, ids: &[u32]) -> Result<Vec<String>> {
+        let mut texts = Vec::new();
+        for id in ids.iter().take(2) {
+            texts.push(String::from_utf8_lossy(&self.vocabulary.bytes(*id)?).into_owned());
+        }
+        Ok(texts)
     }
 }

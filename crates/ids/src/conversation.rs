@@ -1,4 +1,4 @@
-//! A conversation as a row of ids, and what is known of each.
+//! A conversation as a row of ids, with a [`Token`] for each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,15 +8,16 @@ use serde_json::Value;
 use crate::field::{Field, FieldKind, Members};
 use crate::tokenizer::{Placed, Tokenizer, Vocabulary};
 use crate::turns::{Changed, Opens, Turns};
+use chatparse_base::find::char_border_behind;
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
-use chatparse_stream::{DeltaKind, Ended, Stream};
+use chatparse_stream::{DeltaKind, Ended, EndedBy, Stream};
 
 /// A conversation in token ids: what is sent and what is sampled, in order. What is in it is never
-/// encoded again, and never changes, but where the template changes what was sent and
+/// encoded again. It changes only if the template changes text that was sent; then
 /// [`Conversation::extend`] says so.
 ///
-/// One thread at a time; a clone is another conversation that goes on from here.
+/// One thread at a time; a clone is another conversation that continues from here.
 #[derive(Clone)]
 pub struct Conversation {
     pub(crate) vocabulary: Arc<Vocabulary>,
@@ -30,7 +31,7 @@ pub struct Conversation {
 #[derive(Clone)]
 struct Running {
     turns: Arc<dyn Turns>,
-    /// How many ids are in front of it.
+    /// The number of ids before it.
     first: usize,
     stream: Stream,
     output: Vec<u8>,
@@ -44,17 +45,17 @@ struct Running {
     ended: Option<Ended>,
 }
 
-/// What is known of a token.
+/// A token of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Token {
-    /// Where its text ends in the conversation's, in bytes.
+    /// The end of its text in the conversation's text, in bytes.
     pub end: usize,
     /// Whether it was sampled: the mask for training.
     pub sampled: bool,
     /// What it is a part of.
     pub field: Field,
-    /// Its log probability, if the host has told.
+    /// Its log probability, if the host has passed it.
     pub logprob: Option<f32>,
 }
 
@@ -71,7 +72,7 @@ pub struct OwnDelta {
     pub span: Range<usize>,
 }
 
-/// What sampled ids add.
+/// The result of sampled ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Observed {
@@ -82,13 +83,13 @@ pub struct Observed {
     pub ended: bool,
 }
 
-/// What to send behind an output.
+/// The ids to send after an output.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Extended {
     /// How many of the ids so far stay: all, unless [`Extended::rewrite`] says why not.
     pub kept: usize,
-    /// The ids to send behind them.
+    /// The ids to send after them.
     pub ids: Vec<u32>,
     /// What the template changes of what was sent. With the option `append: always` all ids stay
     /// nevertheless.
@@ -113,24 +114,25 @@ impl Conversation {
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] for special tokens without text.
     pub fn new(opens: Arc<dyn Opens>, tokenizer: Arc<dyn Tokenizer>) -> Result<Self> {
-        let vocabulary = Arc::new(Vocabulary::new(tokenizer)?);
-        Ok(Conversation {
+        Ok(Conversation::empty(
+            Arc::new(Vocabulary::new(tokenizer)?),
+            opens,
+        ))
+    }
+
+    fn empty(vocabulary: Arc<Vocabulary>, opens: Arc<dyn Opens>) -> Self {
+        Conversation {
             vocabulary,
             opens,
             ids: Vec::new(),
             tokens: Vec::new(),
             running: None,
-        })
+        }
     }
 
     /// Another one of the same template, tokenizer and options, without messages so far.
     pub fn fresh(&self) -> Self {
-        Conversation {
-            ids: Vec::new(),
-            tokens: Vec::new(),
-            running: None,
-            ..self.clone()
-        }
+        Conversation::empty(Arc::clone(&self.vocabulary), Arc::clone(&self.opens))
     }
 
     /// Begins with these messages, and forgets what there was: the ids of the prompt. Special
@@ -153,7 +155,7 @@ impl Conversation {
     /// Takes ids as they were sampled.
     ///
     /// # Errors
-    /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt, behind
+    /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt, after
     /// [`Conversation::finish`], and for an id that the tokenizer does not know. Then nothing is
     /// taken.
     pub fn observe(&mut self, ids: &[u32]) -> Result<Observed> {
@@ -216,25 +218,25 @@ impl Conversation {
     }
 
     /// Ends the output, and gives what was held back because it could have become a marker.
-    /// [`Conversation::extend`] does so by itself. `cut_off`: a limit ended it, not the model.
+    /// [`Conversation::extend`] does so by itself.
     ///
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] before a prompt.
-    pub fn finish(&mut self, cut_off: bool) -> Result<Observed> {
+    pub fn finish(&mut self, by: EndedBy) -> Result<Observed> {
         let running = self.running.as_mut().ok_or_else(unopened)?;
         if running.ended.is_some() {
             return Ok(Observed::default());
         }
-        running.ended = Some(running.stream.finish(cut_off));
+        running.ended = Some(running.stream.finish(by));
         let deltas: Vec<OwnDelta> = running.stream.deltas().map(OwnDelta::of).collect();
         running.note(&deltas, &mut self.tokens);
         Ok(Observed {
             deltas,
-            ended: !cut_off,
+            ended: by == EndedBy::Model,
         })
     }
 
-    /// The ids to send behind the output in order to go on with `messages`, an array as in a
+    /// The ids to send after the output in order to continue with `messages`, an array as in a
     /// request: results of tools, or what the user says next. If it fails, nothing has changed.
     ///
     /// # Errors
@@ -249,35 +251,28 @@ impl Conversation {
             messages,
         )?;
         let prompt = step.turns.prompt();
-        let shown = Shown::of(&running.output);
-        // Text that is no UTF-8 stands in the prompt as U+FFFD: ends of tokens behind it move.
-        let end_of = |token: &Token| {
-            if token.end > sent {
-                sent + shown.at(token.end - sent)
-            } else {
-                token.end
-            }
-        };
-        let changed = step.changed.as_ref().map(|changed| {
-            let mine = &self.tokens[..];
-            mine.partition_point(|token| end_of(token) <= changed.at)
-                .min(mine.len())
-        });
-        let (kept, from) = if step.stays || step.changed.is_none() {
-            (self.ids.len(), sent + shown.length())
-        } else {
-            let mut kept = self
+        let shown = Shown::new(sent, &running.output);
+        let rewrite = step.changed.map(|why| Moved {
+            token: self
                 .tokens
-                .partition_point(|token| end_of(token) <= step.kept);
-            let from = |kept: usize| {
-                kept.checked_sub(1)
-                    .map_or(0, |last| end_of(&self.tokens[last]))
-            };
-            while !prompt.is_char_boundary(from(kept)) {
+                .partition_point(|token| shown.end_of(token) <= why.at),
+            why,
+        });
+        let (mut kept, mut from) = (self.ids.len(), shown.end());
+        if rewrite.is_some() && !step.stays {
+            kept = self
+                .tokens
+                .partition_point(|token| shown.end_of(token) <= step.kept);
+            loop {
+                from = kept
+                    .checked_sub(1)
+                    .map_or(0, |last| shown.end_of(&self.tokens[last]));
+                if prompt.is_char_boundary(from) {
+                    break;
+                }
                 kept -= 1;
             }
-            (kept, from(kept))
-        };
+        }
         let own = step.turns.own(from)?;
         let placed = self.vocabulary.encode(&prompt[from..], &own)?;
         let next = Running::new(
@@ -286,20 +281,14 @@ impl Conversation {
             &self.vocabulary,
         )?;
         let first = running.first;
-        let ends: Vec<usize> = self.tokens[first..].iter().map(end_of).collect();
-        self.finish(false)?;
-        self.tokens[first..]
-            .iter_mut()
-            .zip(ends)
-            .for_each(|(token, end)| token.end = end);
+        self.finish(EndedBy::Model)?;
+        for token in &mut self.tokens[first..] {
+            token.end = shown.end_of(token);
+        }
         self.ids.truncate(kept);
         self.tokens.truncate(kept);
         self.send(&placed, from, &own);
         self.running = Some(next);
-        let rewrite = step
-            .changed
-            .zip(changed)
-            .map(|(why, token)| Moved { token, why });
         Ok(Extended {
             kept,
             ids: self.ids[kept..].to_vec(),
@@ -308,7 +297,7 @@ impl Conversation {
         })
     }
 
-    /// Takes back what was sampled behind the first `length` ids, also behind
+    /// Takes back the ids that were sampled after the first `length` ids, also after
     /// [`Conversation::finish`]. To go back further, keep a clone. Costs what the rest of the
     /// output has cost.
     ///
@@ -331,10 +320,9 @@ impl Conversation {
         let turns = Arc::clone(&running.turns);
         self.running = Some(Running::new(turns, first, &self.vocabulary)?);
         self.observe(&again[..length - first])?;
-        self.tokens[first..]
-            .iter_mut()
-            .zip(logprobs)
-            .for_each(|(token, logprob)| token.logprob = logprob);
+        for (token, logprob) in self.tokens[first..].iter_mut().zip(logprobs) {
+            token.logprob = logprob;
+        }
         Ok(())
     }
 
@@ -343,22 +331,22 @@ impl Conversation {
         &self.ids
     }
 
-    /// What is known of each of them.
+    /// The [`Token`] of each id.
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
     }
 
-    /// Which of them were sampled.
+    /// Whether each id was sampled.
     pub fn mask(&self) -> impl ExactSizeIterator<Item = bool> {
         self.tokens.iter().map(|token| token.sampled)
     }
 
-    /// How many ids are in front of the last output; 0 before a prompt.
+    /// The number of ids before the last output; 0 before a prompt.
     pub fn prompt_len(&self) -> usize {
         self.running.as_ref().map_or(0, |running| running.first)
     }
 
-    /// The text in front of the last output; empty before a prompt.
+    /// The text before the last output; empty before a prompt.
     pub fn prompt(&self) -> &str {
         self.running
             .as_ref()
@@ -441,14 +429,13 @@ impl Running {
         let ends = turns.ends();
         let mut stream = Stream::new(&turns.parser().clone().ending(ends.clone()));
         stream.set_special_tokens(&vocabulary.stream)?;
-        let (output, spans, members) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Running {
             turns,
             first,
             stream,
-            output,
-            spans,
-            members,
+            output: Vec::new(),
+            spans: Vec::new(),
+            members: Vec::new(),
             ends,
             at_end: false,
             ended: None,
@@ -464,7 +451,7 @@ impl Running {
                 continue;
             };
             let call = delta.kind.is_of_call().then_some(delta.call);
-            let text = delta.text.as_bytes();
+            let text = &*delta.text;
             // As written: then each token has its own piece of the text.
             let is_same = text.len() == delta.span.len();
             let mut whole = None;
@@ -476,9 +463,12 @@ impl Running {
             while from < delta.span.end && at < tokens.len() {
                 let to = (tokens[at].end - sent).min(delta.span.end);
                 let argument = match kind {
-                    FieldKind::ToolArguments if is_same => self
-                        .members(delta.call)
-                        .read(&text[from - delta.span.start..to - delta.span.start]),
+                    FieldKind::ToolArguments if is_same => {
+                        // The first of its tokens counts for a character.
+                        let [from, to] =
+                            [from, to].map(|end| char_border_behind(text, end - delta.span.start));
+                        self.members(delta.call).read(&text[from..to])
+                    }
                     _ => whole.clone(),
                 };
                 let field = &mut tokens[at].field;
@@ -504,15 +494,17 @@ impl Running {
     }
 }
 
-/// Where the bytes of an output stand in its text, in which U+FFFD stands for what is no UTF-8.
+/// The places of an output's bytes in the prompt, where U+FFFD replaces bytes that are no UTF-8.
 struct Shown {
-    /// Where such bytes end, and how much longer the text is there.
+    /// Where the output begins.
+    sent: usize,
+    /// The end of each run of such bytes, and how much longer the text is there.
     moved: Vec<(usize, isize)>,
     length: usize,
 }
 
 impl Shown {
-    fn of(output: &[u8]) -> Self {
+    fn new(sent: usize, output: &[u8]) -> Self {
         let (mut moved, mut at, mut by) = (Vec::new(), 0, 0);
         for chunk in output.utf8_chunks() {
             at += chunk.valid().len() + chunk.invalid().len();
@@ -523,6 +515,7 @@ impl Shown {
             }
         }
         Shown {
+            sent,
             moved,
             length: output.len(),
         }
@@ -530,10 +523,20 @@ impl Shown {
 
     fn at(&self, byte: usize) -> usize {
         let before = self.moved.partition_point(|(end, _)| *end <= byte);
-        byte.saturating_add_signed(before.checked_sub(1).map_or(0, |last| self.moved[last].1))
+        let by = before.checked_sub(1).map_or(0, |last| self.moved[last].1);
+        self.sent + byte.saturating_add_signed(by)
     }
 
-    fn length(&self) -> usize {
+    /// The end of a token.
+    fn end_of(&self, token: &Token) -> usize {
+        match token.end.checked_sub(self.sent) {
+            Some(byte) if byte > 0 => self.at(byte),
+            _ => token.end,
+        }
+    }
+
+    /// The end of the output.
+    fn end(&self) -> usize {
         self.at(self.length)
     }
 }

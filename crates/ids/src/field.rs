@@ -1,11 +1,11 @@
-//! What tokens became.
+//! The fields that tokens became.
 
 use std::sync::Arc;
 
-use chatparse_stream::DeltaKind;
+use chatparse_stream::{DeltaKind, Json};
 
 chatparse_base::names! {
-    /// What a token is a part of.
+    /// The part of a conversation that a token belongs to.
     #[repr(u32)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[non_exhaustive]
@@ -14,7 +14,7 @@ chatparse_base::names! {
         Template(1) = "template",
         /// Sent: text of a message, a tool or a variable.
         Value(2) = "value",
-        /// Sampled: what no field has, such as markers, and the end of the turn.
+        /// Sampled: text of no field, such as markers, and the end of the turn.
         #[default]
         Markup(3) = "markup",
         /// Sampled: the reasoning.
@@ -51,67 +51,33 @@ pub struct Field {
     pub kind: FieldKind,
     /// The call, from 0 in its turn.
     pub call: Option<usize>,
-    /// The argument whose value it is, where it is one's: a member of the arguments' object.
+    /// The argument whose value has the token: a member of the arguments' object.
     pub argument: Option<Arc<str>>,
 }
 
-/// In which member of an object JSON text stands that comes in pieces.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Members {
-    depth: usize,
-    in_text: bool,
-    escaped: bool,
-    /// The text that is being read, where it may be a key.
-    text: Option<Vec<u8>>,
-    key: Option<Arc<str>>,
-    in_value: bool,
-}
+/// The member of an object that JSON text in pieces is in.
+#[derive(Clone, Default)]
+pub(crate) struct Members(Json);
 
 impl Members {
-    /// Reads a piece; the member whose value it is a part of.
-    pub fn read(&mut self, piece: &[u8]) -> Option<Arc<str>> {
-        let mut within = self.member();
-        for byte in piece {
-            self.step(*byte);
-            within = within.or_else(|| self.member());
-        }
-        within
+    /// Reads a piece. Returns the first member with a part of its value in the piece.
+    pub fn read(&mut self, piece: &str) -> Option<Arc<str>> {
+        let mut first = member(&self.0);
+        self.0.read(piece, &mut |json, _| {
+            first = first.take().or_else(|| member(json))
+        });
+        first.or_else(|| member(&self.0))
     }
+}
 
-    fn member(&self) -> Option<Arc<str>> {
-        self.key.clone().filter(|_| self.in_value)
+/// The member of the outermost object that a value is in.
+fn member(json: &Json) -> Option<Arc<str>> {
+    let in_object = json.open.first()?.1.is_none();
+    if !in_object || json.at_name && json.open.len() == 1 {
+        return None;
     }
-
-    fn step(&mut self, byte: u8) {
-        if self.in_text {
-            let ends = byte == b'"' && !self.escaped;
-            self.escaped = byte == b'\\' && !self.escaped;
-            if let Some(text) = &mut self.text {
-                text.push(byte);
-            }
-            if ends {
-                self.in_text = false;
-                if let Some(text) = self.text.take() {
-                    self.key = serde_json::from_slice::<String>(&text).ok().map(Arc::from);
-                }
-            }
-            return;
-        }
-        match byte {
-            b'"' => {
-                self.in_text = true;
-                self.text = (self.depth == 1 && !self.in_value).then(|| vec![byte]);
-            }
-            b':' if self.depth == 1 => self.in_value = true,
-            b',' if self.depth == 1 => self.in_value = false,
-            b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => {
-                self.depth = self.depth.saturating_sub(1);
-                self.in_value &= self.depth > 0;
-            }
-            _ => {}
-        }
-    }
+    let name = json.pointer.split('/').nth(1)?;
+    Some(name.replace("~1", "/").replace("~0", "~").into())
 }
 
 #[cfg(test)]
@@ -132,10 +98,7 @@ mod tests {
             "]",
             "}",
         ];
-        let found: Vec<Option<Arc<str>>> = pieces
-            .iter()
-            .map(|piece| members.read(piece.as_bytes()))
-            .collect();
+        let found: Vec<Option<Arc<str>>> = pieces.iter().map(|piece| members.read(piece)).collect();
         let found: Vec<&str> = found
             .iter()
             .map(|key| key.as_deref().unwrap_or("-"))
@@ -145,6 +108,17 @@ mod tests {
             [
                 "-", "city", "city", "city", "city", "a\"b", "a\"b", "a\"b", "a\"b"
             ]
+        );
+    }
+
+    #[test]
+    fn names_are_read_without_escapes() {
+        let read = |text: &str| Members::default().read(text);
+        assert_eq!(read(r#"{"a/b~\"c": 1"#).as_deref(), Some("a/b~\"c"));
+        assert_eq!(read(r#"{"a": {"b": 1}, "c""#).as_deref(), Some("a"));
+        assert_eq!(
+            (read(r#"{"a""#), read("[1, 2]"), read("1")),
+            (None, None, None)
         );
     }
 }

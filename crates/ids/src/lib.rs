@@ -6,12 +6,12 @@
 //! host ──sampled ids──▶ Conversation ──bytes, marked──▶ Stream ─▶ deltas, fields
 //! ```
 //!
-//! - `tokenizer`: what a host hands over, a [`Tokenizer`]; a text with marks to ids.
-//! - `turns`: what is asked of a template, [`Opens`] and [`Turns`]. The façade has the
-//!   implementation: `ChatTemplate::conversation`.
-//! - `field`: what a sampled token became.
-//! - `conversation`: the ids, and what is known of each.
-//! - `check`: whether a tokenizer goes with a template.
+//! - `tokenizer`: the host's [`Tokenizer`]; a text with marks to ids.
+//! - `turns`: the questions to a template, [`Opens`] and [`Turns`]. The façade answers them:
+//!   `ChatTemplate::conversation`.
+//! - `field`: the field of the message that a sampled token became.
+//! - `conversation`: the ids, with a [`Token`] for each.
+//! - `check`: whether a tokenizer fits a template.
 //!
 //! This crate knows no templates and no tokenizers.
 #![forbid(unsafe_code)]

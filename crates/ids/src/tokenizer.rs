@@ -1,9 +1,9 @@
-//! What a host hands over, and texts to ids with it.
+//! The tokenizer of a host, and how it makes ids of texts.
 //!
-//! A tokenizer cuts a text at special tokens, and encodes what is between them. So does a
-//! [`Vocabulary`], but it looks for special tokens in the template's own bytes alone. What is
-//! between two of them is encoded in one go, whoever wrote it: the ids are those of the tokenizer
-//! for the whole text, unless a user writes a marker.
+//! A tokenizer cuts a text at special tokens, and encodes the texts between them. So does a
+//! [`Vocabulary`], but it looks for special tokens in the template's own bytes alone. A text
+//! between two special tokens is encoded at once, whoever wrote it. So the ids are the tokenizer's
+//! ids for the whole text, unless a user writes a marker.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use chatparse_stream::SpecialTokens;
 
 /// A tokenizer as the host has it.
 pub trait Tokenizer: Send + Sync {
-    /// The ids of a text in which nothing is a special token. Nothing is put in front of it or
-    /// behind it.
+    /// The ids of a text in which nothing is a special token. Nothing is added before or
+    /// after it.
     ///
     /// # Errors
     /// Why it cannot be encoded.
@@ -39,9 +39,9 @@ pub struct SpecialToken {
     pub id: u32,
     /// Its text.
     pub text: String,
-    /// The tokenizer drops white space in front of it.
+    /// The tokenizer drops white space before it.
     pub strips_left: bool,
-    /// The tokenizer drops white space behind it.
+    /// The tokenizer drops white space after it.
     pub strips_right: bool,
 }
 
@@ -73,11 +73,8 @@ pub(crate) struct Vocabulary {
 impl Vocabulary {
     pub fn new(tokenizer: Arc<dyn Tokenizer>) -> Result<Self> {
         let mut tokens = tokenizer.special_tokens();
-        tokens.sort_by(|a, b| {
-            b.text
-                .len()
-                .cmp(&a.text.len())
-                .then_with(|| a.text.cmp(&b.text))
+        chatparse_base::sort::by(&mut tokens, |a, b| {
+            (b.text.len(), &a.text).cmp(&(a.text.len(), &b.text))
         });
         if let Some(empty) = tokens.iter().find(|token| token.text.is_empty()) {
             return Err(Error::invalid(format!(

@@ -1,4 +1,4 @@
-//! What a conversation asks of its template.
+//! The questions of a conversation to its template.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub trait Opens: Send + Sync {
     fn closed(&self, messages: &Value) -> Result<String>;
 }
 
-/// A prompt, with the outputs and messages behind it. Immutable.
+/// A prompt, with the outputs and messages after it. Immutable.
 pub trait Turns: Send + Sync {
-    /// All text in front of the next output.
+    /// All text before the next output.
     fn prompt(&self) -> &str;
 
     /// The parser of that output.
@@ -35,8 +35,8 @@ pub trait Turns: Send + Sync {
     /// The texts of tokens that end outputs.
     fn ends(&self) -> Vec<String>;
 
-    /// What the template writes to end a turn of the model; empty if nothing does, or if that is
-    /// unknown.
+    /// The text with which the template ends a turn of the model; empty if there is none, or if it
+    /// is unknown.
     fn end(&self) -> &str;
 
     /// The texts that must be tokens.
@@ -49,7 +49,7 @@ pub trait Turns: Send + Sync {
     /// Those of renders.
     fn own(&self, from: usize) -> Result<Vec<Range<usize>>>;
 
-    /// What follows the output; `spans` are its bytes that came from special tokens.
+    /// The step after the output; `spans` are its bytes that came from special tokens.
     ///
     /// # Errors
     /// What is wrong with the messages, or with the template.
@@ -62,22 +62,22 @@ pub trait Turns: Send + Sync {
     ) -> Result<Step>;
 }
 
-/// What follows an output.
+/// The step after an output.
 pub struct Step {
     /// The prompt with the output and the new messages.
     pub turns: Arc<dyn Turns>,
-    /// How many bytes of the earlier prompt and the output stay. They may be less by half a
+    /// The number of bytes of the earlier prompt and the output that stay. It may be less by half a
     /// character although `stays`.
     pub kept: usize,
-    /// The host has asked that all stays, whatever the template would change.
+    /// The host asks that all text stays, whatever the template would change.
     pub stays: bool,
-    /// Why the template changes what was sent.
+    /// Why the template changes text that was sent.
     pub changed: Option<Changed>,
     /// The output as a message.
     pub message: Message,
 }
 
-/// What a template changes of what was sent.
+/// A change that a template makes in text that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The first byte that it changes.

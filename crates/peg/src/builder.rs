@@ -108,8 +108,8 @@ impl Builder {
         self.add(Expr::Literal(text.into()))
     }
 
-    /// Matches what can be seen of this text, however much white space is around it or between its
-    /// parts. A grammar has it as it is.
+    /// Matches this text with any white space around it and between its parts. A grammar has it as
+    /// it is.
     pub fn marker(&self, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Marker(text.into()))
     }
@@ -269,8 +269,8 @@ impl Builder {
         self.until_any([marker])
     }
 
-    /// The same up to what a [`Builder::marker`] of one of these texts matches, as far as that is
-    /// no chance. Empty ones never match and are dropped.
+    /// The same up to a match of a [`Builder::marker`] of one of these texts, if the text is
+    /// distinctive enough. Empty ones never match and are dropped.
     pub fn until_marker<S: Into<SmolStr>>(&self, markers: impl IntoIterator<Item = S>) -> ExprId {
         self.add(Expr::UntilMarker(not_empty(
             &mut markers.into_iter().map(Into::into),
@@ -307,7 +307,7 @@ impl Builder {
         self.add(Expr::Tolerated(child))
     }
 
-    /// The child parses; in a grammar the JSON schema speaks instead, as a rule of this name.
+    /// The child parses; in a grammar the JSON schema replaces it, as a rule of this name.
     pub fn schema(
         &self,
         child: ExprId,
@@ -324,8 +324,8 @@ impl Builder {
         })
     }
 
-    /// [`Builder::schema`] of what a tool is called with: its objects have no properties but those
-    /// that they declare.
+    /// [`Builder::schema`] of a tool's arguments: objects have only the properties that they
+    /// declare.
     pub fn argument(
         &self,
         child: ExprId,
@@ -370,12 +370,12 @@ impl Builder {
         ))
     }
 
-    /// The child parses; in a grammar this GBNF stands in its place.
+    /// The child parses; in a grammar this GBNF replaces it.
     pub fn gbnf(&self, child: ExprId, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Gbnf(child, text.into()))
     }
 
-    /// The child parses; in a grammar this text stands in its place.
+    /// The child parses; in a grammar this text replaces it.
     pub fn written(&self, child: ExprId, text: impl Into<SmolStr>) -> ExprId {
         self.add(Expr::Written(child, text.into()))
     }
@@ -436,7 +436,7 @@ impl Builder {
     }
 }
 
-/// Markers without those that never match. Compiled once, whatever they come from.
+/// The markers that can match. Compiled once for all kinds of iterators.
 #[inline(never)]
 fn not_empty(markers: &mut dyn Iterator<Item = SmolStr>) -> Vec<SmolStr> {
     markers.filter(|marker| !marker.is_empty()).collect()

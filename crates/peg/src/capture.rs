@@ -45,7 +45,7 @@ impl CaptureLog {
         self.base = self.base.min(number);
     }
 
-    /// Drops the captures in front of this number. Waits until there are many, because the
+    /// Drops the captures before this number. Waits until there are many, because the
     /// remaining entries move each time.
     pub(super) fn forget(&mut self, number: usize) {
         const WORTH_MOVING: usize = 32;

@@ -31,13 +31,13 @@ pub fn check(arena: &Arena) -> Result<Checked> {
         known: vec![Known::default(); arena.len()],
         targets: vec![None; arena.len()],
         entered: Vec::new(),
-        pending: arena
-            .trigger_rules()
-            .filter_map(|name| arena.rule_named(name))
-            .chain([root])
-            .collect(),
+        pending: Vec::new(),
         size: 0,
     };
+    for name in arena.trigger_rules() {
+        checker.pending.extend(arena.rule_named(name));
+    }
+    checker.pending.push(root);
     while let Some(next) = checker.pending.pop() {
         let size = checker.visit(next, 0)?.size as usize;
         checker.size = checker.size.saturating_add(size);
@@ -133,8 +133,9 @@ impl Checker<'_> {
         let target = match self.targets[reference.index()] {
             Some(target) => target,
             None => self.arena.rule_named(name).ok_or_else(|| {
-                let text = format!("the format refers to a rule {name:?} that it does not define");
-                Error::invalid(text)
+                Error::invalid(format!(
+                    "the format refers to a rule {name:?} that it does not define"
+                ))
             })?,
         };
         self.targets[reference.index()] = Some(target);

@@ -24,7 +24,7 @@ use chatparse_base::{Error, ErrorKind, Result, limits};
 /// trying them in turn is as fast.
 const MANY: usize = 8;
 
-/// The number of alternatives from which on a choice is laid out once, and called where it stands.
+/// The number of alternatives from which on a choice is laid out once, and called from its place.
 const WIDE: usize = 32;
 
 /// Compiles the expressions that can be reached from the arena's root.
@@ -76,7 +76,7 @@ pub fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     Ok((program, regions.list))
 }
 
-/// `many`: see [`MANY`]; `end`: what follows the root.
+/// `many`: see [`MANY`]; `end`: the instruction after the root.
 pub fn compile_to(
     arena: &Arena,
     regions: Option<&mut Regions>,
@@ -180,12 +180,13 @@ struct Compiler<'a> {
     room: usize,
     /// In an [`Expr::Named`].
     own: Option<Own>,
-    /// What several of those have in common, and what it was compiled to for the first of them.
+    /// The expressions that several [`Expr::Named`] share, with the code that the first was
+    /// compiled to.
     common: HashMap<ExprId, (Own, Range<Lengths>)>,
 }
 
-/// What an [`Expr::Named`] has for itself: the index of its name, and what is added to the numbers
-/// of its parts.
+/// The own values of an [`Expr::Named`]: the index of its name, and the number that is added to
+/// those of its parts.
 #[derive(Clone, Copy)]
 struct Own {
     name: u32,
@@ -246,10 +247,10 @@ impl<'a> Compiler<'a> {
             Expr::Until(markers) => self.until(markers, false),
             Expr::UntilMarker(markers) => self.until(markers, true),
             Expr::Tag(tag, child) => {
-                let tag = self
-                    .regions
-                    .as_mut()
-                    .map_or(*tag, |regions| regions.tag(Region::Tag(*tag)));
+                let tag = match &mut self.regions {
+                    Some(regions) => regions.tag(Region::Tag(*tag)),
+                    None => *tag,
+                };
                 self.region(tag, *child);
             }
             Expr::Atomic(child) => {
@@ -257,22 +258,19 @@ impl<'a> Compiler<'a> {
                 self.expr(*child);
                 self.emit(Op::AtomicEnd);
             }
-            Expr::Rule { name, child, .. } => {
-                match self
-                    .regions
-                    .as_mut()
-                    .map(|regions| regions.tag(Region::Rule(name.to_string())))
-                {
-                    Some(tag) => self.region(tag, *child),
-                    None => self.expr(*child),
+            Expr::Rule { name, child, .. } => match &mut self.regions {
+                Some(regions) => {
+                    let tag = regions.tag(Region::Rule(name.to_string()));
+                    self.region(tag, *child);
                 }
-            }
+                None => self.expr(*child),
+            },
             Expr::Late(part) => {
-                drop(self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part))))
+                self.emit(Op::Late(*part + self.own.map_or(0, |own| own.part)));
             }
             Expr::Ref(_) => self.call(self.checked.target(id)),
             Expr::Choice(_) | Expr::Named { .. } => self.call(id),
-            // What others are for is not for the parser.
+            // The parser uses the child of all other expressions.
             other => other.children().for_each(|child| self.expr(child)),
         }
     }
@@ -319,7 +317,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Lays out what was compiled for the `first` once more.
+    /// Copies the code of the `first`, with other own values.
     fn copy(&mut self, first: Own, all: Range<Lengths>, own: Own) {
         let Program {
             ops,
@@ -407,21 +405,19 @@ impl<'a> Compiler<'a> {
             });
             self.markers_at[id.index()] = (start, self.out.ops.len());
         }
-        // Each of these characters is optional, because the text behind it may begin with more
-        // white space.
+        // Each of these characters is optional, because the next text may begin with more white
+        // space.
         for c in tail.chars() {
-            let (text, mut first) = (
-                SmolStr::from_iter([c]),
-                First::of_literal(c.encode_utf8(&mut [0; 4])),
-            );
+            let text = SmolStr::from_iter([c]);
             // A line break may have a return in it.
-            let returns = || First::of_literal("\r");
+            let returns = First::of_literal("\r");
+            let mut first = First::of_literal(&text);
             if c == '\n' {
-                first = first.or(returns());
+                first = first.or(returns);
             }
             self.rounds(0, Some(1), first, |compiler| {
                 if c == '\n' {
-                    compiler.rounds(0, Some(1), returns(), |compiler| {
+                    compiler.rounds(0, Some(1), returns, |compiler| {
                         compiler.literal("\r".into())
                     });
                 }
@@ -443,7 +439,7 @@ impl<'a> Compiler<'a> {
         };
         self.out.widest = self.out.widest.max(children.len() as u32);
         // For each of the other alternatives, the last one first: what it can begin with, and the
-        // first bytes for which one behind it must be tried.
+        // first bytes for which a later one must be tried.
         let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
         let last = self.firsts.of(last);
         let mut later = last.tries();
@@ -456,8 +452,8 @@ impl<'a> Compiler<'a> {
         let all = firsts.iter().map(|(first, _)| first).chain([&last]);
         let mut tables = self.tables(children, all).into_iter().peekable();
         let mut commits: SmallVec<[usize; 8]> = SmallVec::new();
-        // Whether an earlier test lets only those bytes through for which this alternative or a
-        // later one must be tried.
+        // Whether an earlier test lets a byte through only if this alternative or a later one must
+        // be tried.
         let mut tested = false;
         let mut next = 0;
         while let Some(&child) = children.get(next) {
@@ -505,19 +501,20 @@ impl<'a> Compiler<'a> {
     fn tables<'f>(
         &mut self,
         children: &[ExprId],
-        mut firsts: impl Iterator<Item = &'f First>,
+        firsts: impl Iterator<Item = &'f First>,
     ) -> Vec<(Range<usize>, Table)> {
-        // Where each match begins with a text, no character of a set or none can begin it.
-        let mut run = 0;
-        let worth = |first: &First| {
+        // The longest run of alternatives that may begin with a text: a match of one that may begin
+        // with a character of a set, or with nothing, does not.
+        let (mut run, mut longest) = (0, 0);
+        for first in firsts {
             run = if first.passes || first.wide {
                 0
             } else {
                 run + 1
             };
-            run >= self.many
-        };
-        if children.len() < self.many || !firsts.any(worth) {
+            longest = longest.max(run);
+        }
+        if longest < self.many {
             return Vec::new();
         }
         let leads = lead::of(
@@ -532,8 +529,8 @@ impl<'a> Compiler<'a> {
             .collect()
     }
 
-    /// `later`: the first bytes for which alternatives behind these must be tried; `None` if there
-    /// are none.
+    /// `later`: the first bytes for which the alternatives after these must be tried; `None` if
+    /// there are none.
     fn select(
         &mut self,
         children: &[ExprId],
@@ -617,15 +614,11 @@ impl<'a> Compiler<'a> {
     }
 
     fn set(&mut self, set: &CharSet) -> u32 {
-        let at = self
-            .out
-            .sets
-            .iter()
-            .position(|known| known == set)
-            .unwrap_or_else(|| {
-                self.out.sets.push(set.clone());
-                self.out.sets.len() - 1
-            });
-        at as u32
+        let sets = &mut self.out.sets;
+        let known = sets.iter().position(|known| known == set);
+        if known.is_none() {
+            sets.push(set.clone());
+        }
+        known.unwrap_or(sets.len() - 1) as u32
     }
 }

@@ -128,7 +128,7 @@ pub enum Notation {
     Text,
     /// Its strings only, in quotes.
     Quoted(Literals),
-    /// Its values other than strings: those stand beside it. llama.cpp's grammars have all, as
+    /// Its values other than strings, which are beside it. llama.cpp's grammars have all, as
     /// JSON.
     Others(Literals),
     /// Its values other than strings, as literals of Python; in llama.cpp's grammars, as the child
@@ -140,7 +140,7 @@ pub enum Notation {
     /// As the child reads it, an object's member, which may be missing although the schema requires
     /// it.
     PerhapsLeftOut,
-    /// The same of a text that may have what the template writes an undeclared argument with.
+    /// The same for a text that may have the markup of an undeclared argument.
     PerhapsMore,
     /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child
     /// reads.
@@ -278,16 +278,16 @@ pub enum Expr {
     /// reads at least a byte, or none.
     #[serde(skip)]
     Late(u32),
-    /// A rule that a grammar links, perhaps like others except for a name: the child, which has
-    /// this name for [`Expr::NAME`], and parts whose numbers are larger by this.
+    /// A rule that a grammar links, perhaps equal to others except for a name: the child, with this
+    /// name for [`Expr::NAME`] and with larger numbers of its parts.
     #[serde(skip)]
     Named {
-        /// What it has in common with others.
+        /// The expression that it shares with others.
         child: ExprId,
         /// Its name; for a child with [`Expr::NAME`] of letters and digits of ASCII, `_`, `-` and
         /// `.`.
         name: SmolStr,
-        /// What is added to the numbers of its parts.
+        /// The number that is added to those of its parts.
         part: u32,
         /// Which of the rules of this name it is.
         rule: u32,
@@ -295,11 +295,11 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// The text of a literal or a marker that stands for the name of an [`Expr::Named`]. No such
-    /// name is like it.
+    /// The text of a literal or a marker in place of the name of an [`Expr::Named`]. No name is
+    /// equal to it.
     pub const NAME: &str = "name\u{10FFFF}";
 
-    /// The bytes of such names.
+    /// The bytes of these names.
     pub fn in_names() -> Bytes {
         let ranges = [
             (b'-', b'.'),
@@ -339,6 +339,39 @@ impl Expr {
             _ => &[],
         }
     }
+
+    /// Approximate memory use in bytes, without a JSON schema.
+    fn bytes(&self) -> usize {
+        size_of::<Expr>()
+            + match self {
+                Expr::Literal(text) | Expr::Marker(text) | Expr::Ref(text) => text.len(),
+                Expr::Named { name, .. } => name.len(),
+                Expr::Rule { name, .. } => {
+                    name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>()
+                }
+                Expr::Schema(value) => size_of::<Annotated>() + value.name.len(),
+                Expr::Sequence(children) | Expr::Choice(children) => {
+                    size_of_val(children.as_slice())
+                }
+                Expr::Unordered(_, parts) => {
+                    size_of::<Parts>()
+                        + size_of_val(&*parts.required)
+                        + size_of_val(&*parts.optional)
+                }
+                Expr::Until(texts) | Expr::UntilMarker(texts) => texts_bytes(texts),
+                Expr::Excluding(_, texts) => texts_bytes(texts.iter().flatten()),
+                Expr::Char(set) => size_of_val(set.ranges.as_slice()),
+                _ => 0,
+            }
+    }
+}
+
+/// The memory of texts in bytes.
+pub(super) fn texts_bytes<'t>(texts: impl IntoIterator<Item = &'t SmolStr>) -> usize {
+    let sizes = texts
+        .into_iter()
+        .map(|text| size_of::<SmolStr>() + text.len());
+    sizes.sum()
 }
 
 /// Collects the texts that an expression may begin with.
@@ -348,6 +381,16 @@ struct Firsts {
     /// Rules whose texts were added already, and whether a match must begin with one of them.
     /// Without it, the work would double with each level of rules that refer to others twice.
     rules: HashMap<ExprId, bool>,
+}
+
+impl Firsts {
+    /// Adds a text. Returns whether it has a byte.
+    fn add(&mut self, text: &str) -> bool {
+        if !text.is_empty() {
+            self.texts.push(text.to_owned());
+        }
+        !text.is_empty()
+    }
 }
 
 /// An arena of expressions: the nodes, the rules by name, and the root.
@@ -385,13 +428,12 @@ impl Arena {
 
     /// The names of the rules at which a lazily applied grammar may start, sorted.
     pub fn trigger_rules(&self) -> impl Iterator<Item = &SmolStr> {
-        let is_trigger = |id: &ExprId| matches!(self.get(*id), Expr::Rule { trigger: true, .. });
-        let mut names: Vec<&SmolStr> = self
-            .rules
-            .iter()
-            .filter(|(_, id)| is_trigger(id))
-            .map(|(name, _)| name)
-            .collect();
+        let mut names: Vec<&SmolStr> = Vec::new();
+        for (name, id) in &self.rules {
+            if matches!(self.get(*id), Expr::Rule { trigger: true, .. }) {
+                names.push(name);
+            }
+        }
         chatparse_base::sort::sort(&mut names);
         names.into_iter()
     }
@@ -412,17 +454,8 @@ impl Arena {
         }
         let mut below = |id: ExprId| self.firsts(id, into, depth + 1);
         match self.get(id) {
-            Expr::Literal(text) => {
-                into.texts
-                    .extend(Some(text.to_string()).filter(|text| !text.is_empty()));
-                Some(!text.is_empty())
-            }
-            Expr::Marker(text) => {
-                let text = text.trim();
-                into.texts
-                    .extend(Some(text.to_owned()).filter(|text| !text.is_empty()));
-                Some(!text.is_empty())
-            }
+            Expr::Literal(text) => Some(into.add(text)),
+            Expr::Marker(text) => Some(into.add(text.trim())),
             Expr::Empty | Expr::Start | Expr::Space | Expr::And(_) | Expr::Not(_) => Some(false),
             Expr::Sequence(children) => {
                 for &child in children {
@@ -443,10 +476,11 @@ impl Arena {
             Expr::Named { child, name, .. } => {
                 let known = into.texts.len();
                 let must = self.firsts(*child, into, depth + 1)?;
-                into.texts[known..]
-                    .iter_mut()
-                    .filter(|text| *text == Expr::NAME)
-                    .for_each(|text| *text = name.to_string());
+                for text in &mut into.texts[known..] {
+                    if text == Expr::NAME {
+                        *text = name.to_string();
+                    }
+                }
                 Some(must)
             }
             Expr::Ref(name) => {
@@ -504,31 +538,7 @@ impl Arena {
 
     /// Approximate memory use in bytes, without the JSON schemas.
     pub fn bytes(&self) -> usize {
-        let sized = |text: &SmolStr| size_of::<SmolStr>() + text.len();
-        let node = |node: &Expr| {
-            size_of::<Expr>()
-                + match node {
-                    Expr::Literal(text) | Expr::Marker(text) | Expr::Ref(text) => text.len(),
-                    Expr::Named { name, .. } => name.len(),
-                    Expr::Rule { name, .. } => {
-                        name.len() + size_of::<SmolStr>() + 3 * size_of::<usize>()
-                    }
-                    Expr::Schema(value) => size_of::<Annotated>() + value.name.len(),
-                    Expr::Sequence(children) | Expr::Choice(children) => {
-                        size_of_val(children.as_slice())
-                    }
-                    Expr::Unordered(_, parts) => {
-                        size_of::<Parts>()
-                            + size_of_val(&*parts.required)
-                            + size_of_val(&*parts.optional)
-                    }
-                    Expr::Until(texts) | Expr::UntilMarker(texts) => texts.iter().map(sized).sum(),
-                    Expr::Excluding(_, texts) => texts.iter().flatten().map(sized).sum(),
-                    Expr::Char(set) => size_of_val(set.ranges.as_slice()),
-                    _ => 0,
-                }
-        };
-        self.nodes.iter().map(node).sum()
+        self.nodes.iter().map(Expr::bytes).sum()
     }
 
     /// Whether the arena has no nodes.

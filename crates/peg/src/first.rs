@@ -131,9 +131,8 @@ fn heads(set: &CharSet) -> Bytes {
 pub struct Firsts<'a> {
     arena: &'a Arena,
     checked: &'a Checked,
-    /// By expression: its index in the list plus 1, or 0 if it is not known yet.
-    known: Vec<u32>,
-    list: Vec<First>,
+    /// By expression.
+    known: Vec<Option<First>>,
 }
 
 impl<'a> Firsts<'a> {
@@ -141,8 +140,7 @@ impl<'a> Firsts<'a> {
         Firsts {
             arena,
             checked,
-            known: Vec::new(),
-            list: Vec::new(),
+            known: vec![None; arena.len()],
         }
     }
 
@@ -192,17 +190,11 @@ impl<'a> Firsts<'a> {
     }
 
     fn remembered(&mut self, id: ExprId, depth: usize) -> First {
-        if self.known.is_empty() {
-            self.known = vec![0; self.arena.len()];
-            self.list.reserve(self.arena.len() / 4);
-        }
-        let known = self.known[id.index()];
-        if known != 0 {
-            return self.list[known as usize - 1];
+        if let Some(first) = self.known[id.index()] {
+            return first;
         }
         let first = self.inner(id, depth);
-        self.list.push(first);
-        self.known[id.index()] = self.list.len() as u32;
+        self.known[id.index()] = Some(first);
         first
     }
 
@@ -300,7 +292,7 @@ mod tests {
             "[a-b]",
             "lw",
         );
-        // An alternative behind an empty one is never tried.
+        // An alternative after an empty one is never tried.
         is(
             &|p| p.choice([p.literal("a"), p.empty(), p.any()]),
             r"[\x00-\xf4]",

@@ -16,8 +16,8 @@ use chatparse_base::limits;
 /// Stands for any amount of white space in a lead. The byte does not occur in UTF-8.
 pub const SPACE: u8 = 0xFF;
 
-/// Stands for the name of an [`Expr::Named`] in what all such have in common. No byte of UTF-8
-/// either.
+/// Stands for the name in the leads that several [`Expr::Named`] share. UTF-8 does not have this
+/// byte either.
 const NAME: u8 = 0xFE;
 
 /// The most leads that one alternative may have. Leads are cut where there would be more.
@@ -35,33 +35,26 @@ pub fn of(
     children: &[ExprId],
     room: &mut usize,
 ) -> Vec<Leads> {
-    let find = |child: ExprId, room: usize| {
-        let fuel = limits::LEAD_STEPS.min(room);
-        let mut finder = Finder {
-            arena,
-            checked,
-            named,
-            fuel,
-            hidden: 0,
-            captured: false,
-        };
-        let mut texts = Texts::one();
-        finder.add(child, &mut texts);
-        texts.end();
-        texts.ended
+    let mut finder = Finder {
+        arena,
+        checked,
+        named,
+        fuel: 0,
+        hidden: 0,
+        captured: false,
     };
-    // Those of what the last named alternatives have in common.
+    // The leads that the last named alternatives have in common.
     let mut common = (None, Leads::new());
     let mut all = Vec::with_capacity(children.len());
     for &child in children {
         let leads = match arena.get(child) {
             Expr::Named { child, name, .. } => {
                 if common.0 != Some(*child) {
-                    common = (Some(*child), find(*child, *room));
+                    common = (Some(*child), finder.leads(*child, *room));
                 }
                 with_names(&common.1, name)
             }
-            _ => with_names(&find(child, *room), Expr::NAME),
+            _ => with_names(&finder.leads(child, *room), Expr::NAME),
         };
         *room = room.saturating_sub(leads.iter().map(|lead| lead.len()).sum());
         all.push(leads);
@@ -71,19 +64,17 @@ pub fn of(
 
 /// The leads of an alternative, with its name.
 fn with_names(texts: &[Text], name: &str) -> Leads {
-    // What follows the lead accepts white space itself.
-    let bare = texts
-        .iter()
-        .map(|text| text.strip_suffix(&[SPACE]).unwrap_or(text));
-    let leads: Leads = bare
-        .map(|text| with_name(text, name).flatten().copied().collect())
-        .collect();
-    // An alternative with an empty lead must always be tried.
-    if leads.iter().any(|lead| lead.is_empty()) {
-        Leads::new()
-    } else {
-        leads
+    let mut leads = Leads::new();
+    for text in texts {
+        // The next expression accepts white space itself.
+        let lead = with_name(text.strip_suffix(&[SPACE]).unwrap_or(text), name);
+        // An alternative with an empty lead must always be tried.
+        if lead.is_empty() {
+            return Leads::new();
+        }
+        leads.push(lead);
     }
+    leads
 }
 
 /// The runs of at least `least` adjacent alternatives that have leads.
@@ -136,24 +127,22 @@ impl Texts {
         self.open.iter().chain(&self.ended)
     }
 
-    /// Extends each of these texts by each of those.
+    /// Extends each text by each of `next`.
     fn then(&mut self, next: &Texts) {
-        let open = std::mem::take(&mut self.open);
-        let both = |before: &Text, after: &Text| {
-            let twice = before.ends_with(&[SPACE]) && after.starts_with(&[SPACE]);
-            before
-                .iter()
-                .chain(behind(before, &after[usize::from(twice)..]))
-                .copied()
-                .collect()
-        };
-        for before in &open {
+        for before in &std::mem::take(&mut self.open) {
             self.open
-                .extend(next.open.iter().map(|after| both(before, after)));
+                .extend(next.open.iter().map(|after| joined(before, after)));
             self.ended
-                .extend(next.ended.iter().map(|after| both(before, after)));
+                .extend(next.ended.iter().map(|after| joined(before, after)));
         }
     }
+}
+
+fn joined(before: &Text, after: &Text) -> Text {
+    let twice = before.ends_with(&[SPACE]) && after.starts_with(&[SPACE]);
+    let mut both = before.clone();
+    both.extend_from_slice(behind(before, &after[usize::from(twice)..]));
+    both
 }
 
 /// `text` without leading white space, if `before` ends with white space that has matched it
@@ -166,22 +155,27 @@ fn behind<'t>(before: &[u8], text: &'t [u8]) -> &'t [u8] {
     }
 }
 
-/// The parts of a text, with this in place of each [`NAME`].
-fn with_name<'t>(text: &'t [u8], name: &'t str) -> impl Iterator<Item = &'t [u8]> {
-    text.split(|byte| *byte == NAME)
-        .enumerate()
-        .flat_map(|(place, part)| {
-            let name = if place > 0 { name.as_bytes() } else { &[] };
-            [name, part]
-        })
+/// A text with this in place of each [`NAME`].
+fn with_name(text: &[u8], name: &str) -> Text {
+    let mut named = Text::new();
+    for (place, part) in text.split(|byte| *byte == NAME).enumerate() {
+        if place > 0 {
+            named.extend_from_slice(name.as_bytes());
+        }
+        named.extend_from_slice(part);
+    }
+    named
 }
 
 /// Whether no output can begin with both texts.
 fn exclude_each_other(one: &[u8], other: &[u8]) -> bool {
     let differ = one.iter().zip(other).find(|(one, other)| one != other);
-    let is_open =
-        |one: u8, other: u8| one == SPACE || one == NAME && (Expr::in_names().contains(other));
-    differ.is_some_and(|(&one, &other)| !is_open(one, other) && !is_open(other, one))
+    differ.is_some_and(|(&one, &other)| !may_match(one, other) && !may_match(other, one))
+}
+
+/// Whether white space or a name may have this other byte.
+fn may_match(open: u8, byte: u8) -> bool {
+    open == SPACE || open == NAME && Expr::in_names().contains(byte)
 }
 
 /// Follows an expression for as long as it consists of text.
@@ -191,12 +185,22 @@ struct Finder<'a> {
     named: bool,
     /// Expressions and bytes that may still be visited.
     fuel: usize,
-    /// The depth of enclosing groups that hide their captures, and whether those have captures.
+    /// The number of enclosing groups that hide their captures, and whether one has captures.
     hidden: usize,
     captured: bool,
 }
 
 impl Finder<'_> {
+    /// The texts that an expression begins with. `room`: the most bytes of them.
+    fn leads(&mut self, id: ExprId, room: usize) -> Leads {
+        self.fuel = limits::LEAD_STEPS.min(room);
+        (self.hidden, self.captured) = (0, false);
+        let mut texts = Texts::one();
+        self.add(id, &mut texts);
+        texts.end();
+        texts.ended
+    }
+
     /// Extends the texts by an expression.
     fn add(&mut self, id: ExprId, texts: &mut Texts) {
         if texts.open.is_empty() {
@@ -247,7 +251,7 @@ impl Finder<'_> {
                     return texts.end();
                 }
                 for text in one.open.iter_mut().chain(&mut one.ended) {
-                    *text = with_name(text, name).flatten().copied().collect();
+                    *text = with_name(text, name);
                 }
                 texts.then(&one);
             }
@@ -291,7 +295,7 @@ impl Finder<'_> {
         }
     }
 
-    /// An optional child and the expressions behind it. The texts split in two if no output can
+    /// An optional child and the expressions after it. The texts split in two if no output can
     /// begin with both.
     fn optional(&mut self, child: ExprId, rest: &[ExprId], texts: &mut Texts) {
         let Some(fuel) = self.fuel.checked_sub(1) else {

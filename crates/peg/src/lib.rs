@@ -41,18 +41,18 @@
 //! **Going back.** A failure restores the last alternative, as in every PEG, and cuts the log back
 //! to its length at that time. [`Machine::take_kept`] returns how many of the captures are
 //! unchanged, and [`Machine::restore_points`] the captures to which the machine may still go back,
-//! so that a reader can save its state there. [`Machine::feed_to_undo`] stops in front of going
-//! back behind what was visible, so that a reader reads the same of any pieces. A reader drops what
-//! it has read ([`Machine::forget`]). If no alternative is left the output does not match, and
-//! [`Machine::furthest`] is the length of the shortest prefix that does not. That depends on the
-//! bytes, not on their chunks, so a caller can start a fallback there; [`Machine::visible`] is then
-//! what was visible just before.
+//! so that a reader can save its state there. [`Machine::feed_to_undo`] stops before it goes back
+//! past visible captures, so that a reader reads the same from any pieces. A reader drops the
+//! captures that it has read ([`Machine::forget`]). If no alternative is left the output does not
+//! match, and [`Machine::furthest`] is the length of the shortest prefix that does not. That
+//! depends on the bytes, not on their chunks, so a caller can start a fallback there;
+//! [`Machine::visible`] then returns the captures that were visible just before.
 //!
 //! **Late parts.** A program may lack parts ([`Expr::Late`]), which are built and compiled where a
 //! machine first enters one: of many tools, an output calls a few. A part is called like a rule,
-//! and has instructions and constants of its own, so a stack entry says whose its address is. What
-//! is left of them differs in a name ([`Expr::Named`]): it is compiled for the first, and copied
-//! for the others.
+//! and has instructions and constants of its own, so a stack entry says whose its address is. The
+//! rest of their calls differs in a name ([`Expr::Named`]): it is compiled for the first tool, and
+//! copied for the others.
 //!
 //! **The end.** [`Machine::finish`] runs the rest of the program with the end of the output as a
 //! fact: half a marker is text then, half a literal is a mismatch. If that fails, [`Machine::cut`]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub use budget::Budget;
 
 use super::capture::{Capture, CaptureLog};
+use super::expr::TagId;
 use super::program::{Op, Program};
 use super::select::Walk;
 use super::utf8::Decoded;
@@ -24,7 +25,7 @@ pub enum State {
     Waiting,
     /// The program has accepted. It ignores the output from this position on.
     Accepted(usize),
-    /// About to go back behind what was visible: the next call does it.
+    /// About to go back past visible captures: the next call does it.
     Undoing,
     /// The output does not match, whatever follows.
     Failed,
@@ -32,12 +33,12 @@ pub enum State {
     Limit,
 }
 
-/// How to treat the end of the available output.
+/// The meaning of the end of the available output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Eof {
     /// More may follow: stop there and wait.
     NeedMore,
-    /// The output was cut off: what is there counts, and a half-matched rest stays open.
+    /// The output was cut off: the bytes so far count, and a half-matched rest stays open.
     Truncated,
     /// The output is complete: a half-matched rest does not match.
     End,
@@ -99,10 +100,10 @@ pub struct Machine {
     visible_end: usize,
     /// One more than the position of the furthest byte looked at.
     furthest: usize,
-    /// Whether going back behind a visible capture is a failure.
+    /// Whether going back past a visible capture is a failure.
     committed: bool,
     /// The number of captures that were visible while the furthest byte was missing, and how far
-    /// they reached; `None` once the run has gone back behind them.
+    /// they reached; `None` once the run has gone back past them.
     shown: Option<(usize, usize)>,
     /// Captures below this index are unchanged since the last call of [`Machine::take_kept`].
     kept: usize,
@@ -151,7 +152,7 @@ impl Machine {
         machine
     }
 
-    /// A run that fails instead of going back behind a visible capture. A capture counts as visible
+    /// A run that fails instead of going back past a visible capture. A capture counts as visible
     /// if it was visible when the machine needed a further byte, so this does not depend on how the
     /// output is cut.
     pub fn committed(program: Arc<Program>, start: usize) -> Self {
@@ -161,15 +162,15 @@ impl Machine {
         }
     }
 
-    /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with
-    /// what was passed before.
+    /// Runs as far as `output` decides. `output` is the whole output so far; it must begin with the
+    /// bytes that were passed before.
     pub fn feed(&mut self, output: &[u8]) -> State {
         while self.feed_to_undo(output) == State::Undoing {}
         self.state
     }
 
-    /// Like `feed`, but stops in front of going back behind what was visible. Whether it was does
-    /// not depend on how the output is cut, so a caller that reads it then reads the same of any
+    /// Like `feed`, but stops before it goes back past visible captures. Their visibility does not
+    /// depend on how the output is cut, so a caller that reads them then reads the same of any
     /// pieces.
     pub fn feed_to_undo(&mut self, output: &[u8]) -> State {
         match self.state {
@@ -196,16 +197,13 @@ impl Machine {
             State::Waiting | State::Undoing => {
                 let mut trial = self.clone();
                 trial.run(output, Eof::End);
-                let in_place = || {
-                    trial
+                let matched = trial.state == State::Accepted(output.len())
+                    && trial.kept >= read
+                    && trial
                         .captures
                         .from(read)
                         .iter()
-                        .all(|capture| !capture.opens || capture.pos >= from)
-                };
-                let matched = trial.state == State::Accepted(output.len())
-                    && trial.kept >= read
-                    && in_place();
+                        .all(|capture| !capture.opens || capture.pos >= from);
                 if matched {
                     *self = trial;
                 } else {
@@ -224,7 +222,8 @@ impl Machine {
         self.looking != NONE
     }
 
-    /// The end of the output refutes what waits: the next feed goes back to another way.
+    /// The end of the output refutes the waiting instruction: the next feed tries another
+    /// alternative.
     pub fn refute(&mut self) {
         if self.state == State::Waiting {
             (self.state, self.matched, self.walk, self.searches.begun) =
@@ -250,6 +249,12 @@ impl Machine {
     /// the shortest prefix that fails.
     pub fn furthest(&self) -> usize {
         self.furthest
+    }
+
+    #[inline(always)]
+    fn capture(&mut self, tag: TagId, opens: bool) {
+        let pos = self.pos;
+        self.captures.push(Capture { tag, pos, opens });
     }
 
     fn push(&mut self, kind: Kind, ip: u32) {
@@ -426,8 +431,8 @@ impl Machine {
                 _ => return Flow::Fail,
             },
             Op::Space => {
-                let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
-                match output[self.pos..].iter().position(|byte| !is_space(byte)) {
+                let mut rest = output[self.pos..].iter();
+                match rest.position(|byte| !matches!(byte, b' ' | b'\t'..=b'\r')) {
                     Some(length) => {
                         self.pos += length;
                         self.examine(self.pos + 1);
@@ -526,16 +531,8 @@ impl Machine {
             }
             Op::AtomicBegin => self.push(Kind::Atomic, 0),
             Op::AtomicEnd => drop(self.pop()),
-            Op::Open(tag) => self.captures.push(Capture {
-                tag,
-                pos: self.pos,
-                opens: true,
-            }),
-            Op::Close(tag) => self.captures.push(Capture {
-                tag,
-                pos: self.pos,
-                opens: false,
-            }),
+            Op::Open(tag) => self.capture(tag, true),
+            Op::Close(tag) => self.capture(tag, false),
             Op::Call(to) => {
                 self.push(Kind::Return, self.ip + 1);
                 self.ip = to;

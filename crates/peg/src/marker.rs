@@ -21,8 +21,8 @@ pub enum Part<'a> {
     Gap,
     /// Text that must match exactly.
     Text(&'a str),
-    /// White space at the end. Each of its characters is optional, because the text behind it may
-    /// begin with more white space.
+    /// White space at the end. Each of its characters is optional, because the next text may begin
+    /// with more white space.
     Tail(&'a str),
 }
 
@@ -63,38 +63,39 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The end of the first text of a marker: at white space, between a tag and another tag, a list or
-/// an object, or at a special token.
+/// The end of the first text of a marker.
 fn end_of_text(marker: &str) -> usize {
-    let bytes = marker.as_bytes();
-    let at_border = |&at: &usize| {
-        let before = |count: usize| at.checked_sub(count).map_or(b' ', |at| bytes[at]);
-        let here = match bytes[at] {
+    let mut places = 0..marker.len();
+    places
+        .find(|at| is_border(marker, *at))
+        .unwrap_or(marker.len())
+}
+
+/// Whether a text of a marker ends here: at white space, between a tag and another tag, a list or
+/// an object, or at a special token.
+fn is_border(marker: &str, at: usize) -> bool {
+    let (before, rest) = marker.as_bytes().split_at(at);
+    let last = before.last();
+    before.ends_with(b"|>")
+        || match rest[0] {
             b'\t'..=b'\r' | b' ' => true,
             b'<' => {
-                matches!(before(1), b'>' | b'[')
+                matches!(last, Some(b'>' | b'['))
                     || at > 0 && marker[at + 1..].starts_with(['|', '｜'])
             }
-            b'{' | b'[' => matches!(before(1), b'>' | b']'),
-            b']' => before(1) == b'>',
+            b'{' | b'[' => matches!(last, Some(b'>' | b']')),
+            b']' => last == Some(&b'>'),
             // These begin all white space beyond ASCII.
             0xC2 | 0xE1..=0xE3 => marker[at..].starts_with(char::is_whitespace),
             _ => false,
-        };
-        here || before(1) == b'>' && before(2) == b'|'
-    };
-    // Nothing else is at a border, or in front of one.
-    let may_be = |byte: u8| !byte.is_ascii_alphanumeric() && byte != b'_';
-    let at_border =
-        |at: &usize| (may_be(bytes[*at]) || *at > 0 && bytes[at - 1] == b'>') && at_border(at);
-    (0..bytes.len()).find(at_border).unwrap_or(bytes.len())
+        }
 }
 
 /// The markers that end a text: each as written and, if its text is too distinctive to occur by
-/// chance, with other white space. Without those that another one ends the text in front of.
+/// chance, with other white space. A marker is left out if another one ends the text before it.
 pub fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
     let mut ends = Vec::with_capacity(4 * markers.len());
-    // What stands in front of which texts.
+    // The white space before a text, and the text.
     let mut certain: BTreeSet<(&str, &str)> = BTreeSet::new();
     for marker in markers {
         let core = marker.trim();
@@ -107,8 +108,7 @@ pub fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
             ends.push(marker.clone());
         }
     }
-    // The last text without gaps: all others that begin with it begin with it however they are
-    // spaced.
+    // The last text without gaps. A longer text that begins with it does so however it is spaced.
     let mut first = ("", None);
     for (before, core) in certain {
         let text = &core[..end_of_text(core)];
@@ -133,7 +133,7 @@ pub fn ends(markers: &[SmolStr]) -> Vec<SmolStr> {
 /// A marker as written, and with other white space between its parts: in all places, or in one.
 fn spaced(core: &str) -> Vec<SmolStr> {
     let mut written = vec![SmolStr::new(core)];
-    // The texts, with what each gap in front has as written, and has at least.
+    // The gap before each text: as written, and the least of it; and the text.
     let mut texts: SmallVec<[(&str, &str, &str); 4]> = SmallVec::new();
     let mut gap = None;
     let mut at = 0;
@@ -154,15 +154,20 @@ fn spaced(core: &str) -> Vec<SmolStr> {
     let gaps = texts.len() - 1;
     let mut text = String::with_capacity(core.len() + gaps * 2);
     for space in ["", " ", "\n", "  ", "\n\n"] {
-        let of = |least| if space.is_empty() { least } else { space };
-        // With one gap, "in all places" is "in one".
-        let all = (gaps > 1).then_some(None);
-        let one = (1..=gaps.min(GAPS)).filter(|&place| texts[place].0 != of(texts[place].1));
-        for place in all.into_iter().chain(one.map(Some)) {
+        // The first place stands for all; with one gap, "in all places" is "in one".
+        for place in usize::from(gaps < 2)..=gaps.min(GAPS) {
+            let (own, least, _) = texts[place];
+            if place > 0 && own == if space.is_empty() { least } else { space } {
+                continue;
+            }
             text.clear();
             for (number, (own, least, part)) in texts.iter().enumerate() {
-                let other = number > 0 && place.is_none_or(|place| place == number);
-                text += if other { of(least) } else { own };
+                let is_other = number > 0 && (place == 0 || place == number);
+                text += match is_other {
+                    true if space.is_empty() => least,
+                    true => space,
+                    false => own,
+                };
                 text += part;
             }
             written.push(SmolStr::new(&text));
@@ -173,12 +178,11 @@ fn spaced(core: &str) -> Vec<SmolStr> {
 
 /// Whether a text is certainly a marker: it has a word, and a bracket or bar.
 fn is_certain(text: &str) -> bool {
-    let sign = |c: char| matches!(c, '<' | '[' | '|') || !c.is_ascii() && !c.is_alphanumeric();
-    text.chars()
-        .filter(|c| c.is_alphanumeric())
-        .nth(1)
-        .is_some()
-        && text.contains(sign)
+    let mut letters = text.chars().filter(|c| c.is_alphanumeric());
+    letters.nth(1).is_some()
+        && text.contains(|c: char| {
+            matches!(c, '<' | '[' | '|') || !c.is_ascii() && !c.is_alphanumeric()
+        })
 }
 
 #[cfg(test)]

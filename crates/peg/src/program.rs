@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use smol_str::SmolStr;
 
-use super::expr::{CharSet, TagId};
+use super::expr::{CharSet, TagId, texts_bytes};
 use super::select::Table;
 use super::until::Markers;
 use chatparse_base::bytes::Bytes;
@@ -33,8 +33,8 @@ pub enum Op {
     End,
     /// Push the alternative at this address.
     Choice(u32),
-    /// Like `Choice`, but skips what the next byte rules out and pushes only alternatives that must
-    /// be tried.
+    /// Like `Choice`, but skips alternatives that the next byte rules out, and pushes only
+    /// alternatives that must be tried.
     Test(u32),
     /// Enter the first alternative of this table that the output does not rule out, beginning with
     /// the next one.
@@ -184,7 +184,7 @@ impl Program {
         self.late.as_ref()?.part(number)
     }
 
-    /// Builds what is otherwise built on first use.
+    /// Builds the parts that are otherwise built on first use.
     pub fn warm(&self) {
         self.markers.iter().for_each(Markers::warm);
     }
@@ -207,10 +207,7 @@ impl Program {
             + size_of_val(repeats.as_slice())
             + size_of_val(tests.as_slice())
             + size_of_val(begins.as_slice())
-            + literals
-                .iter()
-                .map(|text| size_of::<SmolStr>() + text.len())
-                .sum::<usize>()
+            + texts_bytes(literals)
             + sets
                 .iter()
                 .map(|set| size_of::<CharSet>() + size_of_val(set.ranges.as_slice()))
@@ -220,12 +217,12 @@ impl Program {
             + late.as_ref().map_or(0, |late| size_of_val(&*late.parts))
     }
 
-    /// The same of what was built on first use so far.
+    /// The same for the parts that were built on first use so far.
     pub fn late_bytes(&self) -> usize {
-        let parts = self.late.iter().flat_map(|late| late.compiled());
-        let parts = parts
-            .map(|part| part.bytes() + part.late_bytes())
-            .sum::<usize>();
-        self.markers.iter().map(Markers::late_bytes).sum::<usize>() + parts
+        let mut bytes = 0;
+        for part in self.late.iter().flat_map(|late| late.compiled()) {
+            bytes += part.bytes() + part.late_bytes();
+        }
+        self.markers.iter().map(Markers::late_bytes).sum::<usize>() + bytes
     }
 }

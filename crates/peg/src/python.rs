@@ -19,7 +19,7 @@ const STRICT: Names = [
 /// Rules that accept Python and JSON, and quotes inside of strings.
 const PRINTED: Names = ["printed-value", "printed-dict", "printed-list"];
 
-/// Rules that accept Python and JSON, commas behind the last item or member, and comments.
+/// Rules that accept Python and JSON, commas after the last item or member, and comments.
 const NEARLY: Names = [
     "nearly-json-value",
     "nearly-json-object",
@@ -38,11 +38,11 @@ impl Builder {
         self.python_value(EITHER, &WORDS, &|| self.python_string(), &|_| Vec::new())
     }
 
-    /// [`Builder::python`] as models spoil it: a comma may stand behind the last item or member,
-    /// comments where white space may, and a single quote inside of a string, which closes only in
-    /// front of what may follow an item. Others are captured under this tag. `closer`: the marker
-    /// after the value, if it has one. Where a string has it, the string shows only once it is
-    /// whole.
+    /// [`Builder::python`] as models spoil it: a comma may follow the last item or member, a
+    /// comment may replace white space, and a string may have single quotes, of which one closes it
+    /// only before text that may follow an item. The others are captured under this tag. `closer`:
+    /// the marker after the value, if it has one. Where a string has it, the string shows only once
+    /// it is whole.
     pub fn nearly_json(&self, inner: TagId, closer: &str) -> ExprId {
         let names = NEARLY.map(|name| format!("{name}{closer}"));
         let string = || self.nearly_string(inner, closer);
@@ -211,8 +211,8 @@ impl Builder {
         )
     }
 
-    /// The inside of a string, of which `body` is what JSON has: a backslash in front of any other
-    /// character is one itself, or joins two lines.
+    /// The inside of a string; `body`: as JSON has it. A backslash before any other character is
+    /// text, or joins two lines.
     pub fn python_body(&self, body: ExprId) -> ExprId {
         let line = self.optional(self.literal("\n"));
         let more = self.many(self.sequence([self.literal("\\"), line, body]));
@@ -230,8 +230,8 @@ impl Builder {
     }
 
     /// The same with quotes inside: models print texts between quotes as they are. A quote closes
-    /// the string only in front of what may follow one, or at the end. Others are text, each
-    /// captured under this tag.
+    /// the string only before text that may follow a string, or at the end. The other quotes are
+    /// text, each captured under this tag.
     pub fn printed_string(&self, inner: impl Into<TagId>) -> ExprId {
         let inner = inner.into();
         let after = self.choice([self.one_of(&AFTER_ITEM), self.literal(")"), self.end()]);
@@ -240,7 +240,7 @@ impl Builder {
         )
     }
 
-    /// A string that ends only in front of white space and `after`.
+    /// A string that ends only before white space and `after`.
     fn printed(&self, quote: &str, body: ExprId, inner: TagId, after: ExprId) -> ExprId {
         let sign = self.literal(quote);
         let closes = self.sequence([sign, self.space(), after]);

@@ -13,6 +13,7 @@
 use std::ops::Range;
 
 use super::lead::{Leads, SPACE};
+use chatparse_base::bytes::Bytes;
 
 /// No alternative.
 pub const NONE: u32 = u32::MAX;
@@ -40,11 +41,11 @@ pub struct Table {
     /// By alternative: the address of the instruction that selects from it on. The alternative's
     /// code follows.
     pub heads: Vec<u32>,
-    /// The alternatives behind these, if the choice has more.
+    /// The alternatives after these, if the choice has more.
     pub rest: Option<Rest>,
 }
 
-/// Alternatives without leads, behind those with leads.
+/// Alternatives without leads, after the ones with leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
     pub at: u32,
@@ -135,8 +136,8 @@ impl Table {
                 .take_while(|&place| next(place).is_none())
                 .count();
             let mut longer = group.start + ended..group.end;
-            // White space beside other bytes: the node ends here, and the leads behind it are not
-            // read further.
+            // If only some leads continue with white space, the node ends here, and these leads are
+            // not read further.
             if longer
                 .clone()
                 .next()
@@ -208,10 +209,7 @@ impl Table {
     }
 
     fn first(&self, list: &Range<u32>, alternative: u32) -> u32 {
-        self.from(list, alternative)
-            .first()
-            .copied()
-            .unwrap_or(NONE)
+        *self.from(list, alternative).first().unwrap_or(&NONE)
     }
 
     /// The first byte of a node's label.
@@ -236,7 +234,7 @@ impl Table {
                 };
                 looked = walk.matched + 1;
                 if symbol == SPACE {
-                    if is_space(byte) {
+                    if Bytes::SPACE.contains(byte) {
                         walk.matched += 1;
                         continue;
                     }
@@ -292,14 +290,11 @@ impl Table {
         }
     }
 
-    /// Whether another alternative behind `first` is still possible.
+    /// Whether another alternative after `first` is still possible.
     fn others(&self, walk: &Walk, node: Option<&Node>, first: u32) -> bool {
-        let read = walk
-            .whole
-            .iter()
-            .any(|&other| other != NONE && other > first);
-        read || node
-            .is_some_and(|node| first != NONE && !self.from(&node.all, first + 1).is_empty())
+        let mut read = walk.whole.iter();
+        read.any(|&other| other != NONE && other > first)
+            || node.is_some_and(|node| first != NONE && !self.from(&node.all, first + 1).is_empty())
     }
 
     /// Approximate memory use in bytes.
@@ -317,10 +312,6 @@ impl Table {
             + size_of_val(nodes.as_slice())
             + size_of_val(heads.as_slice())
     }
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
 #[cfg(test)]

@@ -147,23 +147,19 @@ impl Arena {
         };
         let mut schemas: Vec<Arc<Value>> = Vec::new();
         let mut known = HashMap::new();
-        let mut store = |document: &Arc<Value>| -> Value {
-            let index = *known.entry(Arc::as_ptr(document)).or_insert_with(|| {
-                schemas.push(Arc::clone(document));
-                schemas.len() - 1
-            });
-            index.into()
-        };
-        let nodes = self.nodes().iter().map(|node| match node.clone() {
-            Expr::Schema(mut value) => {
-                value.schema.document = Arc::new(store(&value.schema.document));
-                Expr::Schema(value)
+        let mut nodes = Vec::with_capacity(self.len());
+        for node in self.nodes() {
+            let mut node = node.clone();
+            if let Expr::Schema(value) = &mut node {
+                let document = &mut value.schema.document;
+                let index = *known.entry(Arc::as_ptr(document)).or_insert_with(|| {
+                    schemas.push(Arc::clone(document));
+                    schemas.len() - 1
+                });
+                *document = Arc::new(index.into());
             }
-            other => other,
-        });
-        let nodes = nodes
-            .map(|node| serde_json::to_value(node).unwrap_or_default())
-            .collect();
+            nodes.push(serde_json::to_value(node).unwrap_or_default());
+        }
         let (root, labels) = (root.index().into(), self.labels().to_vec());
         serde_json::to_value(Stored {
             root,

@@ -72,22 +72,21 @@ impl TreeParser {
 
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let region = |region: &Region| {
-            size_of::<Region>()
-                + if let Region::Rule(name) = region {
-                    name.len()
-                } else {
-                    0
-                }
-        };
-        self.program.bytes() + self.regions.iter().map(region).sum::<usize>()
+        let mut bytes = self.program.bytes();
+        for region in &*self.regions {
+            bytes += size_of::<Region>();
+            if let Region::Rule(name) = region {
+                bytes += name.len();
+            }
+        }
+        bytes
     }
 
     /// Parses `text` from byte `from` on. With `cut` the text was cut off, and half-matched nodes
     /// stay open; otherwise they do not match.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end.
+    /// [`crate::ErrorKind::InvalidArgument`] if `from` is after the end.
     pub fn parse(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
         if from > text.len() {
             return Err(Error::invalid(format!(

@@ -6,12 +6,13 @@ use std::sync::OnceLock;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
+use super::expr::texts_bytes;
 use super::find::{find, find2, find3};
 use super::marker;
 use chatparse_base::bytes::Bytes;
 
-/// A set of markers to stop before. What searches for them is built on first use: most outputs need
-/// a few of a format's.
+/// A set of markers to stop before. The search for them is built on first use: most outputs need a
+/// few of a format's sets.
 #[derive(Clone, Debug)]
 pub struct Markers {
     texts: Vec<SmolStr>,
@@ -36,18 +37,16 @@ impl Markers {
         }
     }
 
-    /// What each of these markers begins with, up to its first gap.
+    /// The first text of each marker, up to its first gap.
     pub fn beginnings(texts: &[SmolStr]) -> Self {
-        let first = |text: &SmolStr| {
-            marker::parts(text).find_map(|part| {
-                if let marker::Part::Text(text) = part {
-                    Some(text.into())
-                } else {
-                    None
-                }
-            })
-        };
-        Markers::new(&texts.iter().filter_map(first).collect::<Vec<_>>(), false)
+        let mut beginnings = Vec::new();
+        for text in texts {
+            beginnings.extend(marker::parts(text).find_map(|part| match part {
+                marker::Part::Text(text) => Some(text.into()),
+                _ => None,
+            }));
+        }
+        Markers::new(&beginnings, false)
     }
 
     /// Finds the first marker, or half marker, in `text` at or after `from`.
@@ -55,14 +54,14 @@ impl Markers {
         self.search().find(text, from, &mut None)
     }
 
-    /// Builds what searches for them.
+    /// Builds the search for them.
     pub fn warm(&self) {
         self.search();
     }
 
-    /// Like [`Markers::first`]. `refuted`: what began like a marker and was none reached up to the
-    /// first place, and began at the second one; of several the one that reached furthest, where
-    /// that is behind the marker found.
+    /// Like [`Markers::first`]. `refuted`: the end and the begin of the text that began like a
+    /// marker and is none; of several, the text with the last end, if the end is after the found
+    /// marker.
     pub(super) fn find(
         &self,
         text: &[u8],
@@ -87,19 +86,12 @@ impl Markers {
         size_of::<Self>() + texts_bytes(&self.texts)
     }
 
-    /// The same of what was built on first use so far.
+    /// The same for the parts that were built on first use so far.
     pub fn late_bytes(&self) -> usize {
         self.search
             .get()
             .map_or(0, |search| texts_bytes(&search.markers))
     }
-}
-
-fn texts_bytes(texts: &[SmolStr]) -> usize {
-    texts
-        .iter()
-        .map(|text| size_of::<SmolStr>() + text.len())
-        .sum()
 }
 
 /// The markers as they are searched for.
@@ -124,21 +116,16 @@ enum Heads {
     Many(Box<Pairs>),
 }
 
-/// The bytes that may stand behind the first one; all, if a marker has no other.
+/// The second bytes of markers; all bytes, if a marker has only one.
 fn seconds(markers: &[SmolStr]) -> Bytes {
-    markers
-        .iter()
-        .map(|marker| {
-            marker
-                .as_bytes()
-                .get(1)
-                .map_or(Bytes::ALL, |&second| Bytes::byte(second))
-        })
+    let seconds = markers.iter().map(|marker| marker.as_bytes().get(1));
+    seconds
+        .map(|second| second.map_or(Bytes::ALL, |&second| Bytes::byte(second)))
         .collect()
 }
 
-/// Many first bytes, each with the bytes that may stand behind it: most that begin nothing are
-/// passed over at once.
+/// Many first bytes, each with the second bytes that may follow it: most places that begin no
+/// marker are passed over at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pairs {
     /// By first byte: which of the seconds, from one on.
@@ -161,15 +148,13 @@ impl Pairs {
     }
 
     fn find(&self, text: &[u8]) -> Option<usize> {
-        let may_begin = |at: usize, number: u8| {
+        text.iter().enumerate().position(|(at, byte)| {
+            let number = self.numbers[usize::from(*byte)];
             number > 0
                 && text
                     .get(at + 1)
                     .is_none_or(|&next| self.seconds[usize::from(number) - 1].contains(next))
-        };
-        text.iter()
-            .enumerate()
-            .position(|(at, byte)| may_begin(at, self.numbers[usize::from(*byte)]))
+        })
     }
 }
 
@@ -333,7 +318,7 @@ mod tests {
             Found::Whole(3, 11)
         );
         assert_eq!(none.find(b"<", 0, &mut None), Found::Nothing);
-        // A half marker in front of a whole one may still become the first.
+        // A half marker before a whole one may still become the first.
         assert_eq!(ab.find(b"xab", 0, &mut None), Found::Half(1));
     }
 

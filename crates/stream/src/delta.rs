@@ -1,8 +1,8 @@
-//! What a piece of output adds to the message.
+//! The changes of the message by a piece of output.
 
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 chatparse_base::names! {
     /// The part of the message that changes. The kinds from `ReasoningWithdrawn` on occur after a
@@ -20,8 +20,8 @@ chatparse_base::names! {
         ToolId(4) = "tool_id",
         /// Append to the arguments of a tool call (JSON text).
         ToolArguments(5) = "tool_arguments",
-        /// The tool call is complete: its last delta, with an empty text, but for an id behind the
-        /// call. Unfinished calls have none.
+        /// The tool call is complete: its last delta, with an empty text; only an id after the
+        /// call may follow. Unfinished calls have none.
         ToolEnd(6) = "tool_end",
         /// Remove the text from the end of `reasoning_content`.
         ReasoningWithdrawn(101) = "reasoning_withdrawn",
@@ -80,46 +80,69 @@ pub struct Delta<'a> {
 /// one entry of `tool_calls` with its `index`; its `type` comes with its name. Empty if they add
 /// nothing.
 pub fn chunk_delta<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> Value {
-    let mut chunk = Map::new();
+    let mut chunk = json!({});
     for delta in deltas {
         let field = match delta.kind {
-            DeltaKind::Reasoning => "reasoning_content",
-            DeltaKind::Content => "content",
-            DeltaKind::ToolId => "id",
-            DeltaKind::ToolName => "name",
-            DeltaKind::ToolArguments => "arguments",
+            DeltaKind::Reasoning => &mut chunk["reasoning_content"],
+            DeltaKind::Content => &mut chunk["content"],
+            DeltaKind::ToolId => &mut chunk_call(&mut chunk, delta.call)["id"],
+            DeltaKind::ToolName => {
+                let call = chunk_call(&mut chunk, delta.call);
+                call["type"] = json!("function");
+                &mut call["function"]["name"]
+            }
+            DeltaKind::ToolArguments => {
+                &mut chunk_call(&mut chunk, delta.call)["function"]["arguments"]
+            }
             _ => continue,
         };
-        let fields = match delta.kind {
-            DeltaKind::Reasoning | DeltaKind::Content => &mut chunk,
-            _ => chunk_call(&mut chunk, &delta),
-        };
-        match fields.entry(field).or_insert_with(|| json!("")) {
+        match field {
             Value::String(text) => text.push_str(delta.text),
-            other => *other = json!(delta.text),
+            missing => *missing = json!(delta.text),
         }
     }
-    Value::Object(chunk)
+    chunk
 }
 
-/// The object that a call's delta goes to: the call's entry, or the `function` in it.
-fn chunk_call<'a>(chunk: &'a mut Map<String, Value>, delta: &Delta) -> &'a mut Map<String, Value> {
-    let calls = chunk.entry("tool_calls").or_insert_with(|| json!([]));
+/// The entry of a call. Deltas are in the order of their calls.
+fn chunk_call(chunk: &mut Value, call: usize) -> &mut Value {
+    let calls = &mut chunk["tool_calls"];
+    if calls.is_null() {
+        *calls = json!([]);
+    }
     let calls = calls.as_array_mut().expect("made above");
-    // Deltas are in the order of their calls.
-    if calls.last().is_none_or(|call| call["index"] != delta.call) {
-        calls.push(json!({"index": delta.call}));
+    if calls.last().is_none_or(|last| last["index"] != call) {
+        calls.push(json!({"index": call}));
     }
-    let call = calls
-        .last_mut()
-        .and_then(Value::as_object_mut)
-        .expect("made above");
-    if delta.kind == DeltaKind::ToolId {
-        return call;
+    calls.last_mut().expect("made above")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deltas_of_one_field_are_joined() {
+        let deltas = [
+            (DeltaKind::Content, 0, "a"),
+            (DeltaKind::Content, 0, "b"),
+            (DeltaKind::ToolName, 0, "f"),
+            (DeltaKind::ToolArguments, 0, "{"),
+            (DeltaKind::ToolArguments, 0, "}"),
+            (DeltaKind::ToolEnd, 0, ""),
+            (DeltaKind::ToolName, 1, "g"),
+            (DeltaKind::ToolId, 1, "c1"),
+        ];
+        let deltas = deltas.map(|(kind, call, text)| Delta {
+            kind,
+            call,
+            text,
+            span: 0..0,
+        });
+        assert_eq!(
+            chunk_delta(deltas.into_iter()).to_string(),
+            r#"{"content":"ab","tool_calls":[{"index":0,"type":"function","function":{"name":"f","arguments":"{}"}},{"index":1,"type":"function","function":{"name":"g"},"id":"c1"}]}"#
+        );
+        assert_eq!(chunk_delta([].into_iter()), json!({}));
     }
-    if delta.kind == DeltaKind::ToolName {
-        call.insert("type".to_owned(), json!("function"));
-    }
-    let function = call.entry("function").or_insert_with(|| json!({}));
-    function.as_object_mut().expect("made above")
 }

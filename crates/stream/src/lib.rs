@@ -1,6 +1,6 @@
 //! Reads a model's output as it comes in: a [`Parser`] is a compiled format, a [`Stream`] an output
-//! that it reads. What a piece adds shows at once and is not taken back; at the end there are a
-//! message, a status and a report on each call.
+//! that it reads. The additions of a piece show at once and are not taken back; at the end there
+//! are a message, a status and a report on each call.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -20,7 +20,8 @@ pub use fallback::CallRules;
 pub use output::Json;
 pub use parser::Parser;
 pub use report::{
-    CallOrigin, CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status,
+    CallOrigin, CallReport, Diagnostic, DiagnosticKind, EndedBy, OutputPart, PartKind, Report,
+    Status,
 };
 pub use stream::{
     Begun, Budget, Closing, Ended, Missing, OpenPart, SpecialTokens, Stream, StreamState,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ends::Ends;
 use crate::fallback::{CallRules, FallbackConfig};
+use crate::report::EndedBy;
 use chatparse_base::{Error, Result, json, number};
 use chatparse_format::parts::Parts;
 use chatparse_format::{Tag, written};
@@ -53,7 +54,7 @@ fn version() -> u32 {
 
 impl Parser {
     /// Compiles a format. `prefill`: the part of the model's turn that the prompt contains; it is
-    /// parsed in front of the output.
+    /// parsed before the output.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the format refers to a missing rule or is
@@ -118,9 +119,9 @@ impl Parser {
         &self.program
     }
 
-    /// Builds what streams otherwise build when an output first needs it, such as what reads calls
-    /// outside of the format: some milliseconds. Call it while the model reads the prompt. What
-    /// reads the calls of another format is built where an output has its first marker.
+    /// Builds the parts that streams otherwise build when an output first needs them, e.g. the
+    /// parser of calls outside of the format: some milliseconds. Call it while the model reads the
+    /// prompt. The parser of another format's calls is built when an output has their first marker.
     pub fn warm(&self) {
         self.program.warm();
         self.fallback.warm();
@@ -141,7 +142,7 @@ impl Parser {
         self.fallback.compiled().bytes() + self.program.bytes() + self.prefill.len()
     }
 
-    /// Approximate memory use in bytes of what was compiled on first use so far.
+    /// Approximate memory use in bytes of the parts that were compiled on first use so far.
     pub fn late_bytes(&self) -> usize {
         self.program.late_bytes()
             + self.fallback.bytes()
@@ -158,13 +159,12 @@ impl Parser {
         self.fallback.compiled().label(tag)
     }
 
-    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill. `cut`: it was
-    /// cut off.
+    /// Parses `text` to a tree from byte `from` on; the text begins with the prefill.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if `from` is behind the end,
+    /// [`crate::ErrorKind::InvalidArgument`] if `from` is after the end,
     /// [`crate::ErrorKind::Limit`] if the format has too many rules.
-    pub fn tree(&self, text: &[u8], from: usize, cut: bool) -> Result<Tree> {
+    pub fn tree(&self, text: &[u8], from: usize, by: EndedBy) -> Result<Tree> {
         let trees = match self.trees.get() {
             Some(trees) => trees,
             None => {
@@ -172,7 +172,7 @@ impl Parser {
                 self.trees.get_or_init(|| trees)
             }
         };
-        trees.parse(text, from, cut)
+        trees.parse(text, from, by == EndedBy::Limit)
     }
 
     /// [`Parser::tree`] as JSON: `outcome`, `end` and `nodes` with the names of rules, tags and
@@ -180,8 +180,8 @@ impl Parser {
     ///
     /// # Errors
     /// As [`Parser::tree`].
-    pub fn tree_json(&self, text: &[u8], from: usize, cut: bool) -> Result<Value> {
-        let tree = self.tree(text, from, cut)?;
+    pub fn tree_json(&self, text: &[u8], from: usize, by: EndedBy) -> Result<Value> {
+        let tree = self.tree(text, from, by)?;
         let nodes = tree.nodes.iter().map(|node| {
             let (kind, name) = match &node.region {
                 Region::Rule(name) => ("rule", Some(name.as_str())),
@@ -200,8 +200,9 @@ impl Parser {
         Ok(json!({"outcome": outcome, "end": tree.end, "nodes": nodes.collect::<Vec<_>>()}))
     }
 
-    /// The grammar of what the parser accepts, as GBNF. With `lazy`, the grammar of the trigger
-    /// rules, which begins at a trigger; otherwise that of the prefill and the output together.
+    /// The grammar of the texts that the parser accepts, as GBNF. With `lazy`, the grammar of the
+    /// trigger rules, which begins at a trigger; otherwise that of the prefill and the output
+    /// together.
     pub fn grammar(&self, lazy: bool) -> Grammar {
         self.grammar_in(lazy, GrammarStyle::default())
     }

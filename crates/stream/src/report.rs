@@ -10,8 +10,8 @@ chatparse_base::names! {
     pub enum Status {
         /// The whole output matched.
         Complete = "complete",
-        /// The output was cut off, or ended at a place where the format does not, as inside of the
-        /// reasoning: the message has what was read.
+        /// The output was cut off, or ended at a place where the format does not, e.g. inside of
+        /// the reasoning: the message has all text so far.
         Partial = "partial",
         /// The output left the format. The rest was read as content and as calls in known dialects.
         Recovered = "recovered",
@@ -35,13 +35,33 @@ chatparse_base::names! {
     }
 }
 
+/// Who ended an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// The model: the output is whole.
+    Model,
+    /// A limit, e.g. of tokens: the output is cut off, or more may follow.
+    Limit,
+}
+
+impl EndedBy {
+    /// A limit, if the output was cut off.
+    pub fn limit_if(cut_off: bool) -> Self {
+        if cut_off {
+            EndedBy::Limit
+        } else {
+            EndedBy::Model
+        }
+    }
+}
+
 /// The report on one call of the message. The host decides whether to run the call: an interrupted
 /// call may look harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CallReport {
-    /// The call has its end. Otherwise the arguments are the beginning of JSON text, or of what the
-    /// model wrote in place of it.
+    /// The call has its end. Otherwise the arguments are the beginning of JSON text, or of the
+    /// model's text in place of it.
     pub complete: bool,
     /// The request offers a tool of this name. True if the parser has no list of tools.
     pub known: bool,
@@ -57,7 +77,7 @@ chatparse_base::names! {
     #[repr(u32)]
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DiagnosticKind {
-        /// From this byte on, the output does not match the format. What is unusual before it has
+        /// From this byte on, the output does not match the format. Unusual text before it has
         /// diagnostics of its own.
         LeftFormat(1) = "left_format",
         /// A call in another format than the template's, or in another place.

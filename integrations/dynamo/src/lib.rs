@@ -24,7 +24,7 @@ mod opening;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use chatparse::{ChatTemplate, Delta, DeltaKind, Request, Stream};
+use chatparse::{ChatTemplate, Delta, DeltaKind, EndedBy, Request, Stream};
 use dynamo_parsers_v2::{
     MalformedToolCall, MalformedToolCallPolicy, Tool, ToolCallDelta, ToolCallPolicy, UnifiedParser,
     UnifiedParserContinuation, UnifiedParserInit, UnifiedParserOutput, UnifiedParserStartingState,
@@ -207,14 +207,14 @@ impl UnifiedParser for Chatparse {
         let Some(stream) = &mut self.stream else {
             return Ok(output);
         };
-        let ended = stream.finish(false);
+        let ended = stream.finish(EndedBy::Model);
         stream
             .deltas()
             .for_each(|delta| self.told.tell(&delta, &mut output));
         self.ended = true;
         if let Some(guided) = &mut self.told.guided {
             guided.end(&mut output)?;
-        } else if self.policy == MalformedToolCallPolicy::Reject && ended.strict(false).is_err() {
+        } else if self.policy == MalformedToolCallPolicy::Reject && ended.strict(EndedBy::Model).is_err() {
             return Err(MalformedToolCall {
                 reason: "the output breaks the format of the model's template",
             }

@@ -23,7 +23,7 @@ mod opening;
 use async_trait::async_trait;
 use chatparse::grammar::TriggerKind;
 use chatparse::stream::OpenPart;
-use chatparse::{ChatTemplate, Delta, DeltaKind, Request, Stream};
+use chatparse::{ChatTemplate, Delta, DeltaKind, EndedBy, Request, Stream};
 use openai_protocol::common::Tool;
 use opening::Opening;
 use reasoning_parser::{ParseError, ParserResult, ReasoningParser};
@@ -145,7 +145,7 @@ impl ToolParser for Tools {
     ) -> Result<(String, Vec<ToolCall>), ParserError> {
         let mut stream = self.model.of_tools(tools)?;
         let _ = stream.feed(output.as_bytes());
-        let message = stream.finish(false).message;
+        let message = stream.finish(EndedBy::Model).message;
         let calls = message.tool_calls.iter().map(|call| ToolCall {
             function: FunctionCall {
                 name: call.name.clone(),
@@ -200,7 +200,7 @@ impl ToolParser for Tools {
             return self.left.clone();
         }
         let mut stream = self.stream.clone()?;
-        stream.finish(false);
+        stream.finish(EndedBy::Model);
         Some(told(stream.deltas()).calls)
     }
 
@@ -208,7 +208,7 @@ impl ToolParser for Tools {
         let Some(stream) = self.stream.as_mut().filter(|_| self.left.is_none()) else {
             return String::new();
         };
-        stream.finish(false);
+        stream.finish(EndedBy::Model);
         let StreamingParseResult { normal_text, calls } = told(stream.deltas());
         self.left = Some(calls);
         normal_text
@@ -251,7 +251,7 @@ impl ReasoningParser for Reasoning {
     fn detect_and_parse_reasoning(&mut self, text: &str) -> Result<ParserResult, ParseError> {
         let mut stream = self.begin()?;
         let _ = stream.feed(text.as_bytes());
-        let message = stream.finish(false).message;
+        let message = stream.finish(EndedBy::Model).message;
         Ok(ParserResult::new(message.text(), message.reasoning_content))
     }
 
@@ -278,7 +278,7 @@ impl ReasoningParser for Reasoning {
         let Some(mut stream) = self.stream.take() else {
             return Ok(ParserResult::default());
         };
-        stream.finish(false);
+        stream.finish(EndedBy::Model);
         Ok(split(stream.deltas()))
     }
 

@@ -2,7 +2,7 @@
 //! whatever the model wrote.
 
 use chatparse::api::{Answer, AnswerOptions, Api, Finish};
-use chatparse::{ErrorKind, Request, Stream};
+use chatparse::{EndedBy, ErrorKind, Request, Stream};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
@@ -130,7 +130,7 @@ pub fn case(bytes: &[u8]) {
         .begin(1)
         .and_then(|_| answer.deltas(stream.feed(said)));
     events.unwrap_or_else(|error| panic!("{body}: {error}"));
-    let ended = stream.finish(false);
+    let ended = stream.finish(EndedBy::Model);
     answer
         .finish(&ended, &Finish::default())
         .unwrap_or_else(|error| panic!("{body}: {error}"));

@@ -3,7 +3,7 @@
 //! back, and no text is lost.
 
 use chatparse::stream::{Budget, Ended};
-use chatparse::{Status, Stream};
+use chatparse::{EndedBy, Status, Stream};
 
 use super::choices::Choices;
 use super::known::{self, Known, known};
@@ -204,7 +204,7 @@ pub fn check(
         }
         if choices.once_in(8) {
             let mut copy = stream.clone();
-            let ended = copy.finish(choices.once_in(2));
+            let ended = copy.finish(EndedBy::limit_if(choices.once_in(2)));
             let mut shown = shown.clone();
             shown.add(copy.deltas()).unwrap_or_else(|error| fail(error));
             if !shown.is(&ended.message) {
@@ -215,7 +215,7 @@ pub fn check(
             }
         }
     }
-    let again = stream.finish(cut_off);
+    let again = stream.finish(EndedBy::limit_if(cut_off));
     if again != ended {
         fail(format!("in pieces {again:?}\n  byte by byte {ended:?}"));
     }
@@ -225,7 +225,7 @@ pub fn check(
         .fold(reached, usize::max);
     roll_back(new.clone(), output, &states, choices)
         .and_then(|(mut stream, mut shown)| {
-            let again = stream.finish(cut_off);
+            let again = stream.finish(EndedBy::limit_if(cut_off));
             shown.add(stream.deltas())?;
             if again == ended && shown.is(&ended.message) {
                 return Ok(());
@@ -270,7 +270,7 @@ fn roll_back(
                 shown.add(stream.feed(piece))?;
             }
             if choices.once_in(4) {
-                stream.finish(choices.once_in(2));
+                stream.finish(EndedBy::limit_if(choices.once_in(2)));
                 shown.add(stream.deltas())?;
             }
             shown.withdraw(

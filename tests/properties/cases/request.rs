@@ -2,7 +2,7 @@
 
 use chatparse::grammar::Recogniser;
 use chatparse::message::Continuation;
-use chatparse::{ErrorKind, Message, Parser, Request, Stream};
+use chatparse::{EndedBy, ErrorKind, Message, Parser, Request, Stream};
 use serde_json::Value;
 
 use super::choices::Choices;
@@ -138,5 +138,5 @@ fn use_it(template: usize, request: &Request) {
     assert_eq!(stored.to_text(), params.parser.to_text());
     let mut stream = Stream::new(&params.parser);
     let _ = stream.feed(b"Hi<tool_call>\n{\"name\": \"get\", \"arguments\": {\"key\": 1");
-    stream.finish(true);
+    stream.finish(EndedBy::Limit);
 }

@@ -35,7 +35,7 @@ use crate::prompts::Prompts;
 use chatparse_base::Result;
 use chatparse_jinja::system_clock;
 use chatparse_message::{Append, Continuation, Message, Request};
-use chatparse_stream::{Ended, Parser, SpecialTokens, Status, Stream};
+use chatparse_stream::{Ended, EndedBy, Parser, SpecialTokens, Status, Stream};
 
 pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
@@ -468,14 +468,14 @@ impl<'o> Output<'o> {
 
     fn read(self, parser: &Parser) -> Result<Ended> {
         let Some((tokens, spans)) = self.marks else {
-            return parser.read(self.bytes, false, false);
+            return Ok(parser.read(self.bytes, EndedBy::Model));
         };
         let mut stream = Stream::new(parser);
         stream.set_special_tokens(tokens)?;
         // What was cut off may have ended with a token.
         let within = spans.partition_point(|span| span.end <= self.bytes.len());
         drop(stream.feed_marked(self.bytes, &spans[..within])?);
-        Ok(stream.finish(false))
+        Ok(stream.finish(EndedBy::Model))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::texts::{to_first_close, uncut};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::{Result, number};
 use chatparse_message::Message;
-use chatparse_stream::{Json, Status};
+use chatparse_stream::{EndedBy, Json, Status};
 
 /// The maximum number of positions that are tried, from the end of the turn on.
 const ENDS: usize = 16;
@@ -79,8 +79,8 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
         let read = session
             .params
             .parser
-            .read(&turn.as_bytes()[..at], false, false);
-        read.is_ok_and(|read| read.status == Status::Complete && said(&read.message) == expected)
+            .read(&turn.as_bytes()[..at], EndedBy::Model);
+        read.status == Status::Complete && said(&read.message) == expected
     };
     let (_, end) = ends.into_iter().find(|(_, at)| is_same(*at))?;
     Some(spaced_as(turn, end, output))

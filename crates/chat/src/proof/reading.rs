@@ -12,7 +12,7 @@ use chatparse_base::{Error, Result, sort};
 use chatparse_format::late::Want;
 use chatparse_format::{Constraint, FormatSpec, Opening, lower};
 use chatparse_message::{Message, OutputOptions, ToolChoice};
-use chatparse_stream::{CallRules, Ended, Parser, Status};
+use chatparse_stream::{CallRules, Ended, EndedBy, Parser, Status};
 
 /// A reader, and its parsers for the messages of one template.
 pub struct RoundTrip {
@@ -73,7 +73,7 @@ impl RoundTrip {
         let mut best: Option<Read> = None;
         for &end in &turn.ends {
             let text = &turn.text[..end];
-            let got = parser.read(text.as_bytes(), false, false)?;
+            let got = parser.read(text.as_bytes(), EndedBy::Model);
             let verdict = if same(&got.message, &case.expected) {
                 Verdict::Same
             } else {
@@ -116,7 +116,7 @@ impl RoundTrip {
             return Ok(read);
         };
         for text in [[&read.turn, end, ""], [&read.turn, end, end]].map(|parts| parts.concat()) {
-            let got = parser.read(text.as_bytes(), false, false)?;
+            let got = parser.read(text.as_bytes(), EndedBy::Model);
             if !same(&got.message, expected) {
                 return Ok(Read {
                     turn: text,
@@ -145,9 +145,7 @@ impl RoundTrip {
         let mut read = 0;
         for at in 0..=turn.text.len() {
             if matcher.may_end() && read < BEGINNINGS {
-                let ended = parser
-                    .read(&turn.text.as_bytes()[..at], false, false)
-                    .ok()?;
+                let ended = parser.read(&turn.text.as_bytes()[..at], EndedBy::Model);
                 if same(&ended.message, expected) {
                     return Some(String::new());
                 }

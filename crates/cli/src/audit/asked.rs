@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use chatparse::api::{Answer, AnswerOptions, Api, Finish, Reason};
 use chatparse::grammar::valid;
 use chatparse::message::{CallOrigin, Dialects, ReasoningFormat, ToolChoice, number};
-use chatparse::{ChatTemplate, Params, Request, Tool};
+use chatparse::{ChatTemplate, EndedBy, Params, Request, Tool};
 use serde_json::{Value, json};
 
 use super::order::{Turn, differences, turns};
@@ -128,10 +128,11 @@ impl<'a> Asked<'a> {
         options.request = self.body.clone();
         let is_cut = self.is_cut(turn);
         let finish = Finish::new(if is_cut { Reason::Length } else { Reason::Stop }, None);
-        let ended = self.params.parser.read(output.as_bytes(), is_cut, false);
-        let body = ended
-            .map(|ended| Answer::new(self.api, options).body(&ended, &finish))
-            .unwrap_or_default();
+        let ended = self
+            .params
+            .parser
+            .read(output.as_bytes(), EndedBy::limit_if(is_cut));
+        let body = Answer::new(self.api, options).body(&ended, &finish);
         let turns = turns(
             self.api,
             &read(self.api, 0, &body),
@@ -198,10 +199,8 @@ impl<'a> Asked<'a> {
             .map(|(at, _)| at);
         let starts: BTreeSet<usize> = starts.chain([0]).collect();
         // The prompt may have opened a thought, which is not in the text.
-        let is_open = params
-            .parser
-            .read(b"x", true, false)
-            .is_ok_and(|ended| !ended.message.reasoning_content.is_empty());
+        let opened = params.parser.read(b"x", EndedBy::Limit).message;
+        let is_open = !opened.reasoning_content.is_empty();
         let end = params
             .thinking
             .as_ref()
@@ -231,8 +230,7 @@ fn called(params: &Params, end: &str, text: &str) -> Option<String> {
     let end = if text.contains(end.trim()) { "" } else { end };
     let ended = params
         .parser
-        .read(format!("{end}{text}").as_bytes(), true, false)
-        .ok()?;
+        .read(format!("{end}{text}").as_bytes(), EndedBy::Limit);
     // A call without a marker may be quoted, unless it is all that is there.
     let is_alone = ended.message.content.trim().is_empty();
     let calls = ended.message.tool_calls.iter().zip(ended.calls());

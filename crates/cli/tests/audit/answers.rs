@@ -3,7 +3,7 @@
 
 use chatparse::api::{Answer, AnswerOptions, Api, Event, Finish, Reason, Usage};
 use chatparse::message::{Message, PartKind, Request, ToolCall};
-use chatparse::{ChatTemplate, Delta, DeltaKind, Ended, Params, Status, Stream};
+use chatparse::{ChatTemplate, Delta, DeltaKind, Ended, EndedBy, Params, Status, Stream};
 use serde_json::{Value, json};
 
 pub struct Random(u64);
@@ -244,7 +244,7 @@ impl Case {
             deltas.extend(stream.feed(&output.as_bytes()[at..end]).map(owned));
             at = end;
         }
-        let ended = stream.finish(is_cut);
+        let ended = stream.finish(EndedBy::limit_if(is_cut));
         deltas.extend(stream.deltas().map(owned));
         let read = &ended.message;
         let same = |(read, said): (&ToolCall, &ToolCall)| {

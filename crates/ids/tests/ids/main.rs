@@ -5,6 +5,7 @@ mod prompts;
 mod seams;
 mod toy;
 
+use chatparse_stream::EndedBy;
 use std::sync::Arc;
 
 use chatparse::conversation::{Conversation, FieldKind};
@@ -105,7 +106,7 @@ fn what_tokens_became() {
     let from = conversation.ids().len();
     let observed = conversation.observe_with(&ids, &logprobs).unwrap();
     assert!(observed.ended);
-    conversation.finish(false).unwrap();
+    conversation.finish(EndedBy::Model).unwrap();
     let of = |kind: FieldKind, argument: Option<&str>| {
         let tokens = conversation.tokens()[from..].iter().zip(&ids);
         let own = tokens.filter(|(token, _)| {
@@ -184,7 +185,7 @@ fn what_cannot_be() {
     assert!(conversation.observe_with(&[65], &[-1.0, -2.0]).is_err());
     assert!(conversation.extend(&json!([{"content": 3}])).is_err());
     assert_eq!(conversation.ids(), before);
-    conversation.finish(false).unwrap();
+    conversation.finish(EndedBy::Model).unwrap();
     assert!(conversation.observe(&[65]).is_err());
     let mut fresh = conversation.fresh();
     assert!(fresh.observe(&[65]).is_err() && fresh.ids().is_empty());

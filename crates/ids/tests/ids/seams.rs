@@ -1,6 +1,7 @@
 //! Where a turn of ids ends and another begins: a test for each rule of docs/tokens.md.
 
 use chatparse::conversation::{Extended, FieldKind};
+use chatparse_stream::EndedBy;
 use serde_json::json;
 
 use super::{assert_decodes, opened, sampled, user};
@@ -181,7 +182,7 @@ fn a_marker_that_is_quoted_is_text() {
     ids.extend(sampled(&toy, "?\n</think>\n\nYes.<|im_end|>"));
     let from = conversation.ids().len();
     conversation.observe(&ids).unwrap();
-    conversation.finish(false).unwrap();
+    conversation.finish(EndedBy::Model).unwrap();
     assert_eq!(conversation.message().content, "Yes.");
     assert!(
         conversation

@@ -19,10 +19,6 @@ impl Budget {
     pub fn new(base: u64, per_byte: u64) -> Self {
         Budget { base, per_byte }
     }
-
-    fn for_bytes(self, bytes: usize) -> u64 {
-        self.per_byte.saturating_mul(bytes as u64)
-    }
 }
 
 impl Program {
@@ -53,15 +49,11 @@ impl Machine {
         self.budget = budget;
     }
 
-    /// The budget of the run.
-    pub fn budget(&self) -> Budget {
-        self.budget
-    }
-
     /// How much of the fixed amount is used.
     pub fn overdraft(&self) -> u64 {
+        let bytes = (self.furthest - self.start) as u64;
         self.work
-            .saturating_sub(self.budget.for_bytes(self.furthest - self.start))
+            .saturating_sub(self.budget.per_byte.saturating_mul(bytes))
     }
 
     /// The work done so far: see [`Budget`].

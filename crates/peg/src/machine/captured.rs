@@ -1,12 +1,12 @@
-//! What a reader of the captures needs: the visible ones, those taken back, and those that may be
-//! taken back.
+//! The captures for a reader: the visible ones, the ones that were taken back, and the ones that
+//! may be.
 
-use super::{Frame, Kind, Machine, NONE, State};
+use super::{Kind, Machine, NONE, State};
 use crate::capture::Visible;
 
 impl Machine {
-    /// The captures that are visible now. If the run is about to go back, or does not go on: those
-    /// that were, while the furthest byte that it has looked at was missing.
+    /// The captures that are visible now. If the run is about to go back, or has ended: the
+    /// captures that were visible while the furthest byte was missing.
     pub fn visible(&self) -> Visible<'_> {
         let over = matches!(self.state, State::Undoing | State::Failed | State::Limit);
         if let Some((count, end)) = self.shown.filter(|_| over) {
@@ -45,28 +45,26 @@ impl Machine {
     /// and the next lower one if there is one. Between two calls each number occurs a few times at
     /// most.
     pub fn restore_points(&self, from: usize) -> impl Iterator<Item = usize> {
-        let mut below = false;
-        let near =
-            move |frame: &&Frame| !std::mem::replace(&mut below, (frame.captures as usize) < from);
-        let counts = move |frame: &&Frame| {
-            (frame.captures as usize) < from || !matches!(frame.kind, Kind::Return | Kind::Atomic)
-        };
-        self.stack
-            .iter()
-            .rev()
-            .take_while(near)
-            .filter(counts)
+        let mut is_below = false;
+        let frames = self.stack.iter().rev().take_while(move |frame| {
+            !std::mem::replace(&mut is_below, (frame.captures as usize) < from)
+        });
+        frames
+            .filter(move |frame| {
+                (frame.captures as usize) < from
+                    || !matches!(frame.kind, Kind::Return | Kind::Atomic)
+            })
             .map(|frame| frame.captures as usize)
     }
 
-    /// Whether a run that does not go on still has what was visible, because it has not gone back
-    /// behind that.
+    /// Whether a run that has ended still has the captures that were visible, because it has not
+    /// gone back past them.
     pub fn has_shown(&self) -> bool {
         self.shown.is_some()
     }
 
-    /// Drops the captures in front of number `read`. If the run goes back behind them, it numbers
-    /// the new ones from there.
+    /// Drops the captures before number `read`. If the run goes back past them, it numbers the new
+    /// ones from there.
     pub fn forget(&mut self, read: usize) {
         self.captures.forget(read.min(self.visible_count()));
     }

@@ -40,7 +40,7 @@ impl Machine {
         let decoded = decode(&output[self.pos..]);
         match decoded {
             Decoded::Char(_, length) => self.examine(self.pos + length),
-            // What begins a character is broken by the byte behind it.
+            // What begins a character is broken by the byte after it.
             Decoded::Broken(length) => {
                 let half = incomplete_tail(&output[self.pos..self.pos + length]) > 0;
                 self.examine(self.pos + length + usize::from(half));
@@ -51,11 +51,7 @@ impl Machine {
     }
 
     pub(super) fn string_body(&mut self, output: &[u8], ends: [u8; 2], eof: Eof) -> Flow {
-        let stop = |text: &[u8]| match ends {
-            [end, other] if end == other => find2([end, b'\\'], text),
-            [end, other] => find3([end, other, b'\\'], text),
-        };
-        while let Some(found) = stop(&output[self.pos..]) {
+        while let Some(found) = string_stop(ends, &output[self.pos..]) {
             self.pos += found;
             if ends.contains(&output[self.pos]) {
                 self.examine(self.pos + 1);
@@ -144,6 +140,16 @@ impl Machine {
     }
 }
 
+/// The first delimiter or backslash.
+#[inline(always)]
+fn string_stop([end, other]: [u8; 2], text: &[u8]) -> Option<usize> {
+    if end == other {
+        find2([end, b'\\'], text)
+    } else {
+        find3([end, other, b'\\'], text)
+    }
+}
+
 /// The number of bytes from which on a search is remembered.
 const LONG_SEARCH: usize = 64;
 
@@ -160,21 +166,18 @@ pub struct Searches {
 
 impl Searches {
     fn known(&self, markers: u64, from: usize) -> Option<usize> {
-        let covers = |search: &&(u64, usize, usize)| {
-            search.0 == markers && (search.1..search.2).contains(&from)
-        };
-        self.last.iter().find(covers).map(|search| search.2)
+        let mut last = self.last.iter();
+        last.find(|search| search.0 == markers && (search.1..search.2).contains(&from))
+            .map(|search| search.2)
     }
 
     fn note(&mut self, markers: u64, from: usize, to: usize) {
         if to - from >= LONG_SEARCH {
             let same = self.last.iter().position(|search| search.0 == markers);
             self.last[same.unwrap_or(self.next)] = (markers, from, to);
-            self.next = if same.is_some() {
-                self.next
-            } else {
-                (self.next + 1) % self.last.len()
-            };
+            if same.is_none() {
+                self.next = (self.next + 1) % self.last.len();
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use super::{Eof, Flow, Kind, Machine};
 use crate::select::Found;
 
 impl Machine {
-    /// Enters the first alternative that the output does not rule out, beginning with the one
-    /// behind this instruction.
+    /// Enters the first alternative that the output does not rule out, beginning with the one after
+    /// this instruction.
     pub(super) fn select(&mut self, output: &[u8], index: u32, eof: Eof) -> Flow {
         let table = &self.program.selects[index as usize];
         let from = table.heads.partition_point(|head| *head < self.ip) as u32;

@@ -1,9 +1,9 @@
 //! The dialects in which models write calls instead of their template's format, with the texts that
-//! such calls begin with.
+//! their calls begin with.
 //!
 //! A dialect is a stored turn (`dialects.json`): most are learnt of the built-in templates, which a
 //! test writes; those of no template follow them. Only JSON without a marker is an expression of
-//! its own: what may be nested in front of a call's name has a bound there.
+//! its own: it bounds the nesting before a call's name.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -31,9 +31,9 @@ struct Dialect {
     turn: Option<TurnFormat>,
 }
 
-/// What stands around the name that a call begins with, where only the text behind it is a marker.
+/// The texts around the name that a call begins with, if only the text after it is a marker.
 struct Named {
-    /// One of these is in front of the name.
+    /// One of these is before the name.
     before: Vec<String>,
     behind: String,
 }
@@ -53,14 +53,15 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
             .flat_map(|form| &form.pieces)
             .any(|piece| piece.members().is_some())
     });
-    let bare = |name, rows| Dialect {
-        name: str::to_owned(name),
-        rows,
-        starts: vec!["{".to_owned()],
-        named: None,
-        turn: None,
-    };
-    rows.extend([bare("bare-json", Rows::Bare), bare(IN_TAGS, Rows::Held)]);
+    for (name, group) in [("bare-json", Rows::Bare), (IN_TAGS, Rows::Held)] {
+        rows.push(Dialect {
+            name: name.to_owned(),
+            rows: group,
+            starts: vec!["{".to_owned()],
+            named: None,
+            turn: None,
+        });
+    }
     debug_assert!(rows.len() <= Seen::ROWS, "a bit for each row");
     rows
 });
@@ -91,8 +92,8 @@ impl From<StoredRow> for Dialect {
 }
 
 impl Dialect {
-    /// The texts that calls of these tools may begin with; without `whole`, what stands in front of
-    /// the name is enough.
+    /// The texts that calls of these tools may begin with; without `whole`, the text before the
+    /// name is enough.
     fn starts(&self, tools: &[Tool], whole: bool) -> Vec<String> {
         let mut starts = self.starts.clone();
         if let Some(Named { before, behind }) = &self.named {
@@ -110,7 +111,7 @@ impl Dialect {
         starts
     }
 
-    /// Where such calls begin.
+    /// The expression of their beginnings.
     fn begins(&self, p: &FormatBuilder, tools: &[Tool]) -> ExprId {
         let starts = p.any_of(&self.starts);
         let Some(Named { before, behind }) = &self.named else {
@@ -131,7 +132,7 @@ impl Dialect {
             return bare_json(p, offer);
         };
         p.late = Late::of(turn, offer.tools, want).numbered_from(first);
-        // No thought is left open in front of a call.
+        // No thought is left open before a call.
         let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
         let front = p.repeat(p.sequence([marks, p.space()]), 0, Some(wrappers::MARKS));
         p.sequence([front, section(p, turn, offer.tools, offer.unknown)])
@@ -150,7 +151,7 @@ impl Named {
         Some(Named { before, behind })
     }
 
-    /// Where such a call of a known tool begins whose name ends this text.
+    /// The beginning of a call whose name, of a known tool, ends this text.
     fn begins(&self, text: &[u8], is_known: &impl Fn(&str) -> bool) -> Option<usize> {
         let from = text.len().saturating_sub(NAME_BYTES);
         let name = text[from..]
@@ -169,10 +170,10 @@ impl Named {
     }
 }
 
-/// Maximum length in bytes of a name that is searched for in front of its marker.
+/// Maximum length in bytes of a name that is searched for before its marker.
 const NAME_BYTES: usize = 256;
 
-/// What opens and closes reasoning.
+/// The markers of reasoning.
 fn marks_of(reasoning: &Reasoning) -> Vec<String> {
     let texts = [
         &*reasoning.start,
@@ -183,11 +184,11 @@ fn marks_of(reasoning: &Reasoning) -> Vec<String> {
     texts.into_iter().filter(|text| is_marker(text)).collect()
 }
 
-/// JSON in tags: those of Hermes and Qwen, which are the most common and often incomplete, or any
-/// other wrapper that marks it.
+/// JSON in tags: of Hermes and Qwen, which are the most common and often incomplete, or in any
+/// other wrapper.
 const IN_TAGS: &str = "json-in-tags";
 
-/// Maximum nesting of arguments in front of the name of their call.
+/// Maximum nesting of arguments before the name of their call.
 const SHALLOW: usize = 16;
 
 /// The name of the row with this index.
@@ -197,7 +198,7 @@ pub(crate) fn name(index: u16) -> Option<&'static str> {
         .map(|dialect| &*dialect.name)
 }
 
-/// Whether the calls of a row have no marker; `None` if there is no such row.
+/// Whether the calls of a row have no marker; `None` if there is no row of this index.
 pub(super) fn is_bare(index: u16) -> Option<bool> {
     DIALECTS
         .get(usize::from(index))
@@ -240,13 +241,13 @@ fn table(rows: Rows) -> impl Iterator<Item = (usize, &'static Dialect)> {
         .filter(move |(_, dialect)| dialect.rows == rows)
 }
 
-/// The texts that the calls of a group begin with; without `whole`, what stands in front of a
-/// tool's name is enough.
+/// The texts that the calls of a group begin with; without `whole`, the text before a tool's name
+/// is enough.
 pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<Item = String> {
     table(rows).flat_map(move |(_, dialect)| dialect.starts(tools, whole))
 }
 
-/// Where calls of rows with markers begin, but for those that were seen.
+/// The beginnings of calls of rows with markers, except for rows that were seen.
 pub(super) fn begins(p: &FormatBuilder, seen: Seen, tools: &[Tool]) -> ExprId {
     let rows = table(Rows::Marked).filter(|(row, _)| !seen.has(*row));
     p.choice(
@@ -255,7 +256,7 @@ pub(super) fn begins(p: &FormatBuilder, seen: Seen, tools: &[Tool]) -> ExprId {
     )
 }
 
-/// A text that calls begin with, or end such a text with, and the row.
+/// A text that calls begin with, or that follows their names, and the row.
 type Ending = (&'static [u8], usize, Option<&'static Named>);
 
 /// A text that calls begin with, in an output.
@@ -265,7 +266,7 @@ pub(super) struct Start {
     pub rows: Seen,
 }
 
-/// The first text that ends behind `from` and that calls of rows begin with which were not seen
+/// The first text that ends after `from` and that calls of rows begin with which were not seen
 /// yet. `is_known`: whether a tool has this name.
 pub(super) fn find(
     output: &[u8],
@@ -290,30 +291,29 @@ pub(super) fn find(
         }
         ending
     });
-    (from..output.len()).find_map(|last| {
-        let to = last + 1;
-        let mut found: Option<Start> = None;
-        for &(end, row, named) in ENDING[usize::from(output[last])]
-            .iter()
-            .filter(|(_, row, _)| !seen.has(*row))
-        {
-            let Some(before) = output[..to].strip_suffix(end) else {
+    for last in from..output.len() {
+        let (text, mut found) = (&output[..=last], None);
+        for &(end, row, named) in &ENDING[usize::from(output[last])] {
+            let Some(before) = text.strip_suffix(end).filter(|_| !seen.has(row)) else {
                 continue;
             };
-            let Some(begins) =
-                named.map_or(Some(before.len()), |named| named.begins(before, &is_known))
-            else {
-                continue;
+            let begins = match named {
+                Some(named) => named.begins(before, &is_known),
+                None => Some(before.len()),
             };
+            let Some(begins) = begins else { continue };
             let start = found.get_or_insert(Start {
-                span: begins..to,
+                span: begins..last + 1,
                 rows: Seen::default(),
             });
             start.span.start = start.span.start.min(begins);
             start.rows = start.rows.and(Seen(1 << row));
         }
-        found
-    })
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
 /// Bare rows whose calls begin with names.
@@ -323,7 +323,7 @@ pub(super) fn named() -> Seen {
         .fold(Seen::default(), |all, (row, _)| Seen(all.0 | 1 << row))
 }
 
-/// The calls of a group; of those with markers or with names before all, the ones that were seen.
+/// The calls of a group; of the rows with markers or with leading names, only the seen ones.
 /// `late`: the parts so far.
 pub(super) fn calls(
     p: &mut FormatBuilder,
@@ -351,7 +351,7 @@ pub(super) fn calls(
     calls
 }
 
-/// The parts of calls that are built where an output has them: the format's, then those of rows.
+/// The parts of calls that are built where an output has them: the format's, then the rows'.
 pub(super) struct LateRows {
     /// How many there are.
     pub count: u32,
@@ -402,7 +402,7 @@ impl LateRows {
     }
 }
 
-/// What a request offers to call, and how its template's model writes calls.
+/// The tools that a request offers, and the keys of the template's calls.
 #[derive(Clone, Copy)]
 pub(super) struct Offer<'a> {
     pub tools: &'a [Tool],
@@ -415,18 +415,17 @@ pub(super) struct Offer<'a> {
 /// `{"name": "f", "arguments": {...}}` of an offered tool, without a marker: the fields in either
 /// order, and `parameters`, or the keys of the format, for these.
 fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
-    let comma = || p.sequence([p.space(), p.marker(","), p.space()]);
+    let comma = p.sequence([p.space(), p.marker(","), p.space()]);
     let kind = p.optional(match p.mends {
         true => p.members_in_front("", false),
-        false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma()]),
+        false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma]),
     });
     let [between, behind] = match p.mends {
         true => [p.optional(p.other_members("", false)), p.members_behind("")],
         false => [p.empty(); 2],
     };
-    let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
     let inner = if p.mends {
-        p.optional(inner)
+        p.optional(p.sequence([p.json_member("function", p.marker("{")), p.space()]))
     } else {
         p.empty()
     };
@@ -437,8 +436,7 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
         kind,
         inner,
     ]);
-    let own = offer.keys.map(|[name, arguments]| [&**name, &**arguments]);
-    // The quotation mark behind the name may be missing, and one may stand behind the arguments.
+    // The quotation mark after the name may be missing, and one may follow the arguments.
     let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
     let (name, single) = (p.listed_tool_name(offer.tools), p.literal("'"));
     let single = p.mends.then(|| p.sequence([single, name, single]));
@@ -447,50 +445,32 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
             .into_iter()
             .chain(single),
     );
-    let names = ["name"]
-        .into_iter()
-        .chain(own.map(|[name, _]| name).filter(|name| *name != "name"));
-    let name = p.choice(names.map(|key| p.json_member(key, name)));
-    let keys = ["arguments", "parameters"].into_iter();
-    let keys = keys.chain(
-        own.map(|[_, key]| key)
-            .filter(|key| !matches!(*key, "arguments" | "parameters")),
-    );
-    let key = p.choice(keys.map(|key| p.json_word(key)));
+    let (mut names, mut keys) = (vec!["name"], vec!["arguments", "parameters"]);
+    if let Some([name, arguments]) = offer.keys {
+        names.extend(Some(&**name).filter(|name| *name != "name"));
+        keys.extend(Some(&**arguments).filter(|key| !matches!(*key, "arguments" | "parameters")));
+    }
+    let name = p.choice(names.into_iter().map(|key| p.json_member(key, name)));
+    let key = p.choice(keys.into_iter().map(|key| p.json_word(key)));
     let behind_text = p.optional(p.literal("\""));
-    let arguments = [
-        key,
-        p.space(),
-        p.marker(":"),
-        p.space(),
-        p.any_json_args(),
-        behind_text,
-        p.space(),
-    ];
-    let arguments = p.sequence(arguments);
+    let colon = p.sequence([p.space(), p.marker(":"), p.space()]);
+    let arguments = p.sequence([key, colon, p.any_json_args(), behind_text, p.space()]);
     let brace = p.marker("}");
     let close = p.tool_close(brace);
-    // An id behind the call in the object around it is the call's.
-    let nested = || p.tolerated(p.tool_close(p.sequence([brace, p.outer_end()])));
+    // An id after the call in the object around it is the call's.
     let close = if p.mends {
-        p.choice([nested(), close])
+        let nested = p.tool_close(p.sequence([brace, p.outer_end()]));
+        p.choice([p.tolerated(nested), close])
     } else {
         close
     };
     let name_first = p.sequence([
-        p.atomic(p.sequence([open, name, comma(), between])),
+        p.atomic(p.sequence([open, name, comma, between])),
         arguments,
         behind,
         close,
     ]);
-    let shallow = p.sequence([
-        key,
-        p.space(),
-        p.marker(":"),
-        p.space(),
-        p.tool_args(shallow_object(p)),
-        p.space(),
-    ]);
+    let shallow = p.sequence([key, colon, p.tool_args(shallow_object(p)), p.space()]);
     let name_last = p.atomic(p.sequence([
         open,
         shallow,
@@ -504,19 +484,9 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     p.choice([name_first, name_last])
 }
 
-/// Arguments in front of their name. Without a name the object is text, and each object nested in
+/// Arguments before their name. Without a name the object is text, and each object nested in
 /// it is tried again as a call; so the cost grows with the nesting, which is bounded.
 fn shallow_object(p: &FormatBuilder) -> ExprId {
-    let container = |open: &str, close: &str, item: ExprId| {
-        let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
-        let items = p.sequence([item, p.many(next), p.space()]);
-        p.sequence([
-            p.marker(open),
-            p.space(),
-            p.optional(items),
-            p.marker(close),
-        ])
-    };
     let words = ["true", "false", "null"].map(|word| p.marker(word));
     let string = if p.mends {
         p.python_string()
@@ -524,14 +494,30 @@ fn shallow_object(p: &FormatBuilder) -> ExprId {
         p.json_string()
     };
     let plain = p.choice([string, p.json_number()].into_iter().chain(words));
-    let member = |value| p.sequence([string, p.space(), p.marker(":"), p.space(), value]);
-    let value = (1..SHALLOW).fold(plain, |inner, depth| {
+    let mut value = plain;
+    for depth in 1..SHALLOW {
         let containers = [
-            container("{", "}", member(inner)),
-            container("[", "]", inner),
+            shallow_members(p, string, value),
+            shallow_container(p, ["[", "]"], value),
             plain,
         ];
-        p.rule(format!("shallow-{depth}"), p.choice(containers))
-    });
-    container("{", "}", member(value))
+        value = p.rule(format!("shallow-{depth}"), p.choice(containers));
+    }
+    shallow_members(p, string, value)
+}
+
+fn shallow_members(p: &FormatBuilder, name: ExprId, value: ExprId) -> ExprId {
+    let member = p.sequence([name, p.space(), p.marker(":"), p.space(), value]);
+    shallow_container(p, ["{", "}"], member)
+}
+
+fn shallow_container(p: &FormatBuilder, [open, close]: [&str; 2], item: ExprId) -> ExprId {
+    let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
+    let items = p.sequence([item, p.many(next), p.space()]);
+    p.sequence([
+        p.marker(open),
+        p.space(),
+        p.optional(items),
+        p.marker(close),
+    ])
 }

@@ -1,7 +1,7 @@
-//! Reads calls outside of the format: in text behind it and, if the request asks for it, in content
+//! Reads calls outside of the format: in text after it and, if the request asks for it, in content
 //! and in reasoning.
 //!
-//! Such text has a description ([`dialects`], `text`), which runs on the same machine as a format.
+//! That text has a description ([`dialects`], `text`), which runs on the same machine as a format.
 //! A [`FallbackParser`] runs it and sends events to the same message builder as the format's
 //! parser.
 
@@ -32,7 +32,7 @@ pub(crate) use parser::{End, FallbackParser};
 /// three.
 const PROGRAM_BYTES: usize = 8 << 20;
 
-/// What a request and a format say of calls outside of the format.
+/// The rules of a request and a format for calls outside of the format.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CallRules {
@@ -48,21 +48,21 @@ pub struct CallRules {
     pub ends: Vec<String>,
 }
 
-/// What a parser needs to read calls outside of its format. Programs are compiled on first use.
+/// The parts of a parser that read calls outside of its format. Programs are compiled on first use.
 #[derive(Debug)]
 pub struct FallbackConfig {
     /// The format as it is compiled.
     format: Arc<Arena>,
-    /// What builds all of it, if the format that is compiled lacks parts; and all of it, since it
-    /// was first asked for.
+    /// The builder of the whole format, if the compiled one lacks parts; and the whole format, once
+    /// it was asked for.
     parts: Option<(Parts, OnceLock<Arc<Arena>>)>,
     pub rules: CallRules,
     /// By scope and by the dialects that they read.
     programs: Store<(Scope, Seen), Arc<Program>>,
     /// The tools' names.
     names: OnceLock<HashSet<String>>,
-    /// For the text in front of the first call.
-    prefilters: [OnceLock<Option<Arc<Prefilter>>>; Scope::COUNT],
+    /// For the text before the first call.
+    prefilters: [OnceLock<Arc<Prefilter>>; Scope::COUNT],
     /// Whether calls of the format have a marker.
     marked: OnceLock<bool>,
 }
@@ -90,7 +90,8 @@ impl FallbackConfig {
         whole.get_or_init(|| Arc::new(parts.whole(Want::Whole)))
     }
 
-    /// The grammar of the format, with schemas by this letter; `lazy`: of what follows a trigger.
+    /// The grammar of the format, with schemas by this letter; `lazy`: of the output from a
+    /// trigger on.
     pub fn grammar(&self, lazy: bool, letter: Option<&'static Letter>) -> Grammar {
         let Some((parts, _)) = &self.parts else {
             return grammar::from_arena(&self.format, lazy, letter);
@@ -102,7 +103,7 @@ impl FallbackConfig {
         linked.unwrap_or_else(|| grammar::from_arena(&parts.whole(Want::Grammar), lazy, letter))
     }
 
-    /// The format as it is compiled: it may lack what calls have behind their heads.
+    /// The format as it is compiled: it may lack the parts of calls after their heads.
     pub fn compiled(&self) -> &Arc<Arena> {
         &self.format
     }
@@ -114,26 +115,19 @@ impl FallbackConfig {
 
     /// Approximate memory use in bytes of the programs compiled so far.
     pub fn bytes(&self) -> usize {
-        let prefilters = self
-            .prefilters
-            .iter()
-            .filter_map(|cell| cell.get()?.as_ref());
         self.programs
             .measure(|_, program| program.bytes() + program.late_bytes());
-        let whole = self
-            .parts
-            .as_ref()
-            .and_then(|(_, whole)| whole.get())
-            .map(|whole| whole.bytes());
-        let programs = self.programs.size().1;
-        prefilters
-            .map(|prefilter| prefilter.bytes())
-            .chain(whole)
-            .sum::<usize>()
-            + programs
+        let mut bytes = self.programs.size().1;
+        for prefilter in self.prefilters.iter().filter_map(OnceLock::get) {
+            bytes += prefilter.bytes();
+        }
+        if let Some(whole) = self.parts.as_ref().and_then(|(_, whole)| whole.get()) {
+            bytes += whole.bytes();
+        }
+        bytes
     }
 
-    /// The program for calls in `scope`, of dialects with markers those that were seen; `None` if
+    /// The program for calls in `scope`, and of the dialects with markers that were seen; `None` if
     /// there are no calls to search for, or too many tools.
     fn program(self: &Arc<Self>, scope: Scope, seen: Seen) -> Option<Arc<Program>> {
         if self.rules.tools.is_empty() {
@@ -170,7 +164,7 @@ impl FallbackConfig {
         Some(program)
     }
 
-    /// What is offered to call; only offered tools.
+    /// The tools that may be called; only offered ones.
     fn offer(&self) -> Offer<'_> {
         Offer {
             tools: &self.rules.tools,
@@ -181,20 +175,22 @@ impl FallbackConfig {
 
     /// Whether a tool of this name is offered.
     fn offers(&self, name: &str) -> bool {
-        let all = || {
-            self.rules
-                .tools
-                .iter()
-                .map(|tool| tool.name.clone())
-                .collect()
-        };
-        self.names.get_or_init(all).contains(name)
+        let names = self.names.get_or_init(|| {
+            let tools = self.rules.tools.iter();
+            tools.map(|tool| tool.name.clone()).collect()
+        });
+        names.contains(name)
     }
 
-    /// What searches for the first call in `scope`; `None` if there are no calls to search for.
+    /// The search for the first call in `scope`; `None` if there are no calls to search for.
     fn prefilter(&self, scope: Scope) -> Option<Arc<Prefilter>> {
-        let make = || (!self.rules.tools.is_empty()).then(|| Arc::new(Prefilter::new(self, scope)));
-        self.prefilters[scope as usize].get_or_init(make).clone()
+        if self.rules.tools.is_empty() {
+            return None;
+        }
+        let prefilter = &self.prefilters[scope as usize];
+        Some(Arc::clone(
+            prefilter.get_or_init(|| Arc::new(Prefilter::new(self, scope))),
+        ))
     }
 
     /// The origin of a call outside of the format. `dialect`: its row of the table, `None` for the
@@ -218,7 +214,7 @@ impl FallbackConfig {
             .get_or_init(|| origin::is_marked(&self.format, &self.rules.tools))
     }
 
-    /// Builds what outputs may need in regions of the format and behind it.
+    /// Builds the programs for regions of the format and for text after it.
     pub fn warm(self: &Arc<Self>) {
         let scopes = [
             self.scope_of(Channel::Content, true, false),
@@ -238,8 +234,9 @@ impl FallbackConfig {
         }
     }
 
-    /// What is searched for in a region of the format, if the request asks for that. `begins`: only
-    /// reasoning precedes the region. `called`: a call precedes it, so the text may go on with one.
+    /// The scope of a region of the format, if the request asks for calls there. `begins`: only
+    /// reasoning precedes the region. `called`: a call precedes it, so the text may continue with
+    /// one.
     fn scope_of(&self, channel: Channel, begins: bool, called: bool) -> Option<Scope> {
         let Leniency {
             dialects,
@@ -274,16 +271,18 @@ impl FallbackConfig {
         let word = text
             .trim_end_matches(|c: char| c.is_ascii() && is_of_name(c as u8))
             .len();
-        let begins = |expr: &Expr| match expr {
-            Expr::Marker(marker) | Expr::Literal(marker)
-                if marker.trim_start().starts_with(text) =>
-            {
-                let marker = &marker.trim_start()[word..];
-                !self.offers(&marker[..marker.bytes().take_while(|byte| is_of_name(*byte)).count()])
-            }
-            _ => false,
-        };
-        !text.is_empty() && self.format.nodes().iter().any(begins)
+        !text.is_empty()
+            && self.format.nodes().iter().any(|expr| {
+                let (Expr::Marker(marker) | Expr::Literal(marker)) = expr else {
+                    return false;
+                };
+                let marker = marker.trim_start();
+                marker.starts_with(text) && {
+                    let rest = &marker[word..];
+                    let name = rest.bytes().take_while(|byte| is_of_name(*byte)).count();
+                    !self.offers(&rest[..name])
+                }
+            })
     }
 
     /// A parser for calls in a region of the format that begins at `at`; `None` if the request does
@@ -303,7 +302,7 @@ impl FallbackConfig {
         )
     }
 
-    /// What is searched for in text that left the format, if the request asks for that. `in_call`:
+    /// The scope of text that left the format, if the request asks for calls there. `in_call`:
     /// a call was interrupted there; `called`: a call precedes; `wrapped`: in a wrapper.
     fn scope_behind(&self, in_call: bool, called: bool, wrapped: bool) -> Option<Scope> {
         match (in_call, called) {
@@ -316,7 +315,7 @@ impl FallbackConfig {
     }
 
     /// A parser for calls in text that left the format at `at`; `None` if the request does not ask
-    /// for one. `in_call`: a call was interrupted there. `before`: the markup in front of each call
+    /// for one. `in_call`: a call was interrupted there. `before`: the markup before each call
     /// that precedes.
     pub fn behind_format<'a>(
         self: &Arc<Self>,

@@ -1,7 +1,7 @@
 //! Parses text that may contain calls, piece by piece.
 //!
-//! White space in front of a call belongs to the call, so white space waits for the text behind it.
-//! If a call is interrupted, the part that was read stays, and the parser starts again behind it.
+//! White space before a call belongs to the call, so white space waits for the text after it.
+//! If a call is interrupted, the part that was read stays, and the parser starts again after it.
 //! No byte is read more than five times.
 //!
 //! If calls count only at the end of the text, the parser records where they begin and reads them
@@ -10,18 +10,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::FallbackConfig;
 use super::dialects::{self, Seen};
 use super::text::{Prefilter, Scope, Sight, counts_bare};
-use super::{CallRules, FallbackConfig};
 use crate::output::{
-    CallFlags, CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text,
-    report,
+    CallRecord, CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text, report,
 };
-use crate::report::CallReport;
 use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, State, incomplete_tail};
 
-/// What ended a text.
+/// The reason why a text ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The output continues with another region.
@@ -45,10 +43,11 @@ pub struct FallbackParser {
     scope: Scope,
     /// The scope of its program.
     reads: Scope,
-    /// The dialects whose calls its program reads, and where the search for others goes on.
+    /// The dialects whose calls its program reads, and where the search for other dialects
+    /// continues.
     seen: Seen,
     looked: usize,
-    /// No text ends in front of it that calls of other dialects begin with.
+    /// No text ends before it that calls of other dialects begin with.
     clear: usize,
     /// All that was read since is the rest of an interrupted call.
     in_rest: bool,
@@ -60,7 +59,7 @@ pub struct FallbackParser {
     start: usize,
     /// Reads calls, once one may have begun.
     machine: Option<Machine>,
-    /// What the machines may work, where that is not the program's own.
+    /// The budget of the machines, if the host has set one.
     budget: Option<Budget>,
     /// The positions up to which its machine has the text, and up to which that was read.
     fed: usize,
@@ -73,7 +72,7 @@ pub struct FallbackParser {
     candidates: Option<usize>,
     /// From here on all text is plain.
     gave_up: bool,
-    /// Its region of the format has ended inside of what may be a call.
+    /// Its region of the format has ended inside of a possible call.
     pub paused: bool,
     /// The format was left inside of it.
     left: bool,
@@ -121,7 +120,7 @@ impl Prose {
     }
 }
 
-/// The first end of a character at or behind `at`.
+/// The first end of a character at or after `at`.
 fn whole_character(text: &[u8], at: usize) -> usize {
     (at..text.len())
         .find(|&end| incomplete_tail(&text[..end]) == 0)
@@ -142,40 +141,25 @@ struct Found<'a> {
 }
 
 impl Sink for Found<'_> {
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, mut event: Event<'_>) {
         *self.in_rest &= matches!(event, Event::Broken(..));
-        match event {
+        match &mut event {
             Event::Text(Channel::Content, _, span) => {
-                self.prose.extend(span, self.output, self.builder)
+                return self.prose.extend(span.clone(), self.output, self.builder);
             }
-            Event::Call {
-                name,
-                early,
-                flags,
-                span,
-            } => {
+            Event::Call { flags, .. } => {
                 self.prose.shown = self.prose.known;
-                let in_reasoning = self.prose.channel == Channel::Reasoning;
-                let origin = self.config.origin(flags.dialect);
-                let flags = CallFlags {
-                    recovered: true,
-                    in_reasoning,
-                    origin,
-                    ..flags
-                };
-                self.builder.event(Event::Call {
-                    name,
-                    early,
-                    flags,
-                    span,
-                });
+                flags.recovered = true;
+                flags.in_reasoning = self.prose.channel == Channel::Reasoning;
+                flags.origin = self.config.origin(flags.dialect);
             }
-            other => self.builder.event(other),
+            _ => {}
         }
+        self.builder.event(event);
     }
 }
 
-/// Passes on the text in front of calls only, and notes where these begin.
+/// Passes on the text before calls only, and notes where these begin.
 struct Noted<'a> {
     prose: &'a mut Prose,
     candidates: &'a mut Option<usize>,
@@ -204,7 +188,7 @@ impl FallbackParser {
         scope: Scope,
         at: usize,
     ) -> Option<Self> {
-        // Behind a call, another one or its rest may come at once.
+        // After a call, another one or its rest may come at once.
         let at_once = matches!(
             scope,
             Scope::BehindCall | Scope::BehindWrapped | Scope::InCall
@@ -251,10 +235,9 @@ impl FallbackParser {
     /// Sets the budget for the rest of the run, if there is one.
     pub fn budgeted(mut self, budget: Option<Budget>) -> Self {
         self.budget = budget.or(self.budget);
-        self.machine
-            .iter_mut()
-            .zip(budget)
-            .for_each(|(machine, budget)| machine.set_budget(budget));
+        if let Some((machine, budget)) = self.machine.as_mut().zip(budget) {
+            machine.set_budget(budget);
+        }
         self
     }
 
@@ -271,14 +254,10 @@ impl FallbackParser {
     /// Called where the region ends in which it reads content. Returns whether it waits there,
     /// because a call may have begun.
     pub fn pause(&mut self, output: &[u8]) -> bool {
-        let waits = || {
-            !output[self.prose.shown..self.read_to]
-                .trim_ascii()
-                .is_empty()
-        };
+        let waiting = &output[self.prose.shown..self.read_to];
         self.paused = self.prose.channel == Channel::Content
             && !self.gave_up
-            && (self.reader.in_call() || waits());
+            && (self.reader.in_call() || !waiting.trim_ascii().is_empty());
         self.paused
     }
 
@@ -341,10 +320,13 @@ impl FallbackParser {
         }
     }
 
-    fn is_in(&self, states: fn(State) -> bool) -> bool {
-        self.machine
-            .as_ref()
-            .is_some_and(|machine| states(machine.state()))
+    fn state(&self) -> Option<State> {
+        self.machine.as_ref().map(Machine::state)
+    }
+
+    /// Whether its machine reads no further.
+    fn has_stopped(&self) -> bool {
+        matches!(self.state(), Some(State::Failed | State::Limit))
     }
 
     fn close_anywhere(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
@@ -358,10 +340,10 @@ impl FallbackParser {
         }
         self.end_calls(raw, builder);
         let rest = self.reader.covered();
-        if self.is_in(|state| state == State::Limit) {
+        if self.state() == Some(State::Limit) {
             self.limit = Some(rest);
         }
-        // White space behind incomplete arguments is dropped.
+        // White space after incomplete arguments is dropped.
         let nothing = self.reader.in_call() && raw[rest..].trim_ascii().is_empty();
         if !(whole || nothing) {
             self.prose.shown = rest;
@@ -369,7 +351,7 @@ impl FallbackParser {
         }
     }
 
-    /// Shows what waits behind what was read.
+    /// Shows the text that waits.
     fn end_calls(&mut self, output: &[u8], builder: &mut MessageBuilder) {
         self.reader.end_word(builder);
         self.prose.show(self.prose.known, output, builder);
@@ -380,12 +362,12 @@ impl FallbackParser {
             self.look(output, builder);
         }
         while self.prefilter.is_none() && !self.gave_up && self.candidates.is_none() {
-            if self.is_in(|state| matches!(state, State::Failed | State::Limit)) {
+            if self.has_stopped() {
                 self.start_anew(output.to(self.fed), builder);
                 continue;
             }
-            // The program learns to read a dialect before it sees the end of what that begins with.
-            // So what it reads is a function of the bytes, however they come.
+            // The program learns to read a dialect before it sees the end of the text that begins
+            // the call. So the result is a function of the bytes, however they are cut.
             let start = self.find(output.seen, self.looked.max(self.clear));
             let last = start.as_ref().map_or(output.len(), |start| {
                 let before = &output.seen[..start.span.end - 1];
@@ -397,7 +379,7 @@ impl FallbackParser {
                 if let Some(machine) = &mut self.machine {
                     machine.feed(&output.seen[..last]);
                 }
-                if self.is_in(|state| matches!(state, State::Failed | State::Limit)) {
+                if self.has_stopped() {
                     continue;
                 }
             }
@@ -508,10 +490,10 @@ impl FallbackParser {
         }
     }
 
-    /// Called where a call may begin, or is interrupted. Keeps what was visible before the byte
-    /// that did not match.
+    /// Called where a call may begin, or is interrupted. Keeps the captures that were visible
+    /// before the byte that did not match.
     fn start_anew(&mut self, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let limit = self.is_in(|state| state == State::Limit);
+        let limit = self.state() == Some(State::Limit);
         let furthest = self.machine.as_ref().map_or(0, Machine::furthest);
         self.read_to = furthest.saturating_sub(1).clamp(self.read_to, output.len());
         self.read(&output.raw[..self.read_to], builder);
@@ -529,7 +511,7 @@ impl FallbackParser {
         if scope.is_none_or(|scope| !self.begin(scope, output)) {
             self.gave_up = true;
             self.limit = limit.then_some(covered);
-            // What seemed to be calls at the end is text.
+            // The seeming calls at the end are text.
             if !self.scope.waits_for_end() {
                 self.prose.show(self.prose.known, output.raw, builder);
                 self.prose.shown = covered.max(self.prose.shown);
@@ -537,7 +519,7 @@ impl FallbackParser {
         }
     }
 
-    /// What is read behind what was read.
+    /// The scope of the text that follows.
     fn goes_on(&self) -> Scope {
         match self.scope.waits_for_end() {
             true => self.scope,
@@ -548,30 +530,22 @@ impl FallbackParser {
         }
     }
 
-    /// The first text behind `from` that calls of a dialect begin with which is not read yet.
+    /// The first text after `from` that calls of a dialect begin with which is not read yet.
     fn find(&self, output: &[u8], from: usize) -> Option<dialects::Start> {
         dialects::find(output, from, self.seen, |name| self.config.offers(name))
     }
 
-    /// Begins anew behind what was read. Returns whether there is a program for that.
+    /// Begins anew after the text that was read. Returns whether there is a program for it.
     fn begin(&mut self, scope: Scope, output: Parsed<'_>) -> bool {
         let covered = self.reader.covered();
         self.looked = covered;
         // Calls that begin with names are compiled where a text begins with one.
-        let (
-            CallRules {
-                tools, leniency, ..
-            },
-            text,
-        ) = (
-            &self.config.rules,
-            output.seen[covered..].trim_ascii_start(),
-        );
-        let named = scope != Scope::Whole
-            || tools
-                .iter()
-                .any(|tool| text.starts_with(tool.name.as_bytes()));
-        if named && counts_bare(*leniency, scope) {
+        let rules = &self.config.rules;
+        let text = output.seen[covered..].trim_ascii_start();
+        let mut tools = rules.tools.iter();
+        let named =
+            scope != Scope::Whole || tools.any(|tool| text.starts_with(tool.name.as_bytes()));
+        if named && counts_bare(rules.leniency, scope) {
             self.seen = self.seen.and(dialects::named());
         }
         let before = self.seen;
@@ -588,10 +562,8 @@ impl FallbackParser {
             return false;
         };
         // A budget that was set counts for all of the run.
-        let (budget, spent) = (
-            self.budget.unwrap_or(program.budget()),
-            self.machine.as_ref().map_or(0, Machine::overdraft),
-        );
+        let budget = self.budget.unwrap_or(program.budget());
+        let spent = self.machine.as_ref().map_or(0, Machine::overdraft);
         self.work = self.work() - spent;
         let mut machine = Machine::committed(program, covered).with_budget(budget, spent);
         machine.feed(output.seen);
@@ -614,21 +586,16 @@ impl FallbackParser {
             dialects::name,
         )
         .calls;
-        let runs = |call: &CallReport| call.complete && call.known && call.valid;
-        calls[text.tool_calls.len()..].iter().all(runs)
+        let mut added = calls[text.tool_calls.len()..].iter();
+        added.all(|call| call.complete && call.known && call.valid)
             && message.content.trim_end() == text.content.trim_end()
     }
 
     fn read_candidates(&mut self, from: usize, output: Parsed<'_>, builder: &mut MessageBuilder) {
-        let parser = FallbackParser::new(
-            Arc::clone(&self.config),
-            self.prose.channel,
-            Scope::Anywhere,
-            from,
-        );
-        if let Some(parser) = parser {
-            // In content, only calls that can be run, with nothing behind them.
-            let before = (self.prose.channel == Channel::Content).then(|| builder.clone());
+        let (config, channel) = (Arc::clone(&self.config), self.prose.channel);
+        if let Some(parser) = FallbackParser::new(config, channel, Scope::Anywhere, from) {
+            // In content, only calls that can be run, with nothing after them.
+            let before = (channel == Channel::Content).then(|| builder.clone());
             let mut parser = parser.budgeted(self.budget);
             parser.feed(output.len(), output, builder);
             parser.close(End::Output, output, builder);

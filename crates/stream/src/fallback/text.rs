@@ -5,30 +5,30 @@
 //! before its name is certain; from there on it is that call, because
 //! [`Machine::committed`](chatparse_peg::Machine::committed) runs these expressions.
 
-use chatparse_base::brackets;
 use std::collections::HashSet;
 
 use super::dialects::{self, LateRows, Offer, Rows, Seen};
 use super::{CallRules, FallbackConfig};
-use chatparse_base::brackets::is_marker;
+use chatparse_base::brackets::{self, is_marker};
+use chatparse_base::bytes::Bytes;
 use chatparse_format::wrappers::{self, behind, wrapped};
 use chatparse_format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
 use chatparse_peg::{Arena, Expr, ExprId, Found, Markers, incomplete_tail};
 use smol_str::SmolStr;
 
-/// Where calls may be in a text, and what precedes it.
+/// Where calls may be in a text, and the text before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scope {
     /// Anywhere: text, call, text.
     Anywhere,
-    /// Like `Anywhere`, behind a call.
+    /// Like `Anywhere`, after a call.
     BehindCall,
-    /// Like `Anywhere`, behind a call in a wrapper that the format does not have.
+    /// Like `Anywhere`, after a call in a wrapper that the format does not have.
     BehindWrapped,
-    /// Like `Anywhere`, behind a call that was found: what may close it comes first.
+    /// Like `Anywhere`, after a call that was found: the markers that may close it come first.
     BehindFound,
-    /// Like `Anywhere`, behind an interrupted call: its rest comes first, up to a marker that can
+    /// Like `Anywhere`, after an interrupted call: its rest comes first, up to a marker that can
     /// close it or begin another.
     InCall,
     /// At the end of the output only: from the first call of an offered tool on, all waits for it.
@@ -47,26 +47,19 @@ impl Scope {
     }
 }
 
-/// The texts that calls begin with; without `whole`, what stands in front of a tool's name is
-/// enough.
+/// The texts that calls begin with; without `whole`, the text before a tool's name is enough.
 fn starts(config: &FallbackConfig, scope: Scope, whole: bool) -> Vec<String> {
     let CallRules {
         tools, leniency, ..
     } = &config.rules;
-    let (dialects, bare) = (
-        leniency.dialects != Dialects::Off,
-        counts_bare(*leniency, scope),
-    );
-    let of = |rows| dialects::starts(rows, tools, whole);
-    let marked = dialects.then(|| of(Rows::Marked)).into_iter().flatten();
-    let bare = (dialects && bare)
-        .then(|| of(Rows::Bare))
-        .into_iter()
-        .flatten();
-    own_starts(&config.format)
-        .chain(marked)
-        .chain(bare)
-        .collect()
+    let mut starts: Vec<String> = own_starts(&config.format).collect();
+    if leniency.dialects != Dialects::Off {
+        starts.extend(dialects::starts(Rows::Marked, tools, whole));
+        if counts_bare(*leniency, scope) {
+            starts.extend(dialects::starts(Rows::Bare, tools, whole));
+        }
+    }
+    starts
 }
 
 /// The texts that calls of the format begin with.
@@ -77,28 +70,18 @@ fn own_starts(format: &Arena) -> impl Iterator<Item = String> {
         .flatten()
 }
 
-/// Whether the markup in front of a call without a marker has one.
+/// Whether the markup before a call without a marker has one.
 pub(super) fn has_wrapper(markup: &str) -> bool {
-    markup
-        .split('{')
-        .next()
-        .is_some_and(|before| before.contains("```") || is_marker(before))
+    let before = markup.split('{').next().unwrap_or_default();
+    before.contains("```") || is_marker(before)
 }
 
-/// What closes the marker at the beginning of a text: `[/NAME]` for `[NAME]`.
+/// The text that closes the marker at the beginning of a text: `[/NAME]` for `[NAME]`.
 fn counterpart(start: &str) -> Option<String> {
-    let marker = start
-        .trim()
-        .split_inclusive(brackets::closes)
-        .next()
-        .filter(|text| text.ends_with(brackets::closes))?;
-    let name = marker
-        .find(|c: char| !matches!(c, '|' | '｜') && !brackets::opens(c))
-        .filter(|at| *at > 0)?;
-    Some(format!("{}/{}", &marker[..name], &marker[name..]))
+    brackets::mirrored(start.trim().split_inclusive(brackets::closes).next()?)
 }
 
-/// The same from `[/NAME]`.
+/// The text that `[/NAME]` closes: `[NAME]`.
 fn opening(close: &str) -> Option<String> {
     let (before, name) = close.split_once('/')?;
     (close.ends_with(brackets::closes) && !before.contains(char::is_alphanumeric))
@@ -131,7 +114,7 @@ fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Ve
 #[derive(Debug)]
 pub(super) struct Prefilter {
     starts: Markers,
-    /// Calls are the whole text, but for white space in front.
+    /// Calls are the whole text, except for white space in front.
     whole: bool,
 }
 
@@ -155,15 +138,13 @@ impl Prefilter {
 
     /// Searches at or after `from`, up to which all is text.
     pub fn look(&self, text: &[u8], from: usize) -> Sight {
-        let from = match self.whole {
-            true => {
-                from + text[from..]
-                    .iter()
-                    .take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r'))
-                    .count()
-            }
-            false => from,
-        };
+        let mut from = from;
+        if self.whole {
+            let rest = text[from..].iter();
+            from += rest
+                .take_while(|byte| Bytes::SPACE.contains(**byte))
+                .count();
+        }
         match self.starts.first(text, from) {
             Found::Whole(start, _) | Found::Half(start) if self.whole && start > from => {
                 Sight::Nothing(from)
@@ -185,18 +166,18 @@ impl Prefilter {
     }
 }
 
-/// What a [`Prefilter`] sees.
+/// The result of a [`Prefilter`].
 pub(super) enum Sight {
     /// All is text up to here, where a call may begin once more bytes are there.
     Text(usize),
     /// A call may begin here, with a marker that ends there.
     Call(usize, usize),
-    /// From here on something else stands where calls would begin.
+    /// From here on the text has something else in place of calls.
     Nothing(usize),
 }
 
-/// Text that may contain calls. Those of the format are read too; of dialects with markers, those
-/// that were seen. `late`: the format's parts, to which those of dialects come.
+/// Text that may contain calls: of the format, and of the dialects with markers that were seen.
+/// `late`: the format's parts, to which the parts of dialects are added.
 pub(super) fn text_with_calls(
     config: &FallbackConfig,
     scope: Scope,
@@ -226,23 +207,16 @@ pub(super) fn text_with_calls(
         .trigger_rules()
         .filter(|rule| format.first_texts(rule).is_some());
     let mut calls: Vec<ExprId> = own.map(|rule| p.reference(rule.clone())).collect();
+    let (mut held, mut bare) = (calls.clone(), Vec::new());
     if leniency.dialects != Dialects::Off {
-        calls.extend(dialects::calls(
-            &mut p,
-            Offer {
-                unknown: any_tool,
-                ..offer
-            },
-            Rows::Marked,
-            seen,
-            late,
-        ));
-    }
-    let mut held = calls.clone();
-    let mut bare = Vec::new();
-    if leniency.dialects != Dialects::Off {
+        let any = Offer {
+            unknown: any_tool,
+            ..offer
+        };
+        let marked = dialects::calls(&mut p, any, Rows::Marked, seen, late);
         bare = dialects::calls(&mut p, offer, Rows::Held, seen, late);
-        held.extend(&bare);
+        calls.extend(&marked);
+        held.extend(marked.iter().chain(&bare));
         if counts_bare(leniency, scope) {
             calls.extend(dialects::calls(&mut p, offer, Rows::Bare, seen, late));
         }
@@ -291,15 +265,13 @@ pub(super) fn text_with_calls(
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
             let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
             let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
-            // What else stands in its wrapper is text, and what closes that is none.
-            let closes = || {
-                own.iter()
-                    .map(|close| close.trim())
-                    .filter(|close| is_marker(close))
-            };
+            // Anything else in its wrapper is text, except the marker that closes the wrapper.
+            let closes: Vec<&str> = own.iter().map(|close| close.trim()).collect();
+            let closes = closes.into_iter().filter(|close| is_marker(close));
             let starts = ends_of_text(starts.clone(), opens.clone(), scope);
-            let text = p.content(p.until_marker(starts.iter().map(String::as_str).chain(closes())));
-            let others = p.choice([p.any_of(closes()), separator]);
+            let text =
+                p.content(p.until_marker(starts.iter().map(String::as_str).chain(closes.clone())));
+            let others = p.choice([p.any_of(closes), separator]);
             let late = [p.not(p.sequence([p.space(), others])), text, behind_own];
             let close = match scope {
                 Scope::BehindCall => p.choice([p.sequence(late), behind_own]),
@@ -323,8 +295,8 @@ pub(super) fn text_with_calls(
         _ => p.empty(),
     };
     let call = p.sequence([wrapped(&p, call, held, around), behind]);
-    // Where calls of other dialects may begin, the text waits: a program that reads those goes on
-    // then.
+    // Where calls of other dialects may begin, the text waits, and a program that reads them
+    // continues.
     let others =
         (leniency.dialects != Dialects::Off).then(|| p.not(dialects::begins(&p, seen, tools)));
     // The text may begin like a call; `any` does not match invalid bytes.
@@ -338,7 +310,7 @@ pub(super) fn text_with_calls(
 
 /// The rest of an interrupted call: up to and including the nearest markers that can close it, or
 /// up to the beginning of another call. For calls without markers, up to the end of the line.
-/// `object`: a call is an object, whose own brace in front of that is none of the arguments.
+/// `object`: a call is an object, whose own brace before that is none of the arguments.
 fn rest_of_call(
     p: &FormatBuilder,
     starts: &[String],
@@ -400,7 +372,7 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
             _ => {}
         }
     }
-    // What stands in front of a token may be missing.
+    // The text before a token may be missing.
     let tokens = texts
         .iter()
         .filter_map(|text| Some(text[text.find(brackets::opens)?..].to_owned()));

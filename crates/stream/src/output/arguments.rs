@@ -57,7 +57,7 @@ pub(super) struct Arguments {
     /// The region holds something other than an object, and is dropped.
     pub ignored: bool,
     pub depth: usize,
-    /// How many bytes at the end were followed and wait for those behind them: white space, half an
+    /// How many bytes at the end were followed and wait for the next bytes: white space, half an
     /// escape, a comma that may be the last.
     pub waits: usize,
     pub in_string: bool,
@@ -69,8 +69,8 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Follows more of an object as far as it is JSON. Returns up to where it may be shown (0: what
-    /// waits still does), and whether it is no JSON from there on.
+    /// Follows more of an object as far as it is JSON. Returns up to where it may be shown (0: the
+    /// bytes still wait), and whether it is no JSON from there on.
     pub fn follow_json(&mut self, piece: &[u8]) -> (usize, bool) {
         let (mut at, mut shown) = (0, 0);
         let is_json = loop {
@@ -126,7 +126,8 @@ impl Arguments {
         (shown, !is_json)
     }
 
-    /// From here on it is no JSON: what waits is read again. Returns whether a string is open.
+    /// From here on it is no JSON: the waiting bytes are read again. Returns whether a string is
+    /// open.
     pub fn end_json(&mut self) -> bool {
         (self.waits, self.escape, self.comma) = (0, 0, false);
         self.in_string

@@ -44,6 +44,22 @@ pub struct BuilderMark {
     uncovered: usize,
 }
 
+/// The state of a message besides its texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// The number of calls that were not undone; calls after them may be confirmed again.
+    begun: usize,
+    /// Reasoning is visible from its first character on that is not white space.
+    reasoning_shows: bool,
+    /// The end of the parsed text that the deltas cover. Of a text that is confirmed in part, only
+    /// the rest after this position is new.
+    pub reported_to: usize,
+    /// An event contradicted text that is visible.
+    pub contradicted: bool,
+    /// Bytes of texts that no field of the message has: none, unless a format has a defect.
+    pub uncovered: usize,
+}
+
 /// The message under construction.
 #[derive(Clone, Debug, Default)]
 pub struct MessageBuilder {
@@ -51,25 +67,15 @@ pub struct MessageBuilder {
     reasoning: PieceTable,
     content: PieceTable,
     calls: Vec<Call>,
-    /// The number of calls that were not undone; calls behind them may be confirmed again.
-    begun: usize,
-    /// Reasoning is visible from its first character on that is not white space.
-    reasoning_shows: bool,
+    pub at: Progress,
     deltas: Vec<Entry>,
     delta_text: String,
     /// Whether to skip the deltas.
     without_deltas: bool,
-    /// The end of the parsed text that the deltas cover. A text that is confirmed in part is new
-    /// behind this only.
-    pub reported_to: usize,
     places: Places,
-    /// An event contradicted text that is visible.
-    pub contradicted: bool,
     checkpoint: Option<Checkpoint>,
     /// The number of events and bytes of text that were undone.
     pub undone: u64,
-    /// Bytes of texts that no field of the message has: none, unless a format has a defect.
-    pub uncovered: usize,
 }
 
 impl Sink for MessageBuilder {
@@ -79,7 +85,7 @@ impl Sink for MessageBuilder {
         match event {
             Event::Begin(..) | Event::End(..) => {}
             Event::Text(channel, text, _) if self.replaces_call(channel, text) => {
-                self.contradicted = true
+                self.at.contradicted = true
             }
             Event::Text(Channel::Content, text, span) => self.content(text, span),
             Event::Text(Channel::Reasoning, text, span) => self.reasoning(text, span),
@@ -98,7 +104,7 @@ impl Sink for MessageBuilder {
             }
             Event::Broken(bytes, at) => self.broken(bytes, at),
             Event::CallEnd { at, broken } => self.end_call(at, broken),
-            Event::Uncovered(bytes) => self.uncovered += bytes,
+            Event::Uncovered(bytes) => self.at.uncovered += bytes,
         }
     }
 }
@@ -118,29 +124,27 @@ impl MessageBuilder {
         self.clear_deltas();
     }
 
-    /// Whether new text stands in the place of a call that was shown and undone.
+    /// Whether new text replaces a call that was shown and undone.
     fn replaces_call(&self, channel: Channel, text: Text<'_>) -> bool {
         let shown = if channel == Channel::Content {
             &self.content
         } else {
             &self.reasoning
         };
-        self.begun < self.calls.len() && shown.is_exceeded_by(text)
+        self.at.begun < self.calls.len() && shown.is_exceeded_by(text)
     }
 
     fn content(&mut self, text: Text<'_>, span: Range<usize>) {
-        let from = self.delta_text.len();
         let new = self
             .content
             .append(text, (!self.without_deltas).then_some(&mut self.delta_text));
-        self.report(DeltaKind::Content, 0, new, from, span);
+        self.report(DeltaKind::Content, 0, new, span);
     }
 
     fn reasoning(&mut self, text: Text<'_>, span: Range<usize>) {
-        let from = self.delta_text.len();
-        let shows = self.reasoning_shows || !text.is_blank();
+        let shows = self.at.reasoning_shows || !text.is_blank();
         let new = if shows {
-            if !self.reasoning_shows && !self.without_deltas {
+            if !self.at.reasoning_shows && !self.without_deltas {
                 self.delta_text.push_str(self.reasoning.owned());
             }
             self.reasoning
@@ -153,17 +157,17 @@ impl MessageBuilder {
             }
             new.map(|_| false)
         };
-        self.reasoning_shows = shows && (self.reasoning_shows || new.is_some());
-        self.report(DeltaKind::Reasoning, 0, new, from, span);
+        self.at.reasoning_shows = shows && (self.at.reasoning_shows || new.is_some());
+        self.report(DeltaKind::Reasoning, 0, new, span);
     }
 
     fn call(&mut self, name: &str, early: &Early<'_>, flags: CallFlags, span: Range<usize>) {
-        let index = self.begun;
-        self.begun += 1;
+        let index = self.at.begun;
+        self.at.begun += 1;
         // Text of the call outside of its name follows the name.
         let at = span.end;
         let begin = self.in_output(&span).start;
-        let first = self.calls.len() < self.begun;
+        let first = self.calls.len() < self.at.begun;
         if first {
             self.calls.push(Call {
                 name: name.to_owned(),
@@ -177,12 +181,11 @@ impl MessageBuilder {
         call.state.span.start = begin;
         call.state.begin = opens;
         (call.state.flags, call.state.mended) = (flags, 0);
-        let from = self.delta_text.len();
         if first && !self.without_deltas {
             self.delta_text.push_str(name);
         }
         let new = (call.name == name).then_some(first);
-        self.report(DeltaKind::ToolName, index, new, from, span);
+        self.report(DeltaKind::ToolName, index, new, span);
         let Early {
             id,
             id_span,
@@ -201,12 +204,11 @@ impl MessageBuilder {
     }
 
     fn call_at_hand(&mut self) -> Option<(usize, &mut Call)> {
-        let index = self.begun.checked_sub(1)?;
+        let index = self.at.begun.checked_sub(1)?;
         self.calls.get_mut(index).map(|call| (index, call))
     }
 
     fn id(&mut self, id: &str, span: Range<usize>) {
-        let from = self.delta_text.len();
         let Some((index, call)) = self.call_at_hand() else {
             return;
         };
@@ -219,26 +221,30 @@ impl MessageBuilder {
         if new == Some(true) && !self.without_deltas {
             self.delta_text.push_str(id);
         }
-        self.report(DeltaKind::ToolId, index, new, from, span);
+        self.report(DeltaKind::ToolId, index, new, span);
     }
 
-    /// Behind what contradicts the shown text, nothing is added to it: that would be read again.
+    /// Once an event has contradicted the shown text, nothing is added: it would be read again.
     fn arguments(&mut self, text: Text<'_>, span: Range<usize>) {
-        let Some(index) = self.begun.checked_sub(1).filter(|_| !self.contradicted) else {
+        let Some(index) = self
+            .at
+            .begun
+            .checked_sub(1)
+            .filter(|_| !self.at.contradicted)
+        else {
             return;
         };
         let Some(call) = self.calls.get_mut(index) else {
             return;
         };
-        let from = self.delta_text.len();
         let new = call
             .arguments
             .append(text, (!self.without_deltas).then_some(&mut self.delta_text));
         let new = new.filter(|new| !new || !call.state.complete);
-        self.report(DeltaKind::ToolArguments, index, new, from, span);
+        self.report(DeltaKind::ToolArguments, index, new, span);
     }
 
-    /// White space in front of all arguments is markup.
+    /// White space before all arguments is markup.
     fn broken(&mut self, bytes: &[u8], at: usize) {
         let begins = self
             .call_at_hand()
@@ -258,7 +264,7 @@ impl MessageBuilder {
             return;
         };
         if !call.arguments.is_confirmed() {
-            self.contradicted = true;
+            self.at.contradicted = true;
         } else if broken {
             call.state.span.end = call.state.span.end.max(span.end);
         } else if !std::mem::replace(&mut call.state.complete, true) {
@@ -278,45 +284,41 @@ impl MessageBuilder {
     /// Returns the current state, for [`MessageBuilder::undo`].
     pub fn mark(&self) -> BuilderMark {
         let call = self
+            .at
             .begun
             .checked_sub(1)
             .and_then(|index| self.calls.get(index));
         BuilderMark {
             reasoning: self.reasoning.position(),
             content: self.content.position(),
-            begun: self.begun,
+            begun: self.at.begun,
             has_id: call.is_some_and(|call| call.state.has_id),
             arguments: call.map_or(0, |call| call.arguments.position()),
-            uncovered: self.uncovered,
+            uncovered: self.at.uncovered,
         }
     }
 
     /// Undoes the events since a mark. `parsed` is the parsed text.
     pub fn undo(&mut self, mark: BuilderMark, parsed: &[u8]) {
-        let taken_back =
-            |table: &PieceTable, position: usize| table.position().saturating_sub(position) as u64;
         self.undone += 1
-            + taken_back(&self.reasoning, mark.reasoning)
-            + taken_back(&self.content, mark.content);
-        self.reasoning.undo(mark.reasoning, parsed);
-        self.content.undo(mark.content, parsed);
-        for index in mark.begun.saturating_sub(1)..self.begun.min(self.calls.len()) {
+            + self.reasoning.undo(mark.reasoning, parsed)
+            + self.content.undo(mark.content, parsed);
+        for index in mark.begun.saturating_sub(1)..self.at.begun.min(self.calls.len()) {
             self.save(index);
             let stands = index < mark.begun;
             let position = if stands { mark.arguments } else { 0 };
             let call = &mut self.calls[index];
-            self.undone += 1 + taken_back(&call.arguments, position);
-            call.arguments.undo(position, parsed);
+            self.undone += 1 + call.arguments.undo(position, parsed);
             call.state.has_id &= stands && mark.has_id;
         }
-        self.begun = mark.begun;
-        self.uncovered = mark.uncovered;
+        self.at.begun = mark.begun;
+        self.at.uncovered = mark.uncovered;
     }
 
     /// Accepts undone text as final: the next text is appended to it.
     pub fn settle(&mut self) {
-        self.contradicted = false;
-        self.begun = self.calls.len();
+        self.at.contradicted = false;
+        self.at.begun = self.calls.len();
         let arguments = self.calls.iter_mut().map(|call| &mut call.arguments);
         [&mut self.reasoning, &mut self.content]
             .into_iter()
@@ -326,17 +328,18 @@ impl MessageBuilder {
 
     /// Whether the message has neither content nor calls.
     pub fn is_blank(&self) -> bool {
-        self.begun == 0 && self.content.position() == 0
+        self.at.begun == 0 && self.content.position() == 0
     }
 
     /// Whether it has calls.
     pub fn has_calls(&self) -> bool {
-        self.begun > 0
+        self.at.begun > 0
     }
 
     /// Whether text that was shown is undone and not confirmed again.
     pub fn is_taken_back(&self) -> bool {
         let arguments = self
+            .at
             .begun
             .checked_sub(1)
             .and_then(|index| self.calls.get(index))
@@ -344,7 +347,7 @@ impl MessageBuilder {
         let texts = [&self.reasoning, &self.content]
             .into_iter()
             .chain(arguments);
-        self.begun < self.calls.len() || !texts.into_iter().all(PieceTable::is_confirmed)
+        self.at.begun < self.calls.len() || !texts.into_iter().all(PieceTable::is_confirmed)
     }
 
     /// Drops the deltas.
@@ -375,27 +378,20 @@ impl MessageBuilder {
 
     /// The current message. `parsed` is the parsed text.
     pub fn message(&self, parsed: &[u8]) -> Message {
-        let calls = self.calls.iter().map(|call| {
-            let arguments = call.arguments.text(parsed);
-            ToolCall::new(&call.name, arguments, &call.id)
-        });
         let mut message = Message::new("assistant", self.content.text(parsed));
-        if self.reasoning_shows {
+        if self.at.reasoning_shows {
             message.reasoning_content = self.reasoning.text(parsed);
         }
-        message.tool_calls = calls.collect();
+        message.tool_calls = (self.calls.iter())
+            .map(|call| ToolCall::new(&call.name, call.arguments.text(parsed), &call.id))
+            .collect();
         message
     }
 
     /// The last call that has no end: its number and its name.
     pub fn open_call(&self) -> Option<(usize, &str)> {
-        let (index, call) = self
-            .calls
-            .iter()
-            .enumerate()
-            .next_back()
-            .filter(|(_, call)| !call.state.complete)?;
-        Some((index, &call.name))
+        let last = self.calls.last().filter(|call| !call.state.complete)?;
+        Some((self.calls.len() - 1, &last.name))
     }
 
     /// The arguments of a call so far. `parsed` is the parsed text.
@@ -406,7 +402,7 @@ impl MessageBuilder {
             .unwrap_or_default()
     }
 
-    /// What is known of each call besides its texts.
+    /// The record of each call.
     pub fn calls(&self) -> impl Iterator<Item = CallRecord> {
         self.calls.iter().map(|call| call.state.clone())
     }
@@ -421,18 +417,12 @@ impl MessageBuilder {
         range.start.saturating_sub(self.prefill)..range.end.saturating_sub(self.prefill)
     }
 
-    /// Adds a delta for the new part of a text, which is in the deltas' text from `from` on. `new`:
+    /// Adds a delta for the new part of a text, which is at the end of the deltas' text. `new`:
     /// whether there is a new part; `None` if the text contradicts the visible one.
-    fn report(
-        &mut self,
-        kind: DeltaKind,
-        call: usize,
-        new: Option<bool>,
-        from: usize,
-        span: Range<usize>,
-    ) {
+    fn report(&mut self, kind: DeltaKind, call: usize, new: Option<bool>, span: Range<usize>) {
+        let from = self.deltas.last().map_or(0, |last| last.text.end);
         let Some(new) = new else {
-            self.contradicted = true;
+            self.at.contradicted = true;
             self.delta_text.truncate(from);
             return;
         };
@@ -454,8 +444,8 @@ impl MessageBuilder {
         }
         // An id may contain the name.
         if kind != DeltaKind::ToolId {
-            span.start = span.start.max(self.reported_to.min(span.end));
-            self.reported_to = self.reported_to.max(span.end);
+            span.start = span.start.max(self.at.reported_to.min(span.end));
+            self.at.reported_to = self.at.reported_to.max(span.end);
         }
         self.places.add(kind, call, span.clone());
         if self.without_deltas {
@@ -466,7 +456,7 @@ impl MessageBuilder {
         match self.deltas.last_mut() {
             Some(last) if last.kind == kind && last.call == call => {
                 last.text.end = to;
-                // Markup has no bytes in the output, so it does not shorten what precedes it.
+                // Markup has no bytes in the output, so it does not shorten the span before it.
                 if last.span.is_empty() {
                     last.span = span;
                 } else if !span.is_empty() {

@@ -36,10 +36,9 @@ pub(crate) enum Event<'a> {
     Id(&'a str, Range<usize>),
     /// More of the call's arguments, as JSON.
     Arguments(Text<'a>, Range<usize>),
-    /// What of its arguments so far was no JSON, and was mended: see `literal`.
+    /// The parts of its arguments so far that were no JSON, and were mended: see `literal`.
     Mended(u8),
-    /// More of what a broken call goes on with, and where it is: the rest of its arguments, as it
-    /// stands.
+    /// More of the rest of a broken call's arguments, as the model wrote it, and where it is.
     Broken(&'a [u8], usize),
     /// The current call ends at this position. It is complete, unless a value in it is broken.
     CallEnd { at: usize, broken: bool },

@@ -1,4 +1,4 @@
-//! What becomes of calls that are not complete when the output has ended: the host's choice.
+//! Calls that are not complete at the end of the output: the host chooses how to treat them.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(crate) fn settle(
     let mut end = prefill;
     let mut taken = vec![None; records.len()];
     let mut kept = Places::default();
-    // The number of each call among those that stay.
+    // The number of each call among the calls that stay.
     let mut stay = 0;
     let mut numbers = Vec::with_capacity(records.len());
     for record in records.iter() {

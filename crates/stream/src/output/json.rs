@@ -1,9 +1,9 @@
 //! The places of values in JSON, as it comes.
 
-/// Where the beginning of a JSON text ends. It may come in pieces.
-#[derive(Default)]
+/// The place at which the beginning of a JSON text ends. The text may come in pieces.
+#[derive(Clone, Default)]
 pub struct Json {
-    /// Where the value at hand stands, as a pointer.
+    /// The place of the current value, as a pointer.
     pub pointer: String,
     /// The open containers: the length of the pointer to each, and the number of an array's item.
     pub open: Vec<(usize, Option<usize>)>,
@@ -17,7 +17,8 @@ pub struct Json {
 }
 
 impl Json {
-    /// Reads on, and shows each value that ends and what opens containers, as written.
+    /// Reads a piece. Shows each value that ends, and each bracket that opens a container, as
+    /// written.
     pub fn read(&mut self, text: &str, see: &mut dyn FnMut(&Json, &str)) {
         for c in text.chars() {
             let in_word = !self.in_string && !self.token.is_empty();
@@ -72,7 +73,7 @@ impl Json {
         }
     }
 
-    /// In an array at the item, in an object in front of a name.
+    /// In an array at the item, in an object before a name.
     fn begin_item(&mut self) {
         let item = self.open.last().and_then(|(_, item)| *item);
         if let Some(item) = item {
@@ -96,7 +97,7 @@ impl Json {
         (self.in_string, self.in_value) = (false, false);
     }
 
-    /// Where the open value stands. Between values it is the container, for what comes next.
+    /// The place of the open value; between values, of the container.
     pub fn place(&self) -> &str {
         if self.in_value {
             &self.pointer

@@ -1,8 +1,8 @@
-//! Converts JSON, Python literals and what is nearly JSON to JSON, piece by piece: quotes become
-//! double quotes, line breaks inside them become escapes, `True`, `False` and `None` become JSON's
-//! words, comments and a comma behind the last item are left out. JSON is unchanged, and so is what
-//! is neither: a word waits until it is one of these. Which quote closes a string, the format
-//! knows.
+//! Converts JSON, Python literals and text that is nearly JSON to JSON, piece by piece: quotes
+//! become double quotes, line breaks inside them become escapes, `True`, `False` and `None` become
+//! JSON's words, comments and a comma after the last item are left out. JSON and any other text are
+//! unchanged. A word waits until it is known to be Python's. Which quote closes a string, the
+//! format knows.
 
 use chatparse_base::json_string::{push_quoted, push_quoted_char};
 use chatparse_peg::lossy;
@@ -19,7 +19,7 @@ pub(super) struct Literal {
     python: bool,
     /// The last character was part of a word.
     in_word: bool,
-    /// A Python word, and how much of it was read: it waits for what follows.
+    /// A Python word, and how much of it was read: it waits for the next character.
     word: Option<(usize, usize)>,
     /// White space, a comma and comments wait: the comma may be the last, and nothing may follow.
     pub mends: bool,
@@ -27,7 +27,7 @@ pub(super) struct Literal {
     gap: usize,
     comma: bool,
     comment: Comment,
-    /// What was no JSON, or no text: bits of [`MENDED`].
+    /// The deviations from JSON: bits of [`MENDED`].
     pub mended: u8,
 }
 
@@ -43,7 +43,7 @@ enum Comment {
     Behind,
 }
 
-/// What may be mended.
+/// The deviations that may be mended.
 pub(super) const MENDED: [&str; 6] = [
     "control characters in strings",
     "escapes that JSON does not have",
@@ -73,7 +73,7 @@ impl Literal {
         }
     }
 
-    /// Appends the next piece of a value to `json`. `before`: what is in front of it.
+    /// Appends the next piece of a value to `json`. `before`: the text before it.
     pub fn feed(&mut self, before: &[u8], piece: &str, json: &mut String) {
         let mut gap = (self.gap, 0);
         for (at, c) in piece.char_indices() {
@@ -94,7 +94,7 @@ impl Literal {
         }
     }
 
-    /// Whether a character outside of strings waits for what follows.
+    /// Whether a character outside of strings waits for the next one.
     fn waits(&mut self, c: char) -> bool {
         self.comment = match (self.comment, c) {
             (Comment::None | Comment::Behind, '/') => Comment::Slash,
@@ -113,7 +113,7 @@ impl Literal {
         true
     }
 
-    /// What waits ends in front of this character.
+    /// The waiting text ends before this character.
     fn end_gap(&mut self, c: char, gap: [&str; 2], json: &mut String) {
         let last = matches!(c, '}' | ']') && self.comma;
         self.mended |= if last { COMMA } else { 0 };
@@ -139,7 +139,7 @@ impl Literal {
         self.quote.take().is_some()
     }
 
-    /// How many bytes wait for those behind them: of an escape, of a word, or around a comma.
+    /// The number of bytes that wait for the next ones: of an escape, of a word, or around a comma.
     pub fn held(&self) -> usize {
         self.held + self.gap + self.word_held()
     }
@@ -149,7 +149,7 @@ impl Literal {
         self.word.map_or(0, |(_, read)| read)
     }
 
-    /// Whether a character is one more of the word that waits. In front of others the word ends.
+    /// Whether a character continues the waiting word. Before any other character the word ends.
     fn continues_word(&mut self, c: char, json: &mut String) -> bool {
         let Some((word, read)) = &mut self.word else {
             return false;
@@ -162,7 +162,7 @@ impl Literal {
         continues
     }
 
-    /// What waits of a word ends there: it is a word of Python, or is passed on as it stands.
+    /// Ends the waiting word: it is a word of Python, or is passed on as written.
     /// `longer`: more letters follow.
     pub fn end_word(&mut self, longer: bool, json: &mut String) {
         let Some((word, read)) = self.word.take() else {
@@ -242,8 +242,7 @@ impl Literal {
         self.held > 1 && c.is_digit(self.escape_length().0)
     }
 
-    /// What waits of an escape ends there. One that is none is text with its backslash. Returns how
-    /// much waited.
+    /// Ends the waiting escape. An invalid one is text with its backslash. Returns its length.
     pub fn end_escape(&mut self, json: &mut String) -> usize {
         let length = std::mem::take(&mut self.held);
         let text = std::str::from_utf8(&self.escape[..length]).unwrap_or_default();

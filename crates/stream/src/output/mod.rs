@@ -31,7 +31,7 @@ mod report;
 mod sources;
 
 pub(crate) use builder::{BuilderMark, MessageBuilder};
-pub(crate) use event::{CallFlags, Channel, Event, Sink, Text};
+pub(crate) use event::{Channel, Event, Sink, Text};
 pub(crate) use incomplete::settle;
 pub use json::Json;
 pub(crate) use parsed::{Parsed, is_of_name};

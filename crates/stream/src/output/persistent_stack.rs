@@ -1,4 +1,4 @@
-//! A stack of which a copy costs nothing: both share what is in them.
+//! A stack whose copy costs nothing: both share the entries.
 
 use std::sync::Arc;
 

@@ -38,14 +38,14 @@ pub(super) struct PieceTable {
     checkpoint: Option<Box<Checkpoint>>,
 }
 
-/// A saved state of a table, without what is unchanged since.
+/// A saved state of a table, without the unchanged parts.
 #[derive(Clone, Debug)]
 struct Checkpoint {
     /// Bytes of pending text.
     pending: usize,
     /// The lowest position that writing was undone to since; everything before it is unchanged.
     low: usize,
-    /// The slices behind that, last one first, each with its text if the table owned it.
+    /// The slices after that, last one first, each with its text if the table owned it.
     slices: Vec<(Slice, String)>,
 }
 
@@ -132,8 +132,8 @@ impl PieceTable {
         text
     }
 
-    /// Writes the text of the slices between two positions. The cost is linear in what is behind
-    /// the first.
+    /// Writes the text of the slices between two positions. The cost is linear in the text after
+    /// the first one.
     fn push_between(&self, range: Range<usize>, parsed: &[u8], text: &mut String) {
         let (mut first, mut at) = (self.slices.len(), self.length);
         while at > range.start {
@@ -173,12 +173,13 @@ impl PieceTable {
         self.is_confirmed() || text.shown().len() > self.pending.len() - self.confirmed
     }
 
-    /// Undoes what was written behind this position, which becomes pending. The cost is linear in
-    /// the pending text, which the parser reads again.
-    pub fn undo(&mut self, position: usize, parsed: &[u8]) {
+    /// Undoes the text after this position, which becomes pending, and returns its length. The cost
+    /// is linear in the pending text, which the parser reads again.
+    pub fn undo(&mut self, position: usize, parsed: &[u8]) -> u64 {
         if position >= self.length {
-            return;
+            return 0;
         }
+        let length = self.length - position;
         let mut pending = String::new();
         self.push_between(position..self.length, parsed, &mut pending);
         pending.push_str(&self.pending[self.confirmed..]);
@@ -192,9 +193,10 @@ impl PieceTable {
             self.checkpoint = Some(checkpoint);
         }
         self.truncate(position, |_| {});
+        length as u64
     }
 
-    /// Drops the slices behind a position. Each is passed to `dropped`, with its text if the table
+    /// Drops the slices after a position. Each is passed to `dropped`, with its text if the table
     /// owns it.
     fn truncate(&mut self, position: usize, mut dropped: impl FnMut((Slice, String))) {
         while self.length > position {

@@ -1,7 +1,7 @@
 //! The places of a message's texts in the parsed text: the deltas without their texts, in order.
 //!
 //! The list only grows. It is stored as numbers of variable length: two or three bytes where a text
-//! continues behind markup, nothing where it continues directly.
+//! continues after markup, nothing where it continues directly.
 
 use std::ops::Range;
 
@@ -21,20 +21,21 @@ pub struct Place {
 pub struct Places {
     /// All but the last one: kind, distance from the end of the previous one, and length.
     written: Vec<u8>,
-    /// Where the last of those ends, and the current call there.
+    at: Latest,
+}
+
+/// The current end of the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Latest {
+    /// The end of the last written place, and its call.
     end: usize,
     call: usize,
-    last: Option<Place>,
+    place: Option<Place>,
 }
 
 /// A saved state.
 #[derive(Clone, Debug)]
-pub struct PlacesMark {
-    written: usize,
-    end: usize,
-    call: usize,
-    last: Option<Place>,
-}
+pub struct PlacesMark(usize, Latest);
 
 /// Indexed by the number that is stored.
 const KINDS: [DeltaKind; 5] = [
@@ -52,7 +53,7 @@ impl Places {
     /// Adds a place. Markup without bytes in the output has none.
     #[inline]
     pub fn add(&mut self, kind: DeltaKind, call: usize, span: Range<usize>) {
-        match &mut self.last {
+        match &mut self.at.place {
             Some(last) if last.span.end == span.start && last.kind == kind && last.call == call => {
                 last.span.end = span.end;
             }
@@ -63,21 +64,21 @@ impl Places {
 
     #[cold]
     fn begin(&mut self, place: Place) {
-        let Some(Place { kind, call, span }) = self.last.replace(place) else {
+        let Some(Place { kind, call, span }) = self.at.place.replace(place) else {
             return;
         };
         let Some(number) = KINDS.iter().position(|other| *other == kind) else {
             return;
         };
-        if kind.is_of_call() && call != self.call {
+        if kind.is_of_call() && call != self.at.call {
             self.write(CALL);
             self.write(call as u64);
-            self.call = call;
+            self.at.call = call;
         }
-        let step = span.start as i64 - self.end as i64;
+        let step = span.start as i64 - self.at.end as i64;
         self.write((((step << 1) ^ (step >> 63)) as u64) << 3 | number as u64);
         self.write(span.len() as u64);
-        self.end = span.end;
+        self.at.end = span.end;
     }
 
     fn write(&mut self, mut number: u64) {
@@ -90,44 +91,28 @@ impl Places {
 
     /// Saves the state, for [`Places::restore`].
     pub fn mark(&self) -> PlacesMark {
-        PlacesMark {
-            written: self.written.len(),
-            end: self.end,
-            call: self.call,
-            last: self.last.clone(),
-        }
+        PlacesMark(self.written.len(), self.at.clone())
     }
 
     /// Drops the places since.
-    pub fn restore(&mut self, mark: PlacesMark) {
-        self.written.truncate(mark.written);
-        (self.end, self.call, self.last) = (mark.end, mark.call, mark.last);
+    pub fn restore(&mut self, PlacesMark(written, at): PlacesMark) {
+        self.written.truncate(written);
+        self.at = at;
     }
 
     /// All places in order.
     pub fn iter(&self) -> impl Iterator<Item = Place> {
         let (mut written, mut end, mut at_hand) = (self.written.iter(), 0_usize, 0);
-        let mut number = move || -> Option<u64> {
-            let (mut number, mut shift) = (0, 0);
-            loop {
-                let byte = u64::from(*written.next()?);
-                number |= (byte & 0x7F) << shift;
-                shift += 7;
-                if byte < 0x80 {
-                    return Some(number);
-                }
-            }
-        };
         let before = std::iter::from_fn(move || {
-            let mut head = number()?;
+            let mut head = read(&mut written)?;
             if head == CALL {
-                at_hand = number()? as usize;
-                head = number()?;
+                at_hand = read(&mut written)? as usize;
+                head = read(&mut written)?;
             }
             let (kind, step) = (KINDS[(head & 7) as usize], head >> 3);
             let start =
                 end.wrapping_add_signed(((step >> 1) as i64 ^ -((step & 1) as i64)) as isize);
-            end = start + number()? as usize;
+            end = start + read(&mut written)? as usize;
             let call = if kind.is_of_call() { at_hand } else { 0 };
             Some(Place {
                 kind,
@@ -135,7 +120,20 @@ impl Places {
                 span: start..end,
             })
         });
-        before.chain(self.last.clone())
+        before.chain(self.at.place.clone())
+    }
+}
+
+/// Reads a number of variable length.
+fn read(written: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let byte = u64::from(*written.next()?);
+        number |= (byte & 0x7F) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return Some(number);
+        }
     }
 }
 

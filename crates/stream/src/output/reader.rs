@@ -1,12 +1,12 @@
-//! Turns captures into events: what each tagged region adds to the message while it grows.
+//! Turns captures into events: each tagged region adds to the message while it grows.
 //!
 //! A call is visible once its name is known. Arguments written as one JSON object are passed on as
 //! they arrive, without trailing white space. Arguments written one by one are assembled into an
 //! object: raw text becomes a JSON string that stays open until the value ends, and the object is
 //! closed with the call. A call without arguments has `{}`.
 //!
-//! Setting a reader back to a mark takes constant time: a mark shares its stacks, and its texts
-//! keep what a mark needs.
+//! Setting a reader back to a mark takes constant time: a mark shares its stacks, and the texts
+//! stay as long as a mark needs them.
 
 use std::ops::Range;
 
@@ -106,8 +106,7 @@ impl CaptureReader {
         }
     }
 
-    /// Reads all visible captures of a machine that has not gone back behind a capture already
-    /// read.
+    /// Reads all visible captures of a machine that has not gone back past a capture already read.
     pub fn read_all(&mut self, machine: &mut Machine, output: &[u8], sink: &mut impl Sink) {
         machine.take_kept();
         let visible = machine.visible();
@@ -133,7 +132,7 @@ impl CaptureReader {
         self.state.covered
     }
 
-    /// Goes back to what these two were before what contradicted the message, as nothing of that is
+    /// Restores these two values after captures that contradict the message, because they are not
     /// in it. Nothing more is read then.
     pub fn set_back(&mut self, in_call: bool, covered: usize) {
         (self.call.open, self.call.named, self.state.covered) = (in_call, in_call, covered);
@@ -187,7 +186,7 @@ impl CaptureReader {
         match tag {
             Tag::ToolOpen => {
                 self.early.truncate(self.early_kept);
-                // The id may stand in front of the rest of what opens the call.
+                // The id may precede the rest of the markup that opens the call.
                 if !self.call.open || self.call.named {
                     self.state.id = pos..pos;
                 }
@@ -227,7 +226,7 @@ impl CaptureReader {
             }
             _ => {}
         }
-        // The markup in front of arguments and of their items is done with.
+        // The markup before arguments and of their items is done with.
         if tag.streams() || matches!(tag, Tag::Array | Tag::Object) {
             self.cover(pos);
         }
@@ -247,13 +246,13 @@ impl CaptureReader {
                 self.close_text(pos, sink);
                 self.markup(":", pos, sink);
             }
-            // What closes a call may hold its id.
+            // The markup that closes a call may hold its id.
             Tag::ToolClose => self.close_call(from, sink),
             Tag::Content | Tag::Reasoning => {
                 self.state.reasoning = self.state.reasoning.map(|(from, end)| (from, end.min(pos)));
                 sink.event(Event::End(pos));
             }
-            // What breaks stays as it is.
+            // Broken JSON stays as it is.
             Tag::ArgText if self.call.breaks => {
                 let held = pos - std::mem::take(&mut self.call.literal).held()..pos;
                 self.add_arguments(Text::raw(output, &held), held, sink);
@@ -261,7 +260,7 @@ impl CaptureReader {
             _ if tag.streams() => {}
             _ => self.word(tag, from..pos, output, sink),
         }
-        // What was read inside is no text of the region around it.
+        // Text that was read inside is no text of the region around it.
         let behind = |(outer, from): (Tag, usize)| {
             (outer, if outer.streams() { from.max(pos) } else { from })
         };
@@ -357,7 +356,7 @@ impl CaptureReader {
         if tag == Tag::Separator && !self.call.open {
             return self.join_thoughts(span.end, sink);
         }
-        // The object around a call may hold its id, behind the end of the call.
+        // The object around a call may hold its id, after the end of the call.
         let is_late_id = tag == Tag::ToolId && self.call.named;
         if !self.call.open && !is_late_id {
             if tag.is_text() {
@@ -649,7 +648,7 @@ impl CaptureReader {
         }
     }
 
-    /// The text of the region was looked at up to here. What is not shown of it waits.
+    /// The text of the region was looked at up to here. The part that is not shown waits.
     fn seen_to(&mut self, to: usize) {
         if let Some((_, from)) = &mut self.state.region {
             *from = to.max(*from);

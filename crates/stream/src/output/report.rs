@@ -15,7 +15,7 @@ use chatparse_base::{json, number};
 use chatparse_grammar::{schema, valid};
 use chatparse_message::{Message, Tool, ToolCall};
 
-/// What was recorded about a call while it was read.
+/// The record of a call, made while it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallRecord {
     /// Whether its end was read.
@@ -24,30 +24,31 @@ pub struct CallRecord {
     pub has_id: bool,
     /// How it deviates from the format.
     pub flags: CallFlags,
-    /// What of its arguments was no JSON, and was mended: bits of [`MENDED`].
+    /// The parts of its arguments that were no JSON, and were mended: bits of [`MENDED`].
     pub mended: u8,
     /// The bytes of the output that it was read from.
     pub span: Range<usize>,
-    /// Where the markup in front of them begins that opens the call.
+    /// Where the markup before them begins that opens the call.
     pub begin: usize,
 }
 
 /// The position of the first call that the format does not have, or that breaks in it. `whole`: the
 /// last one has not been cut off.
 pub(crate) fn first_unusual(calls: &[CallRecord], whole: bool) -> Option<usize> {
-    let breaks = |at: usize, call: &CallRecord| !call.complete && (whole || at + 1 < calls.len());
-    let unusual =
-        |(at, call): &(usize, &CallRecord)| call.flags != CallFlags::default() || breaks(*at, call);
-    calls
-        .iter()
-        .enumerate()
-        .filter(unusual)
-        .map(|(_, call)| call.span.start)
-        .min()
+    let mut first = None;
+    for (at, call) in calls.iter().enumerate() {
+        let breaks = !call.complete && (whole || at + 1 < calls.len());
+        let start = call.span.start;
+        if (breaks || call.flags != CallFlags::default()) && first.is_none_or(|first| start < first)
+        {
+            first = Some(start);
+        }
+    }
+    first
 }
 
-/// The report on a message. `found`: what is known of the output as a whole. `dialect`: returns the
-/// name of a row of the table of dialects.
+/// The report on a message. `found`: the findings about the output as a whole. `dialect`: returns
+/// the name of a row of the table of dialects.
 pub(crate) fn report(
     message: &Message,
     records: &[CallRecord],
@@ -110,11 +111,9 @@ fn report_call(
         );
     }
     if record.mended > 0 {
-        let what = (0..)
-            .zip(MENDED)
-            .filter(|(bit, _)| record.mended >> bit & 1 > 0)
-            .map(|(_, what)| what);
-        let what = what.collect::<Vec<_>>().join(", ");
+        let kinds = (0..).zip(MENDED);
+        let what = kinds.filter(|(bit, _)| record.mended >> bit & 1 > 0);
+        let what = what.map(|(_, kind)| kind).collect::<Vec<_>>().join(", ");
         diagnose(
             DiagnosticKind::MendedArguments,
             format!("not JSON, and mended: {what}"),
@@ -143,13 +142,13 @@ fn report_call(
     let mut wrong = |message| diagnose(DiagnosticKind::InvalidArguments, message);
     let (valid, repeated) = match number::read::<Map<String, Value>>(&call.arguments) {
         Ok(arguments) => {
-            let check = |tool: &Tool| {
-                valid::check(
+            let violations = match tool {
+                Some(tool) => valid::check(
                     &schema::parameters(&tool.parameters),
                     &Value::Object(arguments),
-                )
+                ),
+                None => Vec::new(),
             };
-            let violations = tool.map(check).unwrap_or_default();
             for violation in &violations {
                 wrong(format!("{:?} {}", violation.pointer, violation.message));
             }
@@ -184,7 +183,8 @@ fn report_call(
     }
 }
 
-/// Whether a text is a JSON object, at any depth: what is ignored is read without recursion.
+/// Whether a text is a JSON object, at any depth: serde_json reads ignored values without
+/// recursion.
 fn is_json_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }

@@ -99,8 +99,8 @@ impl Sources {
         self.fields.get(&(kind, call)).map_or(&[], Vec::as_slice)
     }
 
-    /// What no field has of an output of this length, in order. `gone`: what is no part of the
-    /// message.
+    /// The bytes of an output of this length that are in no field, in order. `gone`: the bytes that
+    /// are no part of the message.
     pub fn structure(&self, length: usize, gone: &[Range<usize>]) -> Vec<Range<usize>> {
         let mut fields: Vec<Range<usize>> = self
             .fields

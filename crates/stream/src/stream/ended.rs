@@ -9,7 +9,9 @@ use serde_json::Value;
 use crate::delta::DeltaKind;
 use crate::fallback::{self, FallbackConfig};
 use crate::output::{self, CallRecord, MessageBuilder, Sources};
-use crate::report::{CallReport, Diagnostic, DiagnosticKind, OutputPart, PartKind, Report, Status};
+use crate::report::{
+    CallReport, Diagnostic, DiagnosticKind, EndedBy, OutputPart, PartKind, Report, Status,
+};
 use chatparse_base::{Error, ErrorKind, Result};
 use chatparse_message::{IncompleteCalls, Message};
 
@@ -23,7 +25,7 @@ pub struct Ended {
     pub status: Status,
     /// The first byte of the output that the format does not have; `None` if the status is not
     /// [`Status::Recovered`]. A call in another format or of an unknown tool counts, also if the
-    /// format goes on behind it. [`DiagnosticKind::LeftFormat`] is the byte from which on the
+    /// format continues after it. [`DiagnosticKind::LeftFormat`] is the byte from which on the
     /// format was given up.
     pub left_at: Option<usize>,
     records: Vec<CallRecord>,
@@ -42,9 +44,9 @@ pub struct Ended {
 /// Why the output does not fit the format to its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FormatExit {
-    /// The output behind the format.
+    /// The output after the format.
     pub format: Option<Range<usize>>,
-    /// The output behind the byte at which the parser's budget was used up.
+    /// The output after the byte at which the parser's budget was used up.
     pub limit: Option<Range<usize>>,
     /// The reasoning that the output ends with.
     pub reasoning: Option<Range<usize>>,
@@ -72,8 +74,8 @@ impl Ended {
             None if exit.reasoning.is_some() => Status::Partial,
             None => status,
         };
-        let (mut message, mut places, prefill) =
-            (builder.message(output), builder.places(), builder.prefill);
+        let prefill = builder.prefill;
+        let (mut message, mut places) = (builder.message(output), builder.places());
         let settled = output::settle(
             incomplete,
             &mut message,
@@ -89,7 +91,7 @@ impl Ended {
             left_at,
             records,
             length: output.len().saturating_sub(prefill),
-            uncovered: builder.uncovered,
+            uncovered: builder.at.uncovered,
             structure: OnceLock::new(),
             exit,
             settled,
@@ -114,8 +116,8 @@ impl Ended {
 
     /// The bytes of the output that no field has, in order: markers, white space and the other
     /// texts with which the format surrounds its parts, the end of the turn, and, of an output that
-    /// was cut off, what waited at its end. Together with the [`Ended::spans`] of all fields this
-    /// is the whole output, without the calls that [`IncompleteCalls`] takes out. The first call
+    /// was cut off, what waited at its end. Together with the [`Ended::spans`] of all fields they
+    /// are the whole output, without the calls that [`IncompleteCalls`] takes out. The first call
     /// computes it.
     pub fn structure(&self) -> &[Range<usize>] {
         self.structure
@@ -132,16 +134,17 @@ impl Ended {
     /// Whether the output ends inside of a call, whatever [`IncompleteCalls`] makes of it.
     pub fn ends_in_call(&self) -> bool {
         let last = self.parts().last();
-        let is_open = |part: &OutputPart| {
-            self.records
-                .get(part.call)
+        if let Some(last) = last.filter(|last| last.kind == PartKind::Call)
+            && self
+                .records
+                .get(last.call)
                 .is_some_and(|call| !call.complete)
-        };
-        last.is_some_and(|part| part.kind == PartKind::Call && is_open(part))
-            || self
-                .settled
-                .last()
-                .is_some_and(|span| last.is_none_or(|part| part.span.end <= span.end))
+        {
+            return true;
+        }
+        self.settled
+            .last()
+            .is_some_and(|span| last.is_none_or(|part| part.span.end <= span.end))
     }
 
     /// A report on each call of the message. The first access to a report checks the arguments
@@ -150,8 +153,8 @@ impl Ended {
         &self.report().calls
     }
 
-    /// What is wrong with a call, in one sentence for the model: the tool, the place as a JSON
-    /// pointer, and the rule. `None` for a call that is valid, and if there is no such call.
+    /// The faults of a call, in one sentence for the model: the tool, the place as a JSON
+    /// pointer, and the rule. `None` for a call that is valid, and if the call does not exist.
     /// `ChatTemplate::retry` has the grammar of a second try.
     pub fn retry(&self, call: usize) -> Option<String> {
         let name = &self.message.tool_calls.get(call)?.name;
@@ -159,24 +162,33 @@ impl Ended {
             .calls()
             .get(call)
             .filter(|report| !report.valid || !report.known)?;
-        let kinds = match report {
-            CallReport { known: false, .. } => {
-                [DiagnosticKind::UnknownTool, DiagnosticKind::UnfinishedCall]
-            }
-            _ => [
-                DiagnosticKind::InvalidArguments,
-                DiagnosticKind::UnfinishedCall,
-            ],
+        let kind = if report.known {
+            DiagnosticKind::InvalidArguments
+        } else {
+            DiagnosticKind::UnknownTool
         };
-        let of_call = self
-            .diagnostics()
-            .iter()
-            .filter(|found| found.call == Some(call) && kinds.contains(&found.kind));
+        let of_call = self.diagnostics().iter().filter(|found| {
+            let is_told = found.kind == kind || found.kind == DiagnosticKind::UnfinishedCall;
+            is_told && found.call == Some(call)
+        });
         let wrong: Vec<&str> = of_call.map(|found| &*found.message).collect();
         Some(format!(
             "The call of {name:?} is not valid: {}.",
             wrong.join("; ")
         ))
+    }
+
+    /// The fields by which two results are compared.
+    fn parsed(&self) -> impl PartialEq {
+        let (message, status, left_at) = (&self.message, self.status, self.left_at);
+        (
+            message,
+            status,
+            left_at,
+            &self.records,
+            &self.sources,
+            &self.exit,
+        )
     }
 
     /// Diagnostics in the order of the output, for logs.
@@ -187,33 +199,37 @@ impl Ended {
     fn report(&self) -> &Report {
         self.report.get_or_init(|| {
             use DiagnosticKind::{LeftFormat, Limit, UnfinishedCall, UnfinishedReasoning};
+            let exit = &self.exit;
             let mut found = Vec::new();
-            let mut add = |kind, span: &Range<usize>, message: &str| {
-                found.push(Diagnostic {
+            for (kind, spans, message) in [
+                (
+                    LeftFormat,
+                    exit.format.as_slice(),
+                    "the output does not fit the template's format from here on",
+                ),
+                (
+                    Limit,
+                    exit.limit.as_slice(),
+                    "the parser's budget is used up: from here on the output is content",
+                ),
+                (
+                    UnfinishedReasoning,
+                    exit.reasoning.as_slice(),
+                    "the reasoning has no end",
+                ),
+                (
+                    UnfinishedCall,
+                    &self.settled,
+                    "a call that has no end is not in the message",
+                ),
+            ] {
+                found.extend(spans.iter().map(|span| Diagnostic {
                     kind,
                     call: None,
                     span: span.clone(),
                     message: message.to_owned(),
-                });
-            };
-            let left = "the output does not fit the template's format from here on";
-            let limit = "the parser's budget is used up: from here on the output is content";
-            self.exit
-                .format
-                .iter()
-                .for_each(|span| add(LeftFormat, span, left));
-            self.exit
-                .limit
-                .iter()
-                .for_each(|span| add(Limit, span, limit));
-            self.exit
-                .reasoning
-                .iter()
-                .for_each(|span| add(UnfinishedReasoning, span, "the reasoning has no end"));
-            let taken = "a call that has no end is not in the message";
-            self.settled
-                .iter()
-                .for_each(|span| add(UnfinishedCall, span, taken));
+                }));
+            }
             output::report(
                 &self.message,
                 &self.records,
@@ -224,18 +240,18 @@ impl Ended {
         })
     }
 
-    /// What a strict caller returns. `cut`: the output was cut off.
+    /// The error of a strict caller. `by`: as it was passed to [`super::Stream::finish`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::Parse`] for an output that left the format, or, if it was not cut off,
     /// ends where the format does not.
-    pub fn strict(&self, cut: bool) -> Result<()> {
+    pub fn strict(&self, by: EndedBy) -> Result<()> {
         let message = match self.status {
             Status::Recovered => {
                 let at = self.left_at.unwrap_or(0);
                 format!("the model's output does not match the template's format from byte {at} on")
             }
-            Status::Partial if !cut => {
+            Status::Partial if by == EndedBy::Model => {
                 "the model's output ends where the template's format does not".to_owned()
             }
             _ => return Ok(()),
@@ -254,41 +270,18 @@ impl Ended {
 impl PartialEq for Ended {
     /// The report is derived from the other fields.
     fn eq(&self, other: &Self) -> bool {
-        let Ended {
-            message,
-            status,
-            left_at,
-            records,
-            sources,
-            exit,
-            ..
-        } = self;
-        (message, status, left_at, records, sources, exit)
-            == (
-                &other.message,
-                &other.status,
-                &other.left_at,
-                &other.records,
-                &other.sources,
-                &other.exit,
-            )
+        self.parsed() == other.parsed()
     }
 }
 
-/// Shows what the parse says, and nothing that is made when it is asked for.
+/// Shows the result of the parse, and nothing that is made on request.
 impl fmt::Debug for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ended {
-            message,
-            status,
-            left_at,
-            ..
-        } = self;
-        let mut out = f.debug_struct("Ended");
-        out.field("message", message)
-            .field("status", status)
-            .field("left_at", left_at);
-        out.field("report", self.report())
+        f.debug_struct("Ended")
+            .field("message", &self.message)
+            .field("status", &self.status)
+            .field("left_at", &self.left_at)
+            .field("report", self.report())
             .field("sources", &self.sources)
             .finish()
     }

@@ -1,4 +1,4 @@
-//! Runs the format's machine and passes events to the builder. When the machine goes back, it
+//! Runs the format's machine, and passes events to the builder. When the machine goes back, it
 //! resets builder and reader to a snapshot.
 
 use std::borrow::Cow;
@@ -11,14 +11,14 @@ use crate::output::{
     BuilderMark, CaptureReader, Event, MessageBuilder, Parsed, ReaderMark, Sink, Text, is_of_name,
 };
 use chatparse_format::Tag;
-use chatparse_peg::{Budget, Capture, Machine, Program, Visible, lossy};
+use chatparse_peg::{Budget, Machine, Program, Visible, lossy};
 
 /// The state that both parsers write to.
 #[derive(Clone)]
 pub(super) struct ParserState {
     pub builder: MessageBuilder,
     pub config: Arc<FallbackConfig>,
-    /// The fallback parser for the current region, or for the output behind the format.
+    /// The fallback parser for the current region, or for the output after the format.
     pub fallback: Option<Box<FallbackParser>>,
     /// The length of the output, once it is complete.
     pub whole: Option<usize>,
@@ -82,7 +82,7 @@ impl ParserState {
         to.max(read_to)
     }
 
-    /// Ends a fallback parser whose region has ended: the format goes on.
+    /// Ends a fallback parser whose region has ended: the format continues.
     fn go_on(&mut self, output: Parsed<'_>) {
         if self.fallback.as_ref().is_some_and(|parser| parser.paused) {
             self.close_fallback(End::Region, 0, output);
@@ -132,8 +132,7 @@ impl Sink for Routed<'_> {
                 } else {
                     End::Region
                 };
-                // What the format takes for a call may be a part of one that has begun in the
-                // region.
+                // A call of the format may be a part of a call that has begun in the region.
                 let paused = end == End::Region
                     && written
                         .fallback
@@ -197,8 +196,7 @@ impl FormatParser {
         self.reader.covered()
     }
 
-    /// The innermost region at the end of what was read, by the way to read it that the machine is
-    /// on.
+    /// The innermost region at the end of the read text, in the machine's current alternative.
     pub fn region(&self) -> Option<Tag> {
         let (mut open, mut gone) = (Vec::new(), 0);
         for capture in self.machine.visible().hidden() {
@@ -216,8 +214,7 @@ impl FormatParser {
             .finish(output, self.reader.captures_read(), prefill)
     }
 
-    /// The text that waits because it is looked at: the beginning of a value, or what looks like
-    /// its end.
+    /// The text that waits in a look ahead: the beginning of a value, or its possible end.
     pub fn waiting<'a>(&self, output: Parsed<'a>) -> Cow<'a, str> {
         let from = if self.machine.is_looking() {
             self.covered()
@@ -238,16 +235,15 @@ impl FormatParser {
 
     /// Whether the text of an argument waits for its name.
     pub fn waits_for_name(&self) -> bool {
-        let visible = self.machine.visible();
-        visible
-            .hidden()
+        let hidden = self.machine.visible().hidden();
+        hidden
             .iter()
             .any(|capture| Tag::from_id(capture.tag) == Some(Tag::Unnamed))
     }
 
     /// Whether a text of the message with at least one byte has begun and is not visible, or half
-    /// of a name is at the end, after the markup before names, and not in half a marker. What opens
-    /// a call is none from the end of the tool's name on.
+    /// of a name is at the end, after the markup before names, and not in half a marker. From the
+    /// end of a tool's name on, the text that opens a call is no text of the message.
     pub fn hides_text(&self, output: Parsed<'_>, config: &FallbackConfig) -> bool {
         if self.names_call(output.len()) {
             return false;
@@ -256,14 +252,10 @@ impl FormatParser {
         if self.last_name(output, b"\"'=>:").is_some() && !config.is_half_marker(waiting.trim()) {
             return true;
         }
-        let begins = |capture: &Capture| capture.opens && capture.pos < output.len();
-        let mut hidden = self
-            .machine
-            .visible()
-            .hidden()
-            .iter()
-            .filter(|capture| begins(capture));
-        hidden.any(|capture| Tag::from_id(capture.tag).is_some_and(Tag::is_text))
+        self.machine.visible().hidden().iter().any(|capture| {
+            let has_text = capture.opens && capture.pos < output.len();
+            has_text && Tag::from_id(capture.tag).is_some_and(Tag::is_text)
+        })
     }
 
     /// Where the name begins that the output ends in, if it is not in the message and follows one
@@ -280,19 +272,21 @@ impl FormatParser {
         follows.then_some(from + name)
     }
 
-    /// Reads what waits inside a call, because no more output comes: a value, e.g. a number, and,
-    /// of an output that is `whole`, the tool's name, the name of an argument or an id, or half of
-    /// one of the last two.
+    /// Reads the text that waits inside a call, because no more output comes: a value, e.g. a
+    /// number, and, of an output that is `whole`, the tool's name, the name of an argument or an
+    /// id, or half of one of the last two.
     pub fn read_held(&mut self, whole: bool, written: &mut ParserState, output: Parsed<'_>) {
         let (hidden, length) = (self.machine.visible().hidden(), output.len());
-        let waits = |capture: &Capture| match Tag::from_id(capture.tag) {
-            Some(Tag::ArgJson | Tag::ArgText) => true,
-            Some(Tag::ArgName | Tag::ToolId | Tag::ArgNull) => whole && capture.pos < length,
-            _ => false,
+        let waits = match hidden.first() {
+            // Nothing is hidden if the machine only looks ahead at the value.
+            None => self.reader.in_json(),
+            Some(first) => match Tag::from_id(first.tag) {
+                Some(Tag::ArgJson | Tag::ArgText) => true,
+                Some(Tag::ArgName | Tag::ToolId | Tag::ArgNull) => whole && first.pos < length,
+                _ => false,
+            },
         };
-        // Nothing is hidden where the value is only looked at.
-        let in_value = self.in_call() && hidden.first().map_or(self.reader.in_json(), waits);
-        if in_value || whole && self.names_call(length) {
+        if self.in_call() && waits || whole && self.names_call(length) {
             for capture in hidden {
                 self.reader
                     .read(capture, output.raw, &mut Routed { written, output });
@@ -302,12 +296,10 @@ impl FormatParser {
         }
         if whole && self.in_call() {
             // A name may only be looked at, unless markup is before it.
-            let is_bare = |name: &usize| {
-                !output.raw[self.covered()..*name]
-                    .iter()
-                    .any(|byte| b"<[|".contains(byte))
-            };
-            let name = self.last_name(output, b"\"', ").filter(is_bare);
+            let name = self.last_name(output, b"\"', ").filter(|name| {
+                let before = &output.raw[self.covered()..*name];
+                !before.iter().any(|byte| b"<[|".contains(byte))
+            });
             self.reader
                 .read_half_word(name, output.raw, &mut Routed { written, output });
         }
@@ -326,8 +318,8 @@ impl FormatParser {
         fits
     }
 
-    /// Reads what the machine is about to take back. Returns `false` if that contradicts the
-    /// message so far.
+    /// Reads the captures that the machine is about to take back. Returns `false` if they
+    /// contradict the message so far.
     #[cold]
     pub fn read_undone(&mut self, written: &mut ParserState, output: Parsed<'_>) -> bool {
         self.read_to = self.read_to.max(self.machine.furthest() - 1);
@@ -347,7 +339,7 @@ impl FormatParser {
         }
         self.reader
             .text(end, output.raw, false, &mut Routed { written, output });
-        let contradicted = written.builder.contradicted;
+        let contradicted = written.builder.at.contradicted;
         if contradicted {
             self.reader.set_back(in_call, covered);
         }
@@ -357,8 +349,8 @@ impl FormatParser {
     #[inline(never)]
     fn read_captures(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         let (read, visible) = (self.reader.captures_read(), self.machine.visible());
-        // The captures that the machine may go back to: the last in front of those to be read, and
-        // those among them, the last one first.
+        // The captures that the machine may go back to: the last one before the unread captures,
+        // and the ones among them, in reverse.
         let (mut before, mut points) = (None, SmallVec::<[usize; 8]>::new());
         for point in self.machine.restore_points(read) {
             if point < read {
@@ -367,14 +359,7 @@ impl FormatParser {
                 points.push(point);
             }
         }
-        let is_needed = |snapshot: &Snapshot| {
-            before.is_some_and(|point| snapshot.reader.captures_read() <= point)
-        };
-        while self
-            .snapshots
-            .pop_if(|snapshot| !is_needed(snapshot))
-            .is_some()
-        {}
+        drop_later(&mut self.snapshots, before);
         self.reader
             .keep(self.snapshots.last().map(|snapshot| &snapshot.reader));
         for (number, capture) in (read..).zip(visible.from(read)) {
@@ -394,14 +379,10 @@ impl FormatParser {
         self.machine.forget(self.reader.captures_read());
     }
 
-    /// Undoes what was read after the first `kept` captures.
+    /// Undoes the text after the first `kept` captures.
     #[cold]
     fn undo(&mut self, kept: usize, written: &mut ParserState, output: &[u8]) -> bool {
-        while self
-            .snapshots
-            .pop_if(|snapshot| snapshot.reader.captures_read() > kept)
-            .is_some()
-        {}
+        drop_later(&mut self.snapshots, Some(kept));
         let snapshot = self
             .snapshots
             .last()
@@ -419,9 +400,9 @@ impl FormatParser {
         true
     }
 
-    /// Called when the output does not match any more. Restores what was visible just before the
-    /// first byte that does not match, so that the result does not depend on how the output was
-    /// cut.
+    /// Called when the output does not match any more. Restores the captures that were visible
+    /// before the first byte that does not match, so that the result does not depend on how the
+    /// output was cut.
     pub fn leave(&mut self, written: &mut ParserState, output: Parsed<'_>) {
         if self.machine.has_shown() {
             let fits = self
@@ -432,4 +413,12 @@ impl FormatParser {
             self.read(written, output.to(fits));
         }
     }
+}
+
+/// Drops the snapshots that were made after so many captures; all, if it is `None`.
+fn drop_later(snapshots: &mut Vec<Snapshot>, read: Option<usize>) {
+    while snapshots
+        .pop_if(|last| read.is_none_or(|read| last.reader.captures_read() > read))
+        .is_some()
+    {}
 }

@@ -2,7 +2,7 @@
 //!
 //! A token that ordinary bytes spell out is text. In the machines' copy of the text, its first
 //! character is replaced by one of the same length that no marker has; the rest is unchanged. Bytes
-//! that may become such a token wait until that is certain.
+//! that may become a special token wait until the token is certain.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ const STAND_INS: [[&str; 2]; 4] = [
     ["\u{F0000}", "\u{F0001}"],
 ];
 
-/// What is known of a parsed text in addition to its bytes.
+/// The special tokens of a parsed text.
 #[derive(Clone)]
 pub(super) struct Marks {
     pub tokens: SpecialTokens,
@@ -24,8 +24,10 @@ pub(super) struct Marks {
     begun: Begun,
     /// The machines' copy of the text; empty while it is equal to the text.
     seen: Vec<u8>,
-    /// The bytes behind the checkpoint that may be a part of a special token.
-    special: Option<Bits>,
+    /// The bytes after the checkpoint that may be a part of a special token, counted from there.
+    special: Option<Vec<Range<usize>>>,
+    /// The length of the text at the checkpoint.
+    noted: usize,
 }
 
 impl Marks {
@@ -35,6 +37,7 @@ impl Marks {
             begun: Begun::default(),
             seen: Vec::new(),
             special: None,
+            noted: 0,
         }
     }
 
@@ -76,15 +79,14 @@ impl Marks {
         let mut at = from;
         for span in spans.iter().filter(|span| !span.is_empty()) {
             self.ordinary(raw, at..from + span.start);
-            self.note(span.len(), true);
-            self.begun = Begun::default();
             at = from + span.end;
+            self.note(from + span.start..at);
+            self.begun = Begun::default();
         }
         self.ordinary(raw, at..raw.len());
     }
 
     fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
-        self.note(range.len(), false);
         let Marks {
             tokens,
             begun,
@@ -96,28 +98,34 @@ impl Marks {
         });
     }
 
-    fn note(&mut self, count: usize, special: bool) {
-        if let Some(bits) = &mut self.special {
-            bits.extend(count, special);
+    /// Notes bytes of special tokens.
+    fn note(&mut self, bytes: Range<usize>) {
+        if let Some(special) = &mut self.special {
+            let bytes = bytes.start - self.noted..bytes.end - self.noted;
+            match special.last_mut() {
+                Some(last) if last.end == bytes.start => last.end = bytes.end,
+                _ => special.push(bytes),
+            }
         }
     }
 
-    /// Sets the checkpoint: [`Marks::rollback`] accepts any later byte.
-    pub fn checkpoint(&mut self) -> Begun {
-        self.special = Some(Bits::default());
+    /// Sets the checkpoint at this length: [`Marks::rollback`] accepts any later byte.
+    pub fn checkpoint(&mut self, length: usize) -> Begun {
+        (self.special, self.noted) = (Some(Vec::new()), length);
         self.begun
     }
 
     /// Goes back to the checkpoint, where the text was `raw`. Returns the ranges of the next
     /// `length` bytes that came from special tokens.
     pub fn rollback(&mut self, mark: Begun, raw: &[u8], length: usize) -> Vec<Range<usize>> {
-        let spans = self
-            .special
-            .replace(Bits::default())
-            .map_or_else(Vec::new, |bits| bits.runs(length));
+        let mut spans = self.special.replace(Vec::new()).unwrap_or_default();
+        spans.retain(|span| span.start < length);
+        if let Some(last) = spans.last_mut() {
+            last.end = last.end.min(length);
+        }
         self.begun = mark;
         if !self.seen.is_empty() {
-            // What waited then waits again.
+            // The bytes that waited then wait again.
             let open = raw.len() - self.waiting();
             self.seen.truncate(open);
             self.seen.extend_from_slice(&raw[open..]);
@@ -143,35 +151,4 @@ fn hide(seen: &mut Vec<u8>, raw: &[u8], at: usize) {
     } else {
         stand_in
     });
-}
-
-/// One bit for each byte.
-#[derive(Clone, Default)]
-struct Bits {
-    words: Vec<u64>,
-    length: usize,
-}
-
-impl Bits {
-    fn extend(&mut self, count: usize, bit: bool) {
-        for at in self.length..self.length + count {
-            if at % 64 == 0 {
-                self.words.push(0);
-            }
-            self.words[at / 64] |= u64::from(bit) << (at % 64);
-        }
-        self.length += count;
-    }
-
-    /// The ranges of set bits among the first `length`.
-    fn runs(&self, length: usize) -> Vec<Range<usize>> {
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        for at in (0..length).filter(|at| self.words[at / 64] >> (at % 64) & 1 == 1) {
-            match runs.last_mut() {
-                Some(run) if run.end == at => run.end += 1,
-                _ => runs.push(at..at + 1),
-            }
-        }
-        runs
-    }
 }

@@ -22,7 +22,7 @@ use crate::delta::Delta;
 use crate::fallback::{CallRules, End, FallbackConfig, FallbackParser};
 use crate::output::{CaptureReader, Channel, Event, MessageBuilder, Parsed, Sink, Text};
 use crate::parser::Parser;
-use crate::report::Status;
+use crate::report::{EndedBy, Status};
 use chatparse_base::{Error, Result, brackets};
 use chatparse_message::{IncompleteCalls, Message};
 use chatparse_peg::{Machine, State, incomplete_tail};
@@ -34,7 +34,7 @@ use state::Held;
 /// A parse in progress. One owner at a time; clone it to fork the parse.
 ///
 /// ```
-/// use chatparse::{ChatTemplate, DeltaKind, Message, Request, Status, Stream};
+/// use chatparse::{ChatTemplate, DeltaKind, EndedBy, Message, Request, Status, Stream};
 /// let template = ChatTemplate::builtin("json-call").unwrap();
 /// let params = template.params(&Request::new(vec![Message::new("user", "Rain?")]))?;
 /// let mut stream = Stream::new(&params.parser);
@@ -44,7 +44,7 @@ use state::Held;
 ///     thought.extend(deltas.map(|delta| delta.text));
 /// }
 /// assert_eq!(thought.trim(), "I do not know.");
-/// let ended = stream.finish(false); // true: the output was cut off
+/// let ended = stream.finish(EndedBy::Model);
 /// assert_eq!((ended.status, &*ended.message.content), (Status::Complete, "No."));
 /// # Ok::<(), chatparse::Error>(())
 /// ```
@@ -68,8 +68,8 @@ pub struct Stream {
 #[derive(Clone)]
 struct Progress {
     format: FormatParser,
-    /// The position up to which the parsers have the output. What follows may become a special
-    /// token, or its end.
+    /// The position up to which the parsers have the output. The rest may become a special token,
+    /// or the end of the output.
     read: usize,
     /// The position at which the output left the format.
     left: Option<usize>,
@@ -92,42 +92,31 @@ struct Checkpoint {
 }
 
 impl Parser {
-    /// Parses a complete or cut-off text.
-    ///
-    /// `partial`: more may follow, or the text was cut off. Otherwise the model ended it.
-    ///
-    /// # Errors
-    /// None, unless `strict`: then [`crate::ErrorKind::Parse`] for an output that does not match
-    /// the format.
-    pub fn parse(&self, text: &[u8], partial: bool, strict: bool) -> Result<(Message, Status)> {
-        self.read(text, partial, strict)
-            .map(|ended| (ended.message, ended.status))
+    /// Parses a text: its message, and whether it matches the format.
+    pub fn parse(&self, text: &[u8], by: EndedBy) -> (Message, Status) {
+        let ended = self.read(text, by);
+        (ended.message, ended.status)
     }
 
-    /// Like [`Parser::parse`], and returns the report as well.
-    ///
-    /// # Errors
-    /// As [`Parser::parse`].
-    pub fn read(&self, text: &[u8], partial: bool, strict: bool) -> Result<Ended> {
+    /// Parses a text, with the report. For an error where the text does not match, see
+    /// [`Ended::strict`].
+    pub fn read(&self, text: &[u8], by: EndedBy) -> Ended {
         let mut stream = Stream::new(self);
         stream.written.builder.turn_off_deltas();
         let _ = stream.feed(text);
-        let ended = stream.finish(partial);
-        if strict {
-            ended.strict(partial)?;
-        }
-        Ok(ended)
+        stream.finish(by)
     }
 
     /// The tagged parts of [`Parser::tree`] for the same text, as a message. It is empty and
     /// [`Status::Recovered`] if the text does not match.
-    pub fn tagged(&self, text: &[u8], from: usize, cut: bool) -> Ended {
+    pub fn tagged(&self, text: &[u8], from: usize, by: EndedBy) -> Ended {
         let config = FallbackConfig::new(
             Arc::clone(self.fallback.compiled()),
             None,
             CallRules::default(),
         );
-        let mut machine = Machine::whole(Arc::clone(self.program()), text, from, cut);
+        let mut machine =
+            Machine::whole(Arc::clone(self.program()), text, from, by == EndedBy::Limit);
         let status = match machine.state() {
             State::Failed | State::Limit => Status::Recovered,
             State::Waiting | State::Undoing => Status::Partial,
@@ -152,7 +141,7 @@ impl Parser {
 /// for captures.
 const PIECE: usize = 64 << 10;
 
-/// How many ways to go on are tried at the end of an output.
+/// How many ways to continue are tried at the end of an output.
 const WAYS: usize = 8;
 
 impl Stream {
@@ -168,7 +157,7 @@ impl Stream {
             written: ParserState::new(prefill, Arc::clone(&parser.fallback)),
             at: Progress {
                 format,
-                read: prefill,
+                read: 0,
                 left: None,
                 limit: false,
                 covered: prefill,
@@ -177,7 +166,7 @@ impl Stream {
             held: None,
             fresh: true,
         };
-        stream.read_between(0, prefill);
+        stream.read_to(prefill);
         stream
     }
 
@@ -224,7 +213,7 @@ impl Stream {
         }
         let marks = self.marks.insert(Box::new(Marks::new(tokens)));
         if let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.mark = Some(marks.checkpoint());
+            checkpoint.mark = Some(marks.checkpoint(checkpoint.length));
         }
         Ok(())
     }
@@ -286,30 +275,27 @@ impl Stream {
     }
 
     fn read_to(&mut self, end: usize) {
-        self.read_between(self.at.read, end);
-        self.at.read = end;
-    }
-
-    fn read_between(&mut self, from: usize, end: usize) {
-        let mut to = from;
+        let mut to = self.at.read;
         loop {
             to = end.min(to + PIECE);
             self.advance(to);
             if to == end {
-                return;
+                break;
             }
         }
+        self.at.read = end;
     }
 
-    /// Ends the output; `cut_off`: a limit ended it, not the model. [`Stream::deltas`] has the last
-    /// additions. Bytes fed after that are ignored.
-    pub fn finish(&mut self, cut_off: bool) -> Ended {
-        let status = self.end(cut_off);
+    /// Ends the output. [`Stream::deltas`] has the last additions. Bytes fed after that are
+    /// ignored.
+    pub fn finish(&mut self, by: EndedBy) -> Ended {
+        let status = self.end(by);
         self.ended(status, self.written.config.rules.leniency.incomplete_calls)
     }
 
-    fn end(&mut self, cut_off: bool) -> Status {
+    fn end(&mut self, by: EndedBy) -> Status {
         self.begin();
+        let cut_off = by == EndedBy::Limit;
         if let Some(marks) = &mut self.marks {
             marks.end(&self.output, !cut_off);
         }
@@ -328,20 +314,16 @@ impl Stream {
         {
             return status;
         }
-        // The format may close with it what is open.
+        // The end may close open parts of the format.
         let is_whole = closed.end_at(length, false) == Status::Complete;
-        let closes = is_whole
-            && closed
-                .written
-                .builder
-                .places()
-                .iter()
-                .all(|place| place.span.end <= ready);
-        if closes {
+        let places = closed.written.builder.places();
+        if is_whole && places.iter().all(|place| place.span.end <= ready) {
             std::mem::swap(self, &mut closed);
+            self.written.gone += closed.work() - work;
+            return Status::Complete;
         }
         self.written.gone += closed.work() - work;
-        if closes { Status::Complete } else { status }
+        status
     }
 
     fn end_at(&mut self, to: usize, cut_off: bool) -> Status {
@@ -379,15 +361,11 @@ impl Stream {
 
     /// One of [`Stream::deltas`], in constant time.
     pub fn delta(&self, index: usize) -> Option<Delta<'_>> {
-        if self.fresh {
-            None
-        } else {
-            self.written.builder.delta(index)
-        }
+        self.written.builder.delta(index).filter(|_| !self.fresh)
     }
 
     /// The last bytes of the output that are in no delta yet, and are not known to be markup
-    /// either: what a host still has to show if it stops parsing here.
+    /// either: a host that stops parsing here must show them.
     pub fn pending(&self) -> &[u8] {
         let covered = if self.at.left.is_none() {
             self.at.format.covered()
@@ -395,7 +373,7 @@ impl Stream {
             0
         };
         let from = covered
-            .max(self.written.builder.reported_to)
+            .max(self.written.builder.at.reported_to)
             .max(self.prefill());
         let to = self.written.whole.unwrap_or(self.output.len());
         &self.output[from.min(to)..to]
@@ -421,22 +399,18 @@ impl Stream {
     }
 
     fn ended(&self, status: Status, incomplete: IncompleteCalls) -> Ended {
-        let prefill = self.prefill();
-        let behind = |at: Option<usize>| {
-            at.map(|at| at.saturating_sub(prefill)..self.output.len() - prefill)
-        };
-        let reasoning = behind(self.at.format.reader.last_reasoning(self.at.read))
-            .filter(|_| self.at.left.is_none());
-        let left = match self.at.limit {
-            false => FormatExit {
-                format: behind(self.at.left),
-                limit: behind(self.written.limit),
-                reasoning,
-            },
-            true => FormatExit {
-                limit: behind(self.at.left),
+        let reasoning = self.at.format.reader.last_reasoning(self.at.read);
+        let exit = if self.at.limit {
+            FormatExit {
+                limit: self.rest_from(self.at.left),
                 ..FormatExit::default()
-            },
+            }
+        } else {
+            FormatExit {
+                format: self.rest_from(self.at.left),
+                limit: self.rest_from(self.written.limit),
+                reasoning: self.rest_from(reasoning.filter(|_| self.at.left.is_none())),
+            }
         };
         let config = Arc::clone(&self.written.config);
         Ended::new(
@@ -445,8 +419,14 @@ impl Stream {
             config,
             status,
             incomplete,
-            left,
+            exit,
         )
+    }
+
+    /// The output from a position of the parsed text on.
+    fn rest_from(&self, at: Option<usize>) -> Option<Range<usize>> {
+        let prefill = self.prefill();
+        Some(at?.saturating_sub(prefill)..self.output.len() - prefill)
     }
 
     /// Goes back to the start of the output.
@@ -463,19 +443,20 @@ impl Stream {
     /// later one. It replaces the previous checkpoint. The cost depends on the parser's open state,
     /// not on the length of the output.
     pub fn checkpoint(&mut self) {
+        let length = self.output.len();
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
-            length: self.output.len(),
-            mark: self.marks.as_mut().map(|marks| marks.checkpoint()),
+            length,
+            mark: self.marks.as_mut().map(|marks| marks.checkpoint(length)),
             at: self.at.clone(),
             fallback: self.written.fallback.clone(),
             limit: self.written.limit,
         }));
     }
 
-    /// Takes back all output behind its first `length` bytes, as if they had not been fed, even
+    /// Takes back all output after its first `length` bytes, as if they had not been fed, even
     /// after the end. Returns the removals from the message: calls from the last one on, then
-    /// texts. The cost is linear in what is taken back since the checkpoint, which stays.
+    /// texts. The cost is linear in the text since the checkpoint, which stays.
     ///
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] without a checkpoint, or if the length is not between
@@ -528,8 +509,8 @@ impl Stream {
         self.parser.prefill().len()
     }
 
-    /// Drops the last deltas. The first time, those of the prompt are kept, because the caller has
-    /// not seen them.
+    /// Drops the last deltas. The first time, the deltas of the prompt are kept, because the caller
+    /// has not seen them.
     fn begin(&mut self) {
         if !std::mem::take(&mut self.fresh) {
             self.written.builder.clear_deltas();
@@ -620,43 +601,23 @@ impl Progress {
         let whole = end == End::Output;
         let mut complete = whole && self.format.finish(output.seen, prefill);
         if whole && !complete && self.format.in_call() {
-            // A value that goes on to the end may end before it.
-            let (mut at, mut other) = (self.clone(), written.clone());
             let waiting = self.format.waiting(output);
-            let shows = |at: &Self| {
-                waiting.trim_start_matches('"').starts_with(['{', '['])
-                    && at.format.covered() > self.format.covered()
-            };
-            let fits = (0..WAYS).any(|_| {
-                at.format.machine.refute();
-                let goes_on = at.feed_format(&mut other, output);
-                complete = goes_on && at.format.finish(output.seen, prefill);
-                !goes_on || complete || shows(&at)
-            });
-            // What was shown stays.
-            if (complete || fits && at.left.is_none()) && at.format.read(&mut other, output) {
-                (*self, *written) = (at, other);
-            } else {
-                complete = false;
-                if self.format.reader.in_json() && waiting.starts_with(brackets::opens) {
+            let is_list = waiting.trim_start_matches('"').starts_with(['{', '[']);
+            match self.finish_earlier(is_list, prefill, written, output) {
+                Some(is_whole) => complete = is_whole,
+                None if self.format.reader.in_json() && waiting.starts_with(brackets::opens) => {
                     self.leave_at(self.format.covered(), written, output);
                     return None;
                 }
+                None => {}
             }
         }
         let matches = complete || self.format.machine.cut(output.seen);
         self.limit = self.format.machine.state() == State::Limit;
-        // Half a marker may wait at the end, and what a call has not shown, but no other text gets
-        // lost.
-        let keeps = |at: &Self, written: &ParserState| {
-            complete
-                || !whole
-                || !at.format.hides_text(output, &written.config)
-                || at.format.in_call()
-                    && !at.format.waits_for_name()
-                    && !at.is_broken(written, output)
-        };
-        if matches && self.format.read(written, output) && keeps(self, written) {
+        if matches
+            && self.format.read(written, output)
+            && (complete || !whole || !self.loses_text(written, output))
+        {
             self.format.read_held(whole, written, output);
             return Some(if complete {
                 Status::Complete
@@ -666,6 +627,43 @@ impl Progress {
         }
         self.leave_at(self.format.covered(), written, output);
         None
+    }
+
+    /// Tries other ways to read the end of the open call: a value that continues to the end may end
+    /// before it. Returns whether the whole output matches in the way that is taken, if one is.
+    /// `is_list`: a list or an object waits, of which a way may show more.
+    fn finish_earlier(
+        &mut self,
+        is_list: bool,
+        prefill: usize,
+        written: &mut ParserState,
+        output: Parsed<'_>,
+    ) -> Option<bool> {
+        let (mut at, mut other) = (self.clone(), written.clone());
+        for _ in 0..WAYS {
+            at.format.machine.refute();
+            if !at.feed_format(&mut other, output) {
+                break;
+            }
+            let complete = at.format.finish(output.seen, prefill);
+            if complete || is_list && at.format.covered() > self.format.covered() {
+                // Text that was shown stays.
+                if at.format.read(&mut other, output) {
+                    (*self, *written) = (at, other);
+                    return Some(complete);
+                }
+                break;
+            }
+        }
+        None
+    }
+
+    /// Whether text at the end would be in no field. Half a marker may wait there, and the part of
+    /// a call that is not shown.
+    fn loses_text(&self, written: &ParserState, output: Parsed<'_>) -> bool {
+        let waits = self.format.in_call() && !self.format.waits_for_name();
+        self.format.hides_text(output, &written.config)
+            && (!waits || self.is_broken(written, output))
     }
 
     /// Whether the open call ends before the output does, other than in half a marker, if its text
@@ -686,17 +684,15 @@ impl Progress {
         end < output.raw.trim_ascii_end().len() && !written.config.is_half_marker(added.trim())
     }
 
-    /// From here on, the output counts as text behind the format.
+    /// From here on, the output counts as text after the format.
     fn leave_at(&mut self, at: usize, written: &mut ParserState, output: Parsed<'_>) {
         self.left = Some(at);
         self.covered = self.format.covered().max(at);
         written.builder.settle();
         // A fallback parser that reads content continues.
-        let content = |parser: &&mut Box<FallbackParser>| parser.prose.channel == Channel::Content;
-        if let Some(parser) = written
-            .fallback
-            .as_mut()
-            .filter(|parser| !self.limit && content(parser))
+        if let Some(parser) = &mut written.fallback
+            && !self.limit
+            && parser.prose.channel == Channel::Content
         {
             self.covered = parser.resume().unwrap_or(self.covered);
             return;
@@ -704,11 +700,10 @@ impl Progress {
         self.covered = written.close_fallback(End::Region, self.covered, output);
         if !self.limit {
             let prefill = written.builder.prefill;
-            let before = written
-                .builder
-                .calls()
-                .map(|call| call.begin + prefill..call.span.start + prefill);
-            let before = before.map(|markup| output.raw.get(markup).unwrap_or_default());
+            let before = written.builder.calls().map(|call| {
+                let markup = call.begin + prefill..call.span.start + prefill;
+                output.raw.get(markup).unwrap_or_default()
+            });
             let parser = written
                 .config
                 .behind_format(self.covered, self.format.in_call(), before);
@@ -716,7 +711,7 @@ impl Progress {
         }
     }
 
-    /// Feeds output behind the format, up to `to`, to the fallback parser, or adds it to the
+    /// Feeds output after the format, up to `to`, to the fallback parser, or adds it to the
     /// content.
     fn feed_fallback(&mut self, to: usize, written: &mut ParserState, output: Parsed<'_>) {
         if self.covered < to {

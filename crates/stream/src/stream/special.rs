@@ -30,7 +30,7 @@ pub struct TextSearch {
 struct Node {
     /// Sorted by their bytes.
     children: Range<u32>,
-    /// The longest proper suffix of what was read that begins another text, but is no whole one.
+    /// The longest proper suffix of the read bytes that begins another text, but is no whole text.
     fallback: u32,
     depth: u32,
     /// The length of the text that ends here, or 0.

@@ -1,9 +1,8 @@
-//! In what an output stands, what would close it, and what may follow: asked of a running parse.
+//! The place at which an output is, the text that would close it, and the grammar of its rest.
 //!
-//! What may follow is the grammar's matter: a [`Matcher`] of the whole format is fed what the
-//! parser was fed, when a host asks. What it closes an output with is read by a copy of the parse.
-//! So the closing text is right by construction, and what it would add to the message beside ends,
-//! a value that only a model can choose, shows in the message.
+//! When a host asks, a [`Matcher`] of the whole format is fed the output. A copy of the parse reads
+//! the text with which the matcher closes the output. So the closing text is right by construction.
+//! A value that it makes up, which only a model can choose, shows in the message.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +10,7 @@ use serde_json::Value;
 use super::{Ended, Stream, parsed};
 use crate::DeltaKind::ToolArguments;
 use crate::output::Json;
-use crate::report::Status;
+use crate::report::{EndedBy, Status};
 use chatparse_base::{Error, Result, limits};
 use chatparse_format::Tag;
 use chatparse_grammar::{Matcher, Notation, Printed, schema, valid};
@@ -19,12 +18,12 @@ use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
 
 chatparse_base::names! {
-    /// What an output is in the middle of.
+    /// The part of an output that is open.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum OpenPart {
         /// Markers, punctuation and white space, of a call or between the parts of the message; and
-        /// what may yet be that or text.
+        /// text that may yet become markup.
         Markup = "markup",
         /// Reasoning.
         Reasoning = "reasoning",
@@ -39,11 +38,11 @@ chatparse_base::names! {
     }
 }
 
-/// In what an output stands now.
+/// The place at which an output is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StreamState {
-    /// What it is in the middle of.
+    /// The part that is open.
     pub part: OpenPart,
     /// The call that is open and has a name: its number in the message.
     pub call: Option<usize>,
@@ -54,25 +53,25 @@ pub struct StreamState {
     pub pointer: String,
     /// Inside of a string of the arguments.
     pub in_string: bool,
-    /// The byte of the output at which it has left the template's format: what follows is read as
+    /// The byte of the output at which it has left the template's format: the rest is read as
     /// content, and as calls in other ways.
     pub left_at: Option<usize>,
 }
 
-/// What [`Stream::close`] says.
+/// The result of [`Stream::close`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Closing {
-    /// A text that closes what is open, as the model writes it. If the output is not complete
-    /// behind them, they go as far as nothing has to be chosen: out of the reasoning, or up to the
+    /// A text that closes the open parts, as the model writes it. If the output is not complete
+    /// after it, it goes as far as nothing has to be chosen: out of the reasoning, or up to the
     /// value that is missing.
     pub text: String,
-    /// Whether the output is complete behind the text, with the same values as before.
+    /// Whether the output is complete after the text, with the same values as before.
     pub complete: bool,
     /// The first 64 values that only the model can choose: required arguments, and those that have
     /// begun and are not whole.
     pub missing: Vec<Missing>,
-    /// Why the output is not complete behind the text, in one sentence; empty if it is.
+    /// Why the output is not complete after the text, in one sentence; empty if it is.
     pub reason: String,
 }
 
@@ -92,12 +91,12 @@ pub struct Missing {
 #[derive(Clone)]
 pub(super) struct Held {
     matcher: Matcher,
-    /// The byte behind what was fed, or in front of the first that the grammar does not have.
+    /// The end of the bytes that were fed and that the grammar has.
     pub to: usize,
 }
 
 impl Stream {
-    /// In what the output stands. Costs as much as the arguments of the call that is open.
+    /// The place at which the output is. Costs as much as the arguments of the open call.
     ///
     /// ```
     /// use chatparse::{ChatTemplate, Request, Stream};
@@ -137,13 +136,13 @@ impl Stream {
         }
     }
 
-    /// What it is in the middle of, where the arguments of the open call are `json`.
+    /// The part that is open; `json`: the arguments of the open call.
     fn part(&self, json: &Json) -> OpenPart {
         let left = self.at.left.is_some();
         let region = if left { None } else { self.at.format.region() };
         let calls = self.written.builder.open_call().is_some();
         match region {
-            // A call in another way than the format's may stand in either.
+            // A call in another way than the format's may be in either.
             Some(Tag::Reasoning) if !calls => OpenPart::Reasoning,
             Some(Tag::Content | Tag::Answer) if !calls => OpenPart::Content,
             Some(Tag::ToolName) => OpenPart::Name,
@@ -155,9 +154,9 @@ impl Stream {
         }
     }
 
-    /// What the tool asks of the value at the pointer of [`Stream::state`], as [`valid::schema_at`]
-    /// has it: of the object or array, where its next member or item comes. `None` where no call is
-    /// open, or its tool is not known. So a host can sample by type, `enum` or `pattern`.
+    /// The tool's schema of the value at the pointer of [`Stream::state`], by [`valid::schema_at`];
+    /// before a member or an item, of the object or array. `None` if no call is open, or its tool
+    /// is not known. A host can sample by type, `enum` or `pattern`.
     pub fn schema(&self) -> Option<Value> {
         let StreamState {
             tool,
@@ -178,7 +177,7 @@ impl Stream {
         ))
     }
 
-    /// What may follow what was written, as a grammar for an engine that begins here: all of the
+    /// The grammar of the rest of the output, for an engine that begins here: all of the
     /// format, also where the request's grammar is lazy. For the request's own constraint see
     /// [`Matcher::grammar`]. The first call builds what it needs; the next ones cost as much as the
     /// output that came since, and the grammar.
@@ -191,12 +190,12 @@ impl Stream {
         self.matcher_here()?.grammar(dialect)
     }
 
-    /// The bytes that close what is open now, in the model's own words: the end of the reasoning
-    /// with what the template writes behind it; a string, its containers, the call and its section.
-    /// No value is made up. Costs as much as the output.
+    /// The text that closes the open parts, in the model's own words: the end of the reasoning with
+    /// the template's text after it; a string, its containers, the call and its section. No value
+    /// is made up. Costs as much as the output.
     ///
     /// With [`Stream::state`]: end a budget for thinking where `part` is [`OpenPart::Reasoning`],
-    /// and go on behind `text`; finish a call that a limit has cut.
+    /// and continue after `text`; finish a call that a limit has cut.
     pub fn close(&mut self) -> Closing {
         let held = self.hold();
         if let Some(at) = self.at.left {
@@ -205,24 +204,21 @@ impl Stream {
                 "the output has left the template's format at byte {at}"
             ));
         }
-        let ends = |text: &[u8]| {
-            Some(self.with(text, false)).filter(|whole| whole.status == Status::Complete)
-        };
-        let given = self.with(&[], true);
+        let given = self.with(&[], EndedBy::Limit);
         let matcher = match held.and_then(|()| self.matcher_here()) {
             Ok(matcher) => matcher,
             // The token that ends a turn is in few grammars.
-            Err(_) if !given.ends_in_call() && ends(b"").is_some() => {
+            Err(_) if !given.ends_in_call() && self.completed(b"").is_some() => {
                 return Closing::of(String::new());
             }
             Err(error) => return Closing::refused(error.message()),
         };
-        // What must come next is not made up.
+        // Text that must come next is not made up.
         let forced = matcher.forced().len();
         let mut found: Option<(String, Vec<Missing>, Ended, Known<'_>)> = None;
         // One that is no text ends a character, which only the model can choose.
         for text in matcher.closings().into_iter().flat_map(String::from_utf8) {
-            let Some(whole) = ends(text.as_bytes()) else {
+            let Some(whole) = self.completed(text.as_bytes()) else {
                 continue;
             };
             if text.is_empty() {
@@ -232,7 +228,7 @@ impl Stream {
             let length = self.written_length() + forced;
             let before = Known {
                 given: &given.message.tool_calls,
-                ended: self.with(&text.as_bytes()[..forced], true),
+                ended: self.with(&text.as_bytes()[..forced], EndedBy::Limit),
                 length,
             };
             match before.made_up(&whole, &text.as_bytes()[forced..]) {
@@ -253,18 +249,23 @@ impl Stream {
         let text = text.as_bytes();
         let fits = |to: &usize| {
             before
-                .made_up(&self.with(&text[..*to], true), &text[forced..])
+                .made_up(&self.with(&text[..*to], EndedBy::Limit), &text[forced..])
                 .is_none()
         };
         let end = last_that(forced, text.len(), fits);
-        let thinks = |to: &usize| self.with(&text[..*to], true).exit.reasoning.is_some();
+        let thinks = |to: &usize| {
+            self.with(&text[..*to], EndedBy::Limit)
+                .exit
+                .reasoning
+                .is_some()
+        };
         let out = if thinks(&0) && !thinks(&end) {
             last_that(0, end, thinks) + 1
         } else {
             end
         };
-        // From choice to choice, with what must follow each: out of the reasoning no further than
-        // must be, and into no name that the model chooses.
+        // From choice to choice, with the text that must follow each: no further than out of the
+        // reasoning, and into no name that the model chooses.
         let (mut matcher, mut walked, mut at) = (matcher, Walked::of(self), 0);
         let (mut next, mut fed) = (forced, 0);
         while next <= end {
@@ -296,14 +297,15 @@ impl Stream {
     /// Brings the grammar to the end of the output.
     fn hold(&mut self) -> Result<()> {
         let (prefill, ready) = (self.prefill(), self.ready());
-        let begun = || {
-            Some(Box::new(Held {
-                matcher: self.parser.matcher().ok()?,
-                to: prefill,
-            }))
-        };
-        let Some(mut held) = self.held.take().or_else(begun) else {
-            return Ok(());
+        let mut held = match self.held.take() {
+            Some(held) => held,
+            None => match self.parser.matcher() {
+                Ok(matcher) => Box::new(Held {
+                    matcher,
+                    to: prefill,
+                }),
+                Err(_) => return Ok(()),
+            },
         };
         let more = parsed(&self.marks, &self.output[..ready])
             .seen
@@ -315,13 +317,13 @@ impl Stream {
         taken.map(|_| ())
     }
 
-    /// The grammar behind the output.
+    /// The grammar after the output.
     fn matcher_here(&self) -> Result<Matcher> {
         let Some(held) = &self.held else {
             return self.parser.matcher();
         };
         let (mut matcher, ready) = (held.matcher.clone(), self.ready());
-        // What waits to become a token counts as text here.
+        // Bytes that may become a token count as text here.
         let at = if held.to < ready {
             held.to
         } else {
@@ -336,12 +338,17 @@ impl Stream {
         Ok(matcher)
     }
 
-    /// How the output ends with more behind it.
-    fn with(&self, more: &[u8], cut: bool) -> Ended {
+    /// The output with more after it, if the format is complete then.
+    fn completed(&self, more: &[u8]) -> Option<Ended> {
+        Some(self.with(more, EndedBy::Model)).filter(|whole| whole.status == Status::Complete)
+    }
+
+    /// How the output ends with more after it.
+    fn with(&self, more: &[u8], by: EndedBy) -> Ended {
         let mut stream = self.clone();
         stream.written.builder.turn_off_deltas();
         let _ = stream.feed(more);
-        let status = stream.end(cut);
+        let status = stream.end(by);
         stream.ended(status, IncompleteCalls::Keep)
     }
 }
@@ -375,7 +382,7 @@ impl Closing {
     }
 }
 
-/// What is known of an output and what must follow it, and its length.
+/// An output with the text that must follow it, and their length.
 struct Known<'a> {
     /// The calls of the output itself.
     given: &'a [ToolCall],
@@ -384,19 +391,13 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The values that a longer output has beside those that are known: none is named where it has
-    /// a call or a text of its own. `None` if it has only ends. `more`: what it has behind this
-    /// one.
+    /// The values that a longer output adds to the known ones: an empty list if it adds a call or a
+    /// text. `None` if it adds only ends. `more`: its text after this one.
     fn made_up(&self, whole: &Ended, more: &[u8]) -> Option<Vec<Missing>> {
         use crate::DeltaKind::{Content, Reasoning};
         let (before, after) = (&self.ended.message, &whole.message);
-        let named = |calls: &[ToolCall]| {
-            calls
-                .iter()
-                .map(|call| call.name.clone())
-                .collect::<Vec<_>>()
-        };
-        if named(&before.tool_calls) != named(&after.tool_calls) {
+        let names = before.tool_calls.iter().map(|call| &call.name);
+        if !names.eq(after.tool_calls.iter().map(|call| &call.name)) {
             return Some(Vec::new());
         }
         let mut missing = Vec::new();
@@ -411,17 +412,16 @@ impl Known<'_> {
             ));
         }
         for kind in [Content, Reasoning] {
-            let behind = whole
+            let mut added = whole
                 .spans(kind, 0)
                 .iter()
                 .filter(|span| span.end > self.length);
-            let text = |from: usize, to: usize| {
-                more.get(from.saturating_sub(self.length)..to - self.length)
-            };
-            if behind
-                .map(|span| text(span.start, span.end))
-                .all(|text| text.is_some_and(|text| text.trim_ascii().is_empty()))
-            {
+            let is_blank = added.all(|span| {
+                let from = span.start.saturating_sub(self.length);
+                let text = more.get(from..span.end - self.length);
+                text.is_some_and(|text| text.trim_ascii().is_empty())
+            });
+            if is_blank {
                 continue;
             }
             let json = kind == Content && before.content.trim_start().starts_with(['{', '[', '"']);
@@ -434,7 +434,7 @@ impl Known<'_> {
     }
 }
 
-/// A copy of a parse that goes on. It reads each byte of the open call's arguments once.
+/// A copy of a parse that continues. It reads each byte of the open call's arguments once.
 struct Walked {
     stream: Stream,
     call: Option<usize>,
@@ -448,7 +448,7 @@ impl Walked {
             call: None,
             json: Json::default(),
         };
-        // What is due of the prompt is among the arguments.
+        // The deltas of the prompt are among the arguments.
         walked.feed(&[]);
         walked
     }
@@ -493,15 +493,15 @@ impl Walked {
     }
 }
 
-/// The first values that JSON has beside those of its beginning. What is not `given` is there if
-/// whole.
+/// The first values that JSON text adds to its beginning `before`. A value that is not in `given`
+/// counts as known if it is whole.
 fn lacks(tool: &str, given: &str, before: &str, after: &str) -> Vec<Missing> {
     let (mut begun, mut known) = (0_usize, Vec::new());
     Json::default().read_all(given, &mut |_, _| begun += 1);
     Json::default().read_all(before, &mut |_, value| known.push(value.to_owned()));
     let mut known = known.into_iter();
     let mut missing: Vec<Missing> = Vec::new();
-    // How deep the last one is that is missing: what is in it is not named.
+    // The depth of the last missing value: the values inside of it are not named.
     let mut outer = usize::MAX;
     Json::default().read_all(after, &mut |json, value| {
         let is_given = begun > 0;
@@ -539,22 +539,14 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
         }
         [] => "a text must follow".to_owned(),
         [first, ..] => {
-            let list = |begun: bool| {
-                let found = missing
-                    .iter()
-                    .filter(|one| one.begun == begun)
-                    .map(|one| format!("{:?}", one.pointer));
-                found.collect::<Vec<_>>().join(", ")
-            };
-            let begun = format!("has begun {}, which is not whole", list(true));
-            let lacks = format!("lacks {}", list(false));
-            let what = match (
-                missing.iter().any(|one| one.begun),
-                missing.iter().all(|one| one.begun),
-            ) {
-                (false, _) => lacks,
-                (true, true) => begun,
-                (true, false) => format!("{begun}, and {lacks}"),
+            let begun = listed(missing, true);
+            let absent = listed(missing, false);
+            let what = match (begun.is_empty(), absent.is_empty()) {
+                (true, _) => format!("lacks {absent}"),
+                (false, true) => format!("has begun {begun}, which is not whole"),
+                (false, false) => {
+                    format!("has begun {begun}, which is not whole, and lacks {absent}")
+                }
             };
             match &*first.tool {
                 "" => format!("the response {what}"),
@@ -562,6 +554,13 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
             }
         }
     }
+}
+
+/// The places of the values that have begun, or of those that have not.
+fn listed(missing: &[Missing], begun: bool) -> String {
+    let places = missing.iter().filter(|one| one.begun == begun);
+    let places: Vec<String> = places.map(|one| format!("{:?}", one.pointer)).collect();
+    places.join(", ")
 }
 
 /// The last number in a range for which something holds, which holds for the first and from some

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Entry, MessageBuilder};
+use super::{Entry, MessageBuilder, Progress};
 use crate::delta::DeltaKind;
 use crate::output::places::PlacesMark;
 use crate::output::report::CallRecord;
@@ -12,44 +12,32 @@ use crate::output::report::CallRecord;
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoint {
     calls: usize,
-    begun: usize,
-    reasoning_shows: bool,
-    reported_to: usize,
+    at: Progress,
     places: PlacesMark,
-    contradicted: bool,
-    uncovered: usize,
     /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those
     /// changed since.
     changed: Vec<(usize, CallRecord, String)>,
 }
 
-/// What was shown since a checkpoint, by part of the message.
+/// The texts that were shown since a checkpoint, by part of the message.
 pub struct Shown(Vec<((DeltaKind, usize), String)>);
 
 impl MessageBuilder {
     /// Saves the state of the message for [`MessageBuilder::rollback`].
     pub fn set_checkpoint(&mut self) {
-        for (index, ..) in self
-            .checkpoint
-            .take()
-            .into_iter()
-            .flat_map(|old| old.changed)
-        {
+        let old = self.checkpoint.take().map(|old| old.changed);
+        for (index, ..) in old.into_iter().flatten() {
             self.calls[index].arguments.clear_checkpoint();
         }
         self.reasoning.set_checkpoint();
         self.content.set_checkpoint();
         self.checkpoint = Some(Checkpoint {
             calls: self.calls.len(),
-            begun: self.begun,
-            reasoning_shows: self.reasoning_shows,
-            reported_to: self.reported_to,
+            at: self.at,
             places: self.places.mark(),
-            contradicted: self.contradicted,
-            uncovered: self.uncovered,
             changed: Vec::new(),
         });
-        if let Some(index) = self.begun.checked_sub(1) {
+        if let Some(index) = self.at.begun.checked_sub(1) {
             self.save(index);
         }
     }
@@ -68,20 +56,15 @@ impl MessageBuilder {
         }
     }
 
-    /// Goes back to the checkpoint, which stays set. Returns what was shown since.
+    /// Goes back to the checkpoint, which stays set. Returns the texts that were shown since.
     pub fn rollback(&mut self, parsed: &[u8]) -> Shown {
         self.clear_deltas();
         let mut shown = Vec::new();
         let Some(checkpoint) = self.checkpoint.take() else {
             return Shown(shown);
         };
-        for (index, call) in self
-            .calls
-            .split_off(checkpoint.calls)
-            .into_iter()
-            .enumerate()
-            .rev()
-        {
+        let new = self.calls.split_off(checkpoint.calls);
+        for (index, call) in new.into_iter().enumerate().rev() {
             let index = checkpoint.calls + index;
             shown.push(((DeltaKind::ToolName, index), call.name));
             shown.push(((DeltaKind::ToolId, index), call.id));
@@ -100,12 +83,9 @@ impl MessageBuilder {
             let ended = call.state.complete && !state.complete;
             call.state = state;
             let new_id = std::mem::replace(&mut call.id, id);
-            let new_id = if call.id.is_empty() {
-                new_id
-            } else {
-                String::new()
-            };
-            shown.push(((DeltaKind::ToolId, index), new_id));
+            if call.id.is_empty() {
+                shown.push(((DeltaKind::ToolId, index), new_id));
+            }
             shown.push((
                 (DeltaKind::ToolArguments, index),
                 call.arguments.rollback(parsed),
@@ -114,24 +94,20 @@ impl MessageBuilder {
             shown.extend(ended.then_some(((DeltaKind::ToolEnd, index), String::new())));
         }
         // The first visible reasoning includes the white space that waited for it.
-        let whole = (!checkpoint.reasoning_shows).then(|| self.reasoning.text(parsed));
+        let whole = (!checkpoint.at.reasoning_shows).then(|| self.reasoning.text(parsed));
         let since = self.reasoning.rollback(parsed);
-        if self.reasoning_shows {
+        if self.at.reasoning_shows {
             shown.push(((DeltaKind::Reasoning, 0), whole.unwrap_or(since)));
         }
         shown.push(((DeltaKind::Content, 0), self.content.rollback(parsed)));
-        self.begun = checkpoint.begun;
-        self.reasoning_shows = checkpoint.reasoning_shows;
-        self.reported_to = checkpoint.reported_to;
+        self.at = checkpoint.at;
         self.places.restore(checkpoint.places);
-        self.contradicted = checkpoint.contradicted;
-        self.uncovered = checkpoint.uncovered;
         self.set_checkpoint();
         Shown(shown)
     }
 
-    /// Replaces the deltas by removals: what was shown before, without what the deltas show again.
-    /// `span`: the bytes of the output that were taken back.
+    /// Replaces the deltas by removals: of the shown texts, without the parts that the deltas show
+    /// again. `span`: the bytes of the output that were taken back.
     pub fn withdraw(&mut self, shown: Shown, span: &Range<usize>) {
         let mut again: HashMap<(DeltaKind, usize), usize> = HashMap::new();
         for entry in &self.deltas {
