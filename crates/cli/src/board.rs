@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use chatparse::chat::Constraint;
 use chatparse::lint::{self, Report};
@@ -14,7 +15,7 @@ use chatparse::{ChatTemplate, Request};
 use serde_json::{Value, json};
 
 use crate::causes::causes;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::input::{self, Reading, TemplateWord};
 use crate::linted::{Linted, faulty};
 use crate::screen::Screen;
@@ -120,35 +121,33 @@ impl Board {
 
 fn templates_in(folder: &OsStr) -> Outcome<Vec<OsString>> {
     let entries = fs::read_dir(folder).map_err(|error| input::unreadable(folder, &error))?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let is_template = |path: &std::path::PathBuf| {
-        path.extension().is_some_and(|end| end == "jinja") && path.is_file()
-    };
-    let found: Vec<OsString> = paths.filter(is_template).map(OsString::from).collect();
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|end| end == "jinja") && path.is_file() {
+            found.push(path.into());
+        }
+    }
     match found.is_empty() {
-        true => Err(Failure::Failed(format!(
-            "{}: no file in it ends in .jinja",
-            input::name(folder)
-        ))),
+        true => Err(input::unusable(folder, "no file in it ends in .jinja")),
         false => Ok(found),
     }
 }
 
 /// The rows, made by as many threads as there are cores.
 fn rows(words: &[OsString], reading: &Reading) -> Outcome<Vec<Row>> {
-    let (left, rows) = (Mutex::new(words.iter()), Mutex::new(Vec::new()));
-    let next = || left.lock().ok()?.next();
-    let work = || {
-        while let Some(word) = next() {
-            let row = row(word, reading);
-            if let Ok(mut rows) = rows.lock() {
-                rows.push(row);
-            }
-        }
-    };
+    let (next, rows) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        (0..std::thread::available_parallelism().map_or(1, usize::from))
-            .for_each(|_| drop(scope.spawn(work)));
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(word) = words.get(next.fetch_add(1, Relaxed)) {
+                    let row = row(word, reading);
+                    if let Ok(mut rows) = rows.lock() {
+                        rows.push(row);
+                    }
+                }
+            });
+        }
     });
     rows.into_inner().unwrap_or_default().into_iter().collect()
 }

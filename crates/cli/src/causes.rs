@@ -1,7 +1,9 @@
 //! Groups the results of `lint` by cause: messages that fail in the same way are one finding.
 
+use std::collections::BTreeSet;
+
 use chatparse::lint::{Case, Difference, Outcome, Report};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Messages that fail for the same reason.
 pub struct Cause<'a> {
@@ -9,7 +11,7 @@ pub struct Cause<'a> {
     pub name: &'static str,
     /// A description.
     pub meaning: String,
-    /// What messages that fail for this reason have in common.
+    /// A text that messages with this cause share, and others do not.
     mark: String,
     pub is_fault: bool,
     /// The first one is shown as the example.
@@ -19,41 +21,30 @@ pub struct Cause<'a> {
 impl Cause<'_> {
     /// The names of the messages, with their thinking unless all of them fail.
     pub fn messages(&self, report: &Report) -> String {
-        let all_of = |probe: &str| {
-            report
-                .cases
-                .iter()
-                .filter(|case| case.probe == probe)
-                .count()
-        };
-        // By thinking.
+        // Messages in a row that fail with the same thinking are listed together.
         let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
         for same in self.cases.chunk_by(|a, b| a.probe == b.probe) {
-            let ways: Vec<&str> = same.iter().map(|case| case.thinking.name()).collect();
-            let all = ways.len() == all_of(same[0].probe);
-            let ways = if all {
-                String::new()
-            } else {
-                format!(" ({})", ways.join(", "))
-            };
+            let probe = same[0].probe;
+            let tried = report.cases.iter().filter(|case| case.probe == probe);
+            let mut thinking = String::new();
+            if same.len() < tried.count() {
+                let names: Vec<&str> = same.iter().map(|case| case.thinking.name()).collect();
+                thinking = format!(" ({})", names.join(", "));
+            }
             match groups.last_mut() {
-                Some((last, probes)) if *last == ways => probes.push(same[0].probe),
-                _ => groups.push((ways, vec![same[0].probe])),
+                Some((last, probes)) if *last == thinking => probes.push(probe),
+                _ => groups.push((thinking, vec![probe])),
             }
         }
         let all = report.cases.chunk_by(|a, b| a.probe == b.probe).count();
-        let names = |probes: &[&str]| {
-            if probes.len() == all {
-                "all".to_owned()
-            } else {
-                probes.join(", ")
-            }
-        };
-        groups
-            .iter()
-            .map(|(ways, probes)| names(probes) + ways)
-            .collect::<Vec<_>>()
-            .join("; ")
+        let mut listed = Vec::new();
+        for (thinking, probes) in groups {
+            listed.push(match probes.len() == all {
+                true => "all".to_owned() + &thinking,
+                false => probes.join(", ") + &thinking,
+            });
+        }
+        listed.join("; ")
     }
 }
 
@@ -112,27 +103,19 @@ fn cause(outcome: &Outcome) -> Option<(String, String)> {
         ),
         Outcome::Refused(error) => ("the template raises an error", error.message().to_owned()),
     };
-    // Some descriptions end with what is common.
-    Some((
-        if meaning.ends_with(' ') {
-            format!("{meaning}{mark}")
-        } else {
-            meaning.to_owned()
-        },
-        mark,
-    ))
+    // Some descriptions end with the mark.
+    let mut meaning = meaning.to_owned();
+    if meaning.ends_with(' ') {
+        meaning += &mark;
+    }
+    Some((meaning, mark))
 }
 
 /// The end of a prompt; its beginning differs between messages.
 fn ending(text: &str) -> String {
     const CHARS: usize = 12;
-    let from = text
-        .char_indices()
-        .rev()
-        .take(CHARS)
-        .last()
-        .map_or(0, |(at, _)| at);
-    text[from..].to_owned()
+    let from = text.char_indices().rev().nth(CHARS - 1);
+    text[from.map_or(0, |(at, _)| at)..].to_owned()
 }
 
 /// The differing characters; the text after them belongs to the message.
@@ -148,19 +131,17 @@ fn next(Difference { expected, got, .. }: &Difference) -> String {
 
 /// The fields in which two messages differ, each of them JSON.
 fn differing(Difference { expected, got, .. }: &Difference) -> String {
-    let fields = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let (expected, got) = (fields(expected), fields(got));
-    let names = [&expected, &got]
-        .into_iter()
-        .filter_map(Value::as_object)
-        .flat_map(|fields| fields.keys());
-    let mut names: Vec<String> = names
-        .filter(|name| expected[*name] != got[*name])
-        .cloned()
-        .collect();
-    names.sort();
-    names.dedup();
-    names.join(", ")
+    let expected: Value = serde_json::from_str(expected).unwrap_or_default();
+    let got: Value = serde_json::from_str(got).unwrap_or_default();
+    let mut names = BTreeSet::new();
+    for fields in [&expected, &got] {
+        for name in fields.as_object().into_iter().flat_map(Map::keys) {
+            if expected[name] != got[name] {
+                names.insert(name.as_str());
+            }
+        }
+    }
+    Vec::from_iter(names).join(", ")
 }
 
 #[cfg(test)]

@@ -108,12 +108,13 @@ impl Template {
         described: Option<&Described>,
     ) -> Outcome<ChatTemplate> {
         let source = source(&self.template)?;
-        let described = described.and_then(|described| described.response_template.as_ref());
-        let described = described
-            .map(|file| json(file))
-            .transpose()?
-            .unwrap_or_default();
-        compile(&source, reading, described)
+        let response_template = match described {
+            Some(Described {
+                response_template: Some(file),
+            }) => json(file)?,
+            _ => Value::Null,
+        };
+        compile(&source, reading, response_template)
             .map_err(|error| uncompiled(&self.template, &source, &error))
     }
 }
@@ -137,45 +138,44 @@ pub fn source(word: &OsStr) -> Outcome<Source> {
 /// The special tokens of the `tokenizer_config.json` beside a `chat_template.jinja`; a file that
 /// cannot be read has none.
 fn beside(word: &OsStr) -> Vec<String> {
-    if Path::new(word)
-        .file_name()
-        .is_none_or(|name| name != "chat_template.jinja")
-    {
+    let path = Path::new(word);
+    if path.file_name() != Some("chat_template.jinja".as_ref()) {
         return Vec::new();
     }
-    let config = std::fs::read_to_string(Path::new(word).with_file_name("tokenizer_config.json"));
-    let fields: Value = config
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let config = std::fs::read_to_string(path.with_file_name("tokenizer_config.json"));
+    let fields = serde_json::from_str(&config.unwrap_or_default()).unwrap_or_default();
     chatparse::chat::special_tokens(&fields)
 }
 
-/// Compiles a template with the command's options. `described`: a response template, or null.
+/// Compiles a template with the command's options. The response template may be null.
 pub fn compile(
     source: &Source,
     reading: &Reading,
-    described: Value,
+    response_template: Value,
 ) -> chatparse::Result<ChatTemplate> {
     let mut options = source.options.clone();
     let Tokens { bos, eos, name } = &reading.tokens;
-    for (option, given) in [
+    for (option, value) in [
         (&mut options.bos, bos),
         (&mut options.eos, eos),
         (&mut options.name, name),
     ] {
-        given.iter().for_each(|given| option.clone_from(given));
+        if let Some(value) = value {
+            option.clone_from(value);
+        }
     }
     options.learn_only = reading.learn_only;
-    options.response_template = described;
+    options.response_template = response_template;
     ChatTemplate::with_options(&source.text, &options)
 }
 
 /// The error for a text that is not a template.
 pub fn uncompiled(word: &OsStr, source: &Source, error: &chatparse::Error) -> Failure {
-    let hint =
-        (error.kind() == ErrorKind::InvalidArgument).then(|| no_template(word, &source.text));
-    with_hint(placed(word, error), hint.flatten())
+    let hint = match error.kind() {
+        ErrorKind::InvalidArgument => no_template(word, &source.text),
+        _ => None,
+    };
+    with_hint(placed(word, error), hint)
 }
 
 /// A hint for a JSON file without a template.
@@ -271,20 +271,19 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
 }
 
 fn directory(word: &OsStr) -> Failure {
-    let names = [
-        "chat_template.jinja",
-        "tokenizer_config.json",
+    let mut hint = None;
+    for file in [
         "chat_template.json",
-    ];
-    let inside = names
-        .iter()
-        .map(|name| Path::new(word).join(name))
-        .find(|path| path.is_file());
+        "tokenizer_config.json",
+        "chat_template.jinja",
+    ] {
+        let path = Path::new(word).join(file);
+        if path.is_file() {
+            hint = Some(format!("there is a template in it: {}", path.display()));
+        }
+    }
     let message = format!("cannot read {}: it is a directory", name(word));
-    with_hint(
-        message,
-        inside.map(|path| format!("there is a template in it: {}", path.display())),
-    )
+    with_hint(message, hint)
 }
 
 /// An error about an input.
@@ -303,23 +302,20 @@ pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
     else {
         return format!("{}: {error}", name(word));
     };
+    let mut text = name(word);
     // The lines of a template in a JSON file are not those of the file.
-    let inside = if Path::new(word).extension().is_some_and(|end| end == "json") {
-        ": chat_template"
-    } else {
-        ""
-    };
-    let column = column.map_or(String::new(), |column| format!(":{column}"));
-    let shown = if excerpt.is_empty() {
-        String::new()
-    } else {
-        format!("\n  {line} | {excerpt}")
-    };
-    format!(
-        "{}{inside}:{line}{column}: {}{shown}",
-        name(word),
-        error.reason()
-    )
+    if Path::new(word).extension().is_some_and(|end| end == "json") {
+        text += ": chat_template";
+    }
+    text += &format!(":{line}");
+    if let Some(column) = column {
+        text += &format!(":{column}");
+    }
+    text += &format!(": {}", error.reason());
+    if !excerpt.is_empty() {
+        text += &format!("\n  {line} | {excerpt}");
+    }
+    text
 }
 
 /// The error of rendering a request with a template: what the template raises concerns the request.
@@ -333,21 +329,18 @@ pub fn refused(template: &OsStr, request: &OsStr, error: &chatparse::Error) -> F
 /// The error for a text that is not JSON: its place, the text there, and a hint.
 fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
     if text.trim().is_empty() {
-        return Failure::Failed(format!("{}: not JSON: it is empty", name(word)));
+        return unusable(word, "not JSON: it is empty");
     }
-    let (line, column) = (error.line(), error.column());
-    let said = error.to_string();
-    let what = said
-        .strip_suffix(&format!(" at line {line} column {column}"))
-        .unwrap_or(&said);
-    // Where the text ends too early: behind its last character.
-    let written = text.trim_end();
-    let last = written.lines().last().map_or(0, str::len);
-    let (line, column) = if error.is_eof() {
-        (written.lines().count(), last + 1)
-    } else {
-        (line, column)
-    };
+    let (mut line, mut column) = (error.line(), error.column());
+    let described = error.to_string();
+    let place = format!(" at line {line} column {column}");
+    let what = described.strip_suffix(&place).unwrap_or(&described);
+    if error.is_eof() {
+        // The text ends too early: the mark comes after its last character.
+        let written = text.trim_end();
+        line = written.lines().count();
+        column = written.lines().last().map_or(0, str::len) + 1;
+    }
     let message = format!(
         "{}:{line}:{column}: not JSON: {what}{}",
         name(word),
@@ -364,17 +357,17 @@ fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
 fn marked(text: &str, line: usize, column: usize) -> String {
     const AROUND: usize = 36;
     let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let border = |at: usize| {
-        (0..=at.min(shown.len()))
-            .rev()
-            .find(|at| shown.is_char_boundary(*at))
-            .unwrap_or(0)
-    };
-    let (from, at) = (
-        border(column.saturating_sub(AROUND)),
-        border(column.saturating_sub(1)),
-    );
-    let part: String = shown[from..border(column + AROUND)].replace('\t', " ");
+    let [mut from, mut at, mut end] = [
+        column.saturating_sub(AROUND),
+        column.saturating_sub(1),
+        column + AROUND,
+    ];
+    for place in [&mut from, &mut at, &mut end] {
+        while !shown.is_char_boundary(*place) {
+            *place = (*place - 1).min(shown.len());
+        }
+    }
+    let part = shown[from..end].replace('\t', " ");
     let (margin, before) = (
         line.to_string().len(),
         shown[from.min(at)..at].chars().count(),
@@ -396,10 +389,15 @@ pub fn unreadable(word: &OsStr, error: &io::Error) -> Failure {
 
 /// The error for an input that is too long.
 pub fn too_long(word: &OsStr, most: usize) -> Failure {
-    Failure::Failed(format!(
-        "{}: longer than {most} bytes, which is the limit",
-        name(word)
-    ))
+    unusable(
+        word,
+        &format!("longer than {most} bytes, which is the limit"),
+    )
+}
+
+/// The error for an input, with its name.
+pub fn unusable(word: &OsStr, why: &str) -> Failure {
+    Failure::Failed(format!("{}: {why}", name(word)))
 }
 
 /// Reads at most `most` bytes, and one more if there are more.
@@ -419,7 +417,7 @@ fn utf8(word: &OsStr, bytes: Vec<u8>, most: usize) -> Outcome<String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::Failed(format!("{}: not UTF-8 text from byte {at} on", name(word)))
+        unusable(word, &format!("not UTF-8 text from byte {at} on"))
     })
 }
 

@@ -6,11 +6,10 @@ use chatparse::learnt::Evidence;
 use chatparse::{ChatTemplate, ReportKind, Request, builtin};
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::input::{self, Described, Reading, Template, Tokens};
 use crate::proof;
 use crate::screen::{Paint, Screen};
-use crate::text::{escaped, shown};
 
 /// Show what is learnt from a template, and from which renders
 ///
@@ -65,79 +64,74 @@ impl Inspect {
                 Err(error) => format!("\n{}", input::placed(word, &error)),
                 Ok(_) => format!(" {}", proof.refusal),
             };
-            let (name, refused) = (input::name(word), proof.refused);
-            let message =
-                format!("{name}: the template refuses all {refused} messages; the first:{first}");
-            return Err(Failure::Failed(message));
+            let refused = proof.refused;
+            let why = format!("the template refuses all {refused} messages; the first:{first}");
+            return Err(input::unusable(word, &why));
         }
         if proof.cases + proof.no_turn == 0 {
-            let message = format!(
-                "{}: the template renders none of the {} messages",
-                input::name(word),
+            let why = format!(
+                "the template renders none of the {} messages; is it a chat template?",
                 proof.omitted
             );
-            return Err(Failure::Failed(message + "; is it a chat template?"));
+            return Err(input::unusable(word, &why));
         }
         if self.json {
             writeln!(screen, "{:#}", to_json(&template));
             return Ok(());
         }
+        screen.margin = 13;
         proof::show(&template, screen);
         let turn = template.turn(true);
         let end = Some(("end", turn.end.shown())).filter(|(_, end)| !end.trim().is_empty());
         for (part, text) in turn.written().into_iter().chain(end) {
-            named(
-                screen,
-                part,
-                2,
-                proof::MARGIN - 4,
-                Paint::Plain,
-                &escaped(&text),
-            );
+            named(part, &text, Paint::Plain, screen);
         }
         let accepted = template.caps().named().into_iter().filter(|(_, yes)| *yes);
         let accepted: Vec<String> = accepted.map(|(name, _)| plain_name(name)).collect();
-        proof::line(screen, "accepts", Paint::Plain, &accepted.join(", "));
+        screen.row("accepts", &accepted.join(", "), Paint::Plain);
         tokens(&template, word, &self.reading.tokens, screen);
-        if !self.evidence {
-            return Ok(());
+        if self.evidence {
+            details(&template, screen);
         }
-        screen.heading("what it accepts");
-        caps(&template, screen);
-        let used = template.reader() == "turn";
-        let rows = turn.rows();
-        if !rows.is_empty() {
-            screen.heading(if used {
-                "how it writes"
-            } else {
-                "how it would be read by what was learnt (not used)"
-            });
-            let widest = rows
-                .iter()
-                .map(|(name, _)| name.chars().count())
-                .max()
-                .unwrap_or(0);
-            for (name, text) in rows {
-                named(screen, &name, 2, widest, Paint::Plain, &escaped(&text));
-            }
-        }
-        screen.heading("what is read besides");
-        for rule in template.rules() {
-            writeln!(screen, "  {}", rule.replace('_', " "));
-        }
-        let found = template.evidence();
-        if !found.is_empty() {
-            screen.heading(if used {
-                "what showed it"
-            } else {
-                "what showed that (not used)"
-            });
-        }
-        found
-            .chunk_by(|a, b| a.source == b.source)
-            .for_each(|group| evidence(group, screen));
         Ok(())
     }
+}
+
+/// Prints all that was learnt, and the renders that show it.
+fn details(template: &ChatTemplate, screen: &mut Screen) {
+    screen.heading("what it accepts");
+    caps(template, screen);
+    let used = template.reader() == "turn";
+    let rows = template.turn(true).rows();
+    if !rows.is_empty() {
+        screen.heading(match used {
+            true => "how it writes",
+            false => "how it would be read by what was learnt (not used)",
+        });
+        screen.margin = 4 + widest(rows.iter().map(|(name, _)| &**name));
+        for (name, text) in rows {
+            named(&name, &text, Paint::Plain, screen);
+        }
+    }
+    screen.heading("what is read besides");
+    for rule in template.rules() {
+        writeln!(screen, "  {}", rule.replace('_', " "));
+    }
+    let found = template.evidence();
+    if !found.is_empty() {
+        screen.heading(match used {
+            true => "what showed it",
+            false => "what showed that (not used)",
+        });
+    }
+    for group in found.chunk_by(|a, b| a.source == b.source) {
+        evidence(group, screen);
+    }
+}
+
+/// The number of characters of the longest name.
+fn widest<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
 fn to_json(template: &ChatTemplate) -> Value {
@@ -204,19 +198,12 @@ fn tokens(template: &ChatTemplate, word: &OsStr, given: &Tokens, screen: &mut Sc
     }
 }
 
-/// A name and its text, which is wrapped and indented if it is long.
-fn named(screen: &mut Screen, name: &str, indent: usize, widest: usize, paint: Paint, text: &str) {
-    let (paint, text) = if text.is_empty() {
-        (Paint::Faint, "(nothing)")
-    } else {
-        (paint, text)
-    };
-    screen.exact(
-        &format!("{:1$}{name}", "", indent - 2),
-        indent + widest + 2,
-        text,
-        paint,
-    )
+/// A name and its text, which is printed exactly.
+fn named(name: &str, text: &str, paint: Paint, screen: &mut Screen) {
+    match text {
+        "" => screen.exact(name, "(nothing)", Paint::Faint),
+        _ => screen.exact(name, text, paint),
+    }
 }
 
 /// The parts that two renders show, and where these differ.
@@ -225,29 +212,28 @@ fn evidence(group: &[Evidence], screen: &mut Screen) {
         return;
     };
     screen.paint(Paint::Strong, &format!("  {}\n", source.question));
-    let widest = group
-        .iter()
-        .map(|item| item.field.chars().count())
-        .max()
-        .unwrap_or(0);
+    screen.margin = INDENT + 2 + widest(group.iter().map(|item| &*item.field));
     for item in group {
-        named(
-            screen,
-            &item.field,
-            INDENT,
-            widest,
-            Paint::Strong,
-            &shown(&item.value),
-        );
+        let name = format!("  {}", item.field);
+        named(&name, &shown(&item.value), Paint::Strong, screen);
     }
-    let sides = [
-        ("before", Paint::Faint, &source.before),
-        ("-", Paint::Red, &source.left),
-        ("+", Paint::Green, &source.right),
-        ("after", Paint::Faint, &source.after),
-    ];
-    for (name, paint, text) in sides {
-        named(screen, name, INDENT, "before".len(), paint, &escaped(text));
+    screen.margin = INDENT + 2 + "before".len();
+    for (name, paint, text) in [
+        ("  before", Paint::Faint, &source.before),
+        ("  -", Paint::Red, &source.left),
+        ("  +", Paint::Green, &source.right),
+        ("  after", Paint::Faint, &source.after),
+    ] {
+        named(name, text, paint, screen);
     }
     writeln!(screen)
+}
+
+/// A text, or a list with commas.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
 }

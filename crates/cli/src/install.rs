@@ -119,35 +119,25 @@ fn page_name(command: &clap::Command) -> String {
 
 /// Writes the completions of shells and all manual pages below a folder.
 fn share(folder: &Path, program: &mut clap::Command) -> io::Result<()> {
-    let write = |path: &str, name: &str, bytes: &[u8]| {
-        let folder = folder.join(path);
-        fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(name), bytes))
-    };
-    write(
-        "bash-completion/completions",
-        "chatparse",
-        script(Shell::Bash, program).as_bytes(),
-    )?;
-    write(
-        "zsh/site-functions",
-        "_chatparse",
-        script(Shell::Zsh, program).as_bytes(),
-    )?;
-    write(
-        "fish/vendor_completions.d",
-        "chatparse.fish",
-        script(Shell::Fish, program).as_bytes(),
-    )?;
+    for (shell, path, name) in [
+        (Shell::Bash, "bash-completion/completions", "chatparse"),
+        (Shell::Zsh, "zsh/site-functions", "_chatparse"),
+        (Shell::Fish, "fish/vendor_completions.d", "chatparse.fish"),
+    ] {
+        write(&folder.join(path), name, script(shell, program).as_bytes())?;
+    }
     program.build();
     let commands = program
         .get_subcommands()
         .filter(|command| command.get_name() != "help");
     for command in commands.chain([&*program]) {
-        write(
-            "man/man1",
-            &format!("{}.1", page_name(command)),
-            &page(command)?,
-        )?;
+        let name = format!("{}.1", page_name(command));
+        write(&folder.join("man/man1"), &name, &page(command)?)?;
     }
     Ok(())
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(name), bytes)
 }

@@ -2,17 +2,18 @@
 
 use std::ffi::OsString;
 
-use chatparse::lint::{Described, Difference, Finding, Outcome, Report};
+use chatparse::lint::{Described, Finding, Outcome, Report};
 use chatparse::next::{Preserved, Preserving};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::causes::{Cause, causes};
 use crate::failure::{Failure, Outcome as Done};
 use crate::input::{self, Reading, TemplateWord};
-use crate::linted::{Check, Linted, Unusable};
+use crate::linted::{self, Linted};
 use crate::sarif;
 use crate::screen::{Paint, Screen};
-use crate::text::escaped;
+#[cfg(feature = "tokenizers")]
+use crate::vocabulary;
 
 /// Check templates: are their messages read back
 ///
@@ -82,13 +83,32 @@ pub struct Lint {
 impl Lint {
     pub fn run(self, screen: &mut Screen) -> Done {
         input::check_stdin(self.templates.iter().map(OsString::as_os_str))?;
-        let (check, mut all) = (self.check()?, Vec::new());
-        for (index, word) in self.templates.iter().enumerate() {
-            let linted = Linted::of(word, &self.reading, &check)?;
+        #[cfg(feature = "tokenizers")]
+        let tokenizer = self
+            .tokenizer
+            .as_deref()
+            .map(vocabulary::read)
+            .transpose()?;
+        let mut all = Vec::new();
+        for word in &self.templates {
+            let template = linted::compiled(word, &self.reading)?;
+            let linted = Linted {
+                name: input::name(word),
+                #[cfg(feature = "tokenizers")]
+                tokenizer: match (&tokenizer, &template) {
+                    (Some(tokenizer), Ok(template)) => {
+                        Some(vocabulary::check(template, tokenizer)?)
+                    }
+                    _ => None,
+                },
+                #[cfg(not(feature = "tokenizers"))]
+                tokenizer: None,
+                found: template.map(|template| chatparse::lint::lint(&template)),
+            };
             if self.json {
                 writeln!(screen, "{:#}", to_json(&linted));
             } else if !self.sarif {
-                if index > 0 {
+                if !all.is_empty() {
                     writeln!(screen);
                 }
                 show(&linted, screen);
@@ -99,58 +119,39 @@ impl Lint {
         if self.sarif {
             writeln!(screen, "{:#}", sarif::log(&all));
         }
-        let unusable: Vec<&Unusable> = all
-            .iter()
-            .filter_map(|linted| linted.found.as_ref().err())
-            .collect();
-        let faults: Vec<String> = all.iter().filter_map(Linted::fault).collect();
-        if all.len() > 1 && !self.json && !self.sarif {
-            let passed = all.len() - unusable.len() - faults.len();
+        let (mut unusable, mut faults) = (Vec::new(), Vec::new());
+        for linted in &all {
+            unusable.extend(linted.found.as_ref().err());
+            faults.extend(linted.fault());
+        }
+        let count = all.len();
+        if count > 1 && !self.json && !self.sarif {
+            let passed = count - unusable.len() - faults.len();
+            let failed = faults.len();
             write!(
                 screen,
-                "\n{} templates: {passed} passed, {} failed",
-                all.len(),
-                faults.len()
+                "\n{count} templates: {passed} passed, {failed} failed"
             );
-            match unusable.len() {
-                0 => writeln!(screen),
-                count => writeln!(screen, ", {count} cannot be read"),
+            if !unusable.is_empty() {
+                write!(screen, ", {} cannot be read", unusable.len());
             }
+            writeln!(screen);
         }
-        match (&unusable[..], &faults[..]) {
-            ([], []) => Ok(()),
-            // An unreadable template is a usage error, not a fault of the template.
-            ([one], _) if all.len() == 1 => Err(Failure::Usage(one.message.clone())),
-            ([], [one]) if all.len() == 1 => {
-                Err(Failure::Failed(format!("{}: {one}", all[0].name)))
-            }
-            ([], faults) => Err(Failure::Failed(format!(
-                "{} of {} templates fail",
-                faults.len(),
-                all.len()
-            ))),
-            (unusable, _) => Err(Failure::Usage(format!(
-                "{} of {} templates cannot be read",
-                unusable.len(),
-                all.len()
-            ))),
-        }
-    }
-
-    /// What tells whether the tokenizer goes with a template.
-    fn check(&self) -> Result<Check, Failure> {
-        #[cfg(feature = "tokenizers")]
-        if let Some(file) = &self.tokenizer {
-            let tokenizer = crate::vocabulary::read(file)?;
-            return Ok(Box::new(move |template| {
-                Ok(Some(crate::vocabulary::check(template, &tokenizer)?))
-            }));
-        }
-        Ok(Box::new(|_| Ok(None)))
+        // A template that cannot be read is wrong usage, and no fault of the template.
+        Err(match (&unusable[..], &faults[..]) {
+            ([], []) => return Ok(()),
+            ([one], _) if count == 1 => Failure::Usage(one.message.clone()),
+            ([], [one]) if count == 1 => Failure::Failed(format!("{}: {one}", all[0].name)),
+            ([], _) => Failure::Failed(format!("{} of {count} templates fail", faults.len())),
+            _ => Failure::Usage(format!(
+                "{} of {count} templates cannot be read",
+                unusable.len()
+            )),
+        })
     }
 }
 
-fn to_json(linted: &Linted) -> serde_json::Value {
+fn to_json(linted: &Linted) -> Value {
     let mut json = match &linted.found {
         Ok(report) => report.to_json(),
         Err(unusable) => json!({"error": unusable.message}),
@@ -162,24 +163,19 @@ fn to_json(linted: &Linted) -> serde_json::Value {
     json
 }
 
-/// Width of the margin for names.
-const MARGIN: usize = 16;
-
 /// Prints the causes, the notes and the verdict for one template.
 fn show(linted: &Linted, screen: &mut Screen) {
+    screen.margin = 16;
     screen.paint(Paint::Strong, &linted.name);
     writeln!(screen);
     let report = match &linted.found {
         Ok(report) => report,
         Err(unusable) => {
-            return verdict(
-                &format!("cannot be read: {}", unusable.message),
-                false,
-                screen,
-            );
+            let text = format!("cannot be read: {}", unusable.message);
+            return verdict(&text, false, screen);
         }
     };
-    if !linted.renders_nothing() {
+    if !report.renders_nothing() {
         for found in causes(report) {
             cause(&found, report, screen);
         }
@@ -189,100 +185,73 @@ fn show(linted: &Linted, screen: &mut Screen) {
         for next in &report.next {
             preserving(next, screen);
         }
-        match report.untraced.as_deref() {
-            None => row(
-                "whose text",
-                "not tested: the template raises an error",
-                Paint::Faint,
-                screen,
-            ),
-            Some([]) => row(
-                "whose text",
-                "known for every byte of a prompt",
-                Paint::Plain,
-                screen,
-            ),
-            Some(unknown @ [first, ..]) => {
-                row(
-                    "whose text",
-                    &format!("unknown in {} places; the first:", unknown.len()),
-                    Paint::Faint,
-                    screen,
-                );
-                named("", Paint::Faint, first, screen);
-            }
-        }
+        untraced(report.untraced.as_deref(), screen);
     }
     if let Some(described) = &report.response_template {
-        let Described {
-            cases,
-            read_back,
-            reader_reads_back,
-            why,
-            error,
-            ..
-        } = described;
-        let text = match error.is_empty() {
-            true => format!(
-                "reads back {read_back} of {cases} messages, the reader in use {reader_reads_back}"
-            ),
-            false => format!("cannot be read: {error}"),
-        };
-        row(
-            "its response",
-            &text,
-            if described.is_fault() {
-                Paint::Red
-            } else {
-                Paint::Plain
-            },
-            screen,
-        );
-        if !why.is_empty() {
-            named("  the first", Paint::Plain, why, screen);
-        }
+        response_template(described, screen);
     }
-    for found in linted.tokenizer.iter().flatten() {
-        let text = |name: &str| found[name].as_str().unwrap_or_default();
-        row(
-            "its tokenizer",
-            &format!("{}: {}", text("kind"), text("words")),
-            Paint::Faint,
-            screen,
-        );
-        if found["messages"]
-            .as_array()
-            .is_some_and(|messages| !messages.is_empty())
-        {
-            row(
-                "  shown by",
-                &found["messages"].to_string(),
-                Paint::Faint,
-                screen,
-            );
-        }
+    if let Some(found) = &linted.tokenizer {
+        tokenizer(found, screen);
     }
-    if linted.tokenizer.as_ref().is_some_and(Vec::is_empty) {
-        row(
-            "its tokenizer",
-            "ids turn by turn are those of each new render",
-            Paint::Plain,
-            screen,
-        );
+    if let Some(fault) = linted.fault() {
+        return verdict(&format!("failed: {fault}"), false, screen);
     }
-    match linted.fault() {
-        Some(fault) => verdict(&format!("failed: {fault}"), false, screen),
-        None => {
-            let back = report
-                .cases
-                .iter()
-                .filter(|case| case.outcome == Outcome::Survives)
-                .count();
+    let (mut back, all) = (0, report.cases.len());
+    for case in &report.cases {
+        back += usize::from(case.outcome == Outcome::Survives);
+    }
+    let text = format!("passed: no faults in {all} messages; {back} come back, byte by byte");
+    verdict(&text, true, screen)
+}
+
+/// Prints whether the origin of each byte of a prompt is known. `places`: where it is not; `None`
+/// if the template raises an error.
+fn untraced(places: Option<&[String]>, screen: &mut Screen) {
+    let (text, paint) = match places {
+        None => ("not tested: the template raises an error", Paint::Faint),
+        Some([]) => ("known for every byte of a prompt", Paint::Plain),
+        Some([first, ..]) => {
             let text = format!(
-                "passed: no faults in {} messages; {back} come back, byte by byte",
-                report.cases.len()
+                "unknown in {} places; the first:",
+                places.map_or(0, <[_]>::len)
             );
-            verdict(&text, true, screen)
+            screen.row("whose text", &text, Paint::Faint);
+            return screen.exact("", first, Paint::Faint);
+        }
+    };
+    screen.row("whose text", text, paint)
+}
+
+fn response_template(described: &Described, screen: &mut Screen) {
+    let text = match &*described.error {
+        "" => format!(
+            "reads back {} of {} messages, the reader in use {}",
+            described.read_back, described.cases, described.reader_reads_back
+        ),
+        error => format!("cannot be read: {error}"),
+    };
+    let paint = match described.is_fault() {
+        true => Paint::Red,
+        false => Paint::Plain,
+    };
+    screen.row("its response", &text, paint);
+    if !described.why.is_empty() {
+        screen.exact("  the first", &described.why, Paint::Plain);
+    }
+}
+
+fn tokenizer(found: &[Value], screen: &mut Screen) {
+    if found.is_empty() {
+        let text = "ids turn by turn are those of each new render";
+        screen.row("its tokenizer", text, Paint::Plain);
+    }
+    for found in found {
+        let [kind, words] = ["kind", "words"].map(|name| found[name].as_str().unwrap_or_default());
+        let text = format!("{kind}: {words}");
+        screen.row("its tokenizer", &text, Paint::Faint);
+        if found["messages"][0] != Value::Null {
+            let messages = found["messages"].to_string();
+            screen.row("  shown by", &messages, Paint::Faint);
         }
     }
 }
@@ -292,13 +261,17 @@ fn verdict(text: &str, passed: bool, screen: &mut Screen) {
     writeln!(screen)
 }
 
+/// The word for a cause or finding, and its style.
+fn severity(is_fault: bool) -> (&'static str, Paint) {
+    match is_fault {
+        true => ("fault", Paint::Red),
+        false => ("note", Paint::Faint),
+    }
+}
+
 /// Prints a cause with its messages; for a fault also the first message in full.
 fn cause(cause: &Cause, report: &Report, screen: &mut Screen) {
-    let (kind, paint) = if cause.is_fault {
-        ("fault", Paint::Red)
-    } else {
-        ("note", Paint::Faint)
-    };
+    let (kind, paint) = severity(cause.is_fault);
     let text = format!(
         "{}: {} ({} of {})",
         cause.name.replace('_', " "),
@@ -306,94 +279,58 @@ fn cause(cause: &Cause, report: &Report, screen: &mut Screen) {
         cause.cases.len(),
         report.cases.len()
     );
-    row(kind, &text, paint, screen);
-    let paint = if cause.is_fault {
-        Paint::Plain
-    } else {
-        Paint::Faint
-    };
-    row("  messages", &cause.messages(report), paint, screen);
+    screen.row(kind, &text, paint);
+    let messages = cause.messages(report);
     if !cause.is_fault {
-        return;
+        return screen.row("  messages", &messages, Paint::Faint);
     }
+    screen.row("  messages", &messages, Paint::Plain);
     let case = cause.cases[0];
     if let Outcome::Refused(error) = &case.outcome {
-        let line = error
-            .place()
-            .map_or(String::new(), |place| format!("template {place}: "));
-        row(
-            "  error",
-            &format!("{line}{}", error.reason()),
-            Paint::Red,
-            screen,
-        );
-        if let Some(place) = error.place() {
-            named("  there", Paint::Plain, &place.excerpt, screen);
-        }
-        return;
+        let Some(place) = error.place() else {
+            return screen.row("  error", error.reason(), Paint::Red);
+        };
+        let text = format!("template {place}: {}", error.reason());
+        screen.row("  error", &text, Paint::Red);
+        return screen.exact("  there", &place.excerpt, Paint::Plain);
     }
-    let Some(Difference {
-        at, expected, got, ..
-    }) = case.outcome.difference()
-    else {
+    let Some(difference) = case.outcome.difference() else {
         return;
     };
-    row(
-        "  the first",
-        &format!("{} ({})", case.probe, case.thinking.name()),
-        Paint::Plain,
-        screen,
-    );
+    let text = format!("{} ({})", case.probe, case.thinking.name());
+    screen.row("  the first", &text, Paint::Plain);
     if !case.turn.is_empty() {
-        named("  turn", Paint::Faint, &case.turn, screen);
+        screen.exact("  turn", &case.turn, Paint::Faint);
     }
-    named("  expected", Paint::Green, expected, screen);
-    named("  got", Paint::Red, got, screen);
-    match at {
-        Some(at) => row("  differs at", &format!("byte {at}"), Paint::Plain, screen),
-        None => row(
-            "  differs at",
-            "no byte: the template writes both alike",
-            Paint::Plain,
-            screen,
-        ),
-    }
+    screen.exact("  expected", &difference.expected, Paint::Green);
+    screen.exact("  got", &difference.got, Paint::Red);
+    let text = match difference.at {
+        Some(at) => format!("byte {at}"),
+        None => "no byte: the template writes both alike".into(),
+    };
+    screen.row("  differs at", &text, Paint::Plain)
 }
 
-/// Prints a broken rule, and what breaking it does.
+/// Prints a broken rule, and the effect on users.
 fn finding(found: &Finding, screen: &mut Screen) {
-    let (kind, paint) = if found.is_fault {
-        ("fault", Paint::Red)
-    } else {
-        ("note", Paint::Faint)
-    };
-    row(
-        kind,
-        &format!("{}: {}", found.rule.id(), found.message),
-        paint,
-        screen,
-    );
-    row("  so", found.rule.effect(), Paint::Plain, screen);
-    let lines: Vec<String> = found
-        .places
-        .iter()
-        .map(|place| place.line.to_string())
-        .collect();
+    let (kind, paint) = severity(found.is_fault);
+    let text = format!("{}: {}", found.rule.id(), found.message);
+    screen.row(kind, &text, paint);
+    screen.row("  so", found.rule.effect(), Paint::Plain);
+    let mut lines = Vec::new();
+    for place in &found.places {
+        lines.push(place.line.to_string());
+    }
     if !lines.is_empty() {
-        row("  in line", &lines.join(", "), Paint::Plain, screen);
+        screen.row("  in line", &lines.join(", "), Paint::Plain);
     }
     for shown in &found.shown {
-        named(
-            &format!("  {}", shown.from),
-            Paint::Plain,
-            &shown.text,
-            screen,
-        );
+        let from = format!("  {}", shown.from);
+        screen.exact(&from, &shown.text, Paint::Plain);
     }
 }
 
 fn preserving(next: &Preserving, screen: &mut Screen) {
-    let when = format!("{}, thinking {}", next.kind.name(), next.thinking.name());
     let (text, paint) = match &next.preserved {
         Preserved::Yes => (
             "appends: the next prompt begins with all that was sent".to_owned(),
@@ -404,14 +341,9 @@ fn preserving(next: &Preserving, screen: &mut Screen) {
                 Some(message) => format!("in message {message}"),
                 None => "in front of all messages".to_owned(),
             };
-            (
-                format!(
-                    "rewrites from byte {}, {place}: {}",
-                    rewrite.at,
-                    rewrite.reason.words()
-                ),
-                Paint::Faint,
-            )
+            let (at, reason) = (rewrite.at, rewrite.reason.words());
+            let text = format!("rewrites from byte {at}, {place}: {reason}");
+            (text, Paint::Faint)
         }
         Preserved::Omitted(part) => (
             format!("not tested: the template has no {part}"),
@@ -419,15 +351,7 @@ fn preserving(next: &Preserving, screen: &mut Screen) {
         ),
         Preserved::Refused(error) => (format!("refused: {error}"), Paint::Faint),
     };
-    row("next prompt", &format!("{when}: {text}"), paint, screen)
-}
-
-/// A name, and a wrapped text beside it.
-fn row(name: &str, text: &str, paint: Paint, screen: &mut Screen) {
-    screen.row(name, MARGIN, text, paint)
-}
-
-/// A name, and a text that is printed exactly.
-fn named(name: &str, paint: Paint, text: &str, screen: &mut Screen) {
-    screen.exact(name, MARGIN, &escaped(text), paint)
+    let (kind, thinking) = (next.kind.name(), next.thinking.name());
+    let text = format!("{kind}, thinking {thinking}: {text}");
+    screen.row("next prompt", &text, paint)
 }

@@ -1,24 +1,21 @@
-//! A template that was tested by `lint`.
+//! Templates that `lint` has tested, and the words for what is wrong with them.
 
 use std::ffi::OsStr;
 
-use chatparse::lint::{self, Finding, Report};
+use chatparse::lint::{Described, Finding, Report};
 use chatparse::{ChatTemplate, Place};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use crate::input::{self, Reading};
 
 /// The result for one template.
 pub struct Linted {
     pub name: String,
     pub found: Result<Report, Unusable>,
-    /// What stands between the template and a tokenizer, if there is one.
+    /// The differences between the tokenizer and the template, if a tokenizer was checked.
     pub tokenizer: Option<Vec<Value>>,
 }
-
-/// Tells that of a template.
-pub type Check = Box<dyn Fn(&ChatTemplate) -> Result<Option<Vec<Value>>, Failure>>;
 
 /// A template that cannot be read.
 pub struct Unusable {
@@ -27,71 +24,61 @@ pub struct Unusable {
 }
 
 impl Linted {
-    pub fn of(word: &OsStr, reading: &Reading, check: &Check) -> Result<Self, Failure> {
-        let name = input::name(word);
-        let (failure, place) = match input::source(word) {
-            Ok(source) => match input::compile(&source, reading, Value::Null) {
-                Ok(template) => {
-                    let tokenizer = check(&template)?;
-                    return Ok(Linted {
-                        name,
-                        found: Ok(lint::lint(&template)),
-                        tokenizer,
-                    });
-                }
-                Err(error) => (
-                    input::uncompiled(word, &source, &error),
-                    error.place().cloned(),
-                ),
-            },
-            Err(failure) => (failure, None),
-        };
-        match failure {
-            Failure::Failed(message) => Ok(Linted {
-                name,
-                found: Err(Unusable { message, place }),
-                tokenizer: None,
-            }),
-            other => Err(other),
-        }
-    }
-
-    /// Whether no message is rendered by the template.
-    pub fn renders_nothing(&self) -> bool {
-        self.found.as_ref().is_ok_and(Report::renders_nothing)
-    }
-
-    /// A short description of what is wrong, if anything is.
+    /// A short description of what is wrong with a template that can be read.
     pub fn fault(&self) -> Option<String> {
-        let Ok(report) = &self.found else { return None };
-        if self.renders_nothing() {
-            return Some("the template renders none of the messages".into());
+        fault(self.found.as_ref().ok()?)
+    }
+}
+
+/// Compiles a template that the command line names.
+pub fn compiled(word: &OsStr, reading: &Reading) -> Outcome<Result<ChatTemplate, Unusable>> {
+    let (failure, place) = match input::source(word) {
+        Err(failure) => (failure, None),
+        Ok(source) => match input::compile(&source, reading, Value::Null) {
+            Ok(template) => return Ok(Ok(template)),
+            Err(error) => (
+                input::uncompiled(word, &source, &error),
+                error.place().cloned(),
+            ),
+        },
+    };
+    match failure {
+        Failure::Failed(message) => Ok(Err(Unusable { message, place })),
+        other => Err(other),
+    }
+}
+
+/// A short description of what is wrong, if anything is.
+pub fn fault(report: &Report) -> Option<String> {
+    if report.renders_nothing() {
+        return Some("the template renders none of the messages".into());
+    }
+    let mut outcomes: Vec<(&str, usize)> = Vec::new();
+    for case in report.faults() {
+        let name = case.outcome.name();
+        match outcomes.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => outcomes.push((name, 1)),
         }
-        let mut outcomes: Vec<(&str, usize)> = Vec::new();
-        for case in report.faults() {
-            let name = case.outcome.name();
-            match outcomes.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, count)) => *count += 1,
-                None => outcomes.push((name, 1)),
-            }
-        }
-        let all = report.cases.len();
-        let outcomes = outcomes.iter().map(|(name, count)| {
-            format!("{} in {count} of {all} messages", name.replace('_', " "))
-        });
-        let faults: Vec<String> = outcomes
-            .chain(faulty(report).map(|found| found.rule.id().to_owned()))
-            .collect();
-        if !faults.is_empty() {
-            return Some(faults.join(", "));
-        }
-        let described = report
+    }
+    let mut faults = Vec::new();
+    for (name, count) in outcomes {
+        let (name, all) = (name.replace('_', " "), report.cases.len());
+        faults.push(format!("{name} in {count} of {all} messages"));
+    }
+    faults.extend(faulty(report).map(|found| found.rule.id().to_owned()));
+    if faults.is_empty()
+        && report
             .response_template
             .as_ref()
-            .filter(|described| described.is_fault());
-        described
-            .map(|_| "its response template cannot be read, or reads back fewer messages than the reader in use".into())
+            .is_some_and(Described::is_fault)
+    {
+        return Some(
+            "its response template cannot be read, or reads back fewer messages than the reader in use"
+                .into(),
+        );
     }
+    (!faults.is_empty()).then(|| faults.join(", "))
 }
 
 /// The findings that are faults.
@@ -116,15 +103,10 @@ mod tests {
             .chain(files)
             .filter_map(|source| ChatTemplate::new(&source, "", "").ok())
         {
-            let report = lint::lint(&template);
-            let (count, name) = (report.fault_count(), String::new());
-            let fault = Linted {
-                name,
-                found: Ok(report),
-                tokenizer: None,
-            }
-            .fault();
-            assert_eq!(fault.is_some(), count > 0, "{count}: {}", template.source());
+            let report = chatparse::lint::lint(&template);
+            let count = report.fault_count();
+            let is_faulty = fault(&report).is_some();
+            assert_eq!(is_faulty, count > 0, "{count}: {}", template.source());
             failing += usize::from(count > 0);
         }
         assert!(failing > 0, "no template fails");

@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read};
 
-use chatparse::message::Diagnostic;
 use chatparse::stream::Ended;
 use chatparse::{Delta, EndedBy, Stream};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -145,15 +144,13 @@ impl Parse {
         for delta in stream.deltas() {
             view.delta(&delta, screen);
         }
-        let refused = if self.strict {
-            ended.strict(EndedBy::limit_if(self.partial)).err()
-        } else {
-            None
-        };
-        view.end(&ended, refused.is_some(), screen);
-        if let Some(error) = refused {
+        if self.strict
+            && let Err(error) = ended.strict(EndedBy::limit_if(self.partial))
+        {
+            view.end(&ended, true, screen);
             return Err(input::failed(output, &error));
         }
+        view.end(&ended, false, screen);
         match unwanted(&ended, &self.fail_on) {
             Some(what) => Err(Failure::Unwanted(format!(
                 "{}: {what}",
@@ -166,22 +163,23 @@ impl Parse {
 
 /// A description of the result, if `--fail-on` names it.
 fn unwanted(ended: &Ended, fail_on: &[String]) -> Option<String> {
-    let fails = |name: &str| fail_on.iter().any(|named| named == name);
-    if fails(ended.status.name()) {
-        return Some(format!("the output is {}", ended.status.name()));
+    let status = ended.status.name();
+    if fail_on.iter().any(|named| named == status) {
+        return Some(format!("the output is {status}"));
     }
-    let bad = ended
-        .calls()
-        .iter()
-        .position(|call| !(call.complete && call.known && call.valid));
-    let bad = bad.filter(|_| fails("calls"))?;
-    let call = ended.calls()[bad];
-    let what = match (call.complete, call.known) {
-        (false, _) => "is not complete",
-        (true, false) => "is of no tool that the request offers",
-        (true, true) => "has arguments that its schema does not allow",
-    };
-    Some(format!("call {} {what}", bad + 1))
+    if !fail_on.iter().any(|named| named == "calls") {
+        return None;
+    }
+    for (number, call) in (1..).zip(ended.calls()) {
+        let what = match (call.complete, call.known, call.valid) {
+            (false, ..) => "is not complete",
+            (_, false, _) => "is of no tool that the request offers",
+            (.., false) => "has arguments that its schema does not allow",
+            _ => continue,
+        };
+        return Some(format!("call {number} {what}"));
+    }
+    None
 }
 
 /// The form in which a parse is printed.
@@ -196,19 +194,10 @@ impl View {
         match self {
             View::Live(live) => live.delta(delta, screen),
             View::Events => {
-                let Delta {
-                    kind,
-                    call,
-                    text,
-                    span,
-                    ..
-                } = delta;
-                let span = [span.start, span.end];
-                writeln!(
-                    screen,
-                    "{}",
-                    json!({"kind": kind, "call": call, "text": text, "span": span})
-                );
+                let (kind, call, text) = (delta.kind, delta.call, delta.text);
+                let span = [delta.span.start, delta.span.end];
+                let event = json!({"kind": kind, "call": call, "text": text, "span": span});
+                writeln!(screen, "{event}");
             }
             View::Message => {}
         }
@@ -224,19 +213,9 @@ impl View {
                 }
                 screen.paint(Paint::Faint, &format!("{:11}{status}\n", "status"));
                 for found in ended.diagnostics() {
-                    let Diagnostic {
-                        kind,
-                        span,
-                        message,
-                        ..
-                    } = found;
-                    let line = format!(
-                        "{:11}bytes {} to {}, {}: {message}\n",
-                        "",
-                        span.start,
-                        span.end,
-                        kind.name()
-                    );
+                    let (from, to, kind) = (found.span.start, found.span.end, found.kind.name());
+                    let text = &found.message;
+                    let line = format!("{:11}bytes {from} to {to}, {kind}: {text}\n", "");
                     screen.paint(Paint::Faint, &line);
                 }
             }

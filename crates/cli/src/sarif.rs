@@ -7,7 +7,7 @@ use chatparse::lint::{Outcome, Rule};
 use serde_json::{Value, json};
 
 use crate::causes::causes;
-use crate::linted::Linted;
+use crate::linted::{Linted, Unusable};
 
 /// The kinds of findings.
 const RULES: &[(&str, &str)] = &[
@@ -36,10 +36,10 @@ const RULES: &[(&str, &str)] = &[
 /// One run over all templates.
 pub fn log(all: &[Linted]) -> Value {
     let findings = Rule::ALL.iter().map(|rule| (rule.id(), rule.effect()));
-    let rules = RULES.iter().copied().chain(findings);
-    let rules: Vec<Value> = rules
-        .map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}}))
-        .collect();
+    let mut rules = Vec::new();
+    for (id, text) in RULES.iter().copied().chain(findings) {
+        rules.push(json!({"id": id, "shortDescription": {"text": text}}));
+    }
     let driver =
         json!({"name": "chatparse", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules});
     let results: Vec<Value> = all.iter().flat_map(results).collect();
@@ -51,80 +51,70 @@ pub fn log(all: &[Linted]) -> Value {
 }
 
 fn results(linted: &Linted) -> Vec<Value> {
-    let result = |rule: &str, level: &str, text: String, place: Option<&Place>| {
-        let mut location = json!({"artifactLocation": {"uri": uri(&linted.name)}});
-        // The lines of a template in a JSON file are not those of the file.
-        if let Some(place) = place.filter(|_| !linted.name.ends_with(".json")) {
-            location["region"] = json!({"startLine": place.line});
-            if let Some(column) = place.column {
-                location["region"]["startColumn"] = column.into();
-            }
-        }
-        json!({"ruleId": rule, "level": level, "message": {"text": text}, "locations": [{"physicalLocation": location}]})
-    };
+    let name = &linted.name;
     let report = match &linted.found {
-        Err(unusable) => {
+        Ok(report) if !report.renders_nothing() => report,
+        Ok(_) => {
+            let text = "the template renders none of the messages".into();
+            return vec![result(name, "unusable", true, text, None)];
+        }
+        Err(Unusable { message, place }) => {
             return vec![result(
+                name,
                 "unusable",
-                "error",
-                unusable.message.clone(),
-                unusable.place.as_ref(),
+                true,
+                message.clone(),
+                place.as_ref(),
             )];
         }
-        Ok(report) => report,
     };
-    if linted.renders_nothing() {
-        return vec![result(
-            "unusable",
-            "error",
-            "the template renders none of the messages".into(),
-            None,
-        )];
-    }
-    let found = causes(report).into_iter().map(|cause| {
+    let mut results = Vec::new();
+    for cause in causes(report) {
         let (error, place) = match &cause.cases[0].outcome {
             Outcome::Refused(error) => (format!(": {}", error.reason()), error.place()),
             _ => (String::new(), None),
         };
-        let count = cause.cases.len();
         let text = format!(
-            "{}{error} ({count} of {}: {})",
+            "{}{error} ({} of {}: {})",
             cause.meaning,
+            cause.cases.len(),
             report.cases.len(),
             cause.messages(report)
         );
-        result(
-            &cause.name.replace('_', "-"),
-            if cause.is_fault { "error" } else { "note" },
-            text,
-            place,
-        )
-    });
-    let findings = report.findings.iter().map(|found| {
+        let rule = cause.name.replace('_', "-");
+        results.push(result(name, &rule, cause.is_fault, text, place));
+    }
+    for found in &report.findings {
         let text = format!("{} {}", found.message, found.rule.effect());
-        result(
-            found.rule.id(),
-            if found.is_fault { "error" } else { "note" },
-            text,
-            found.places.last(),
-        )
-    });
-    found.chain(findings).collect()
+        let (rule, place) = (found.rule.id(), found.places.last());
+        results.push(result(name, rule, found.is_fault, text, place));
+    }
+    results
+}
+
+/// A result of SARIF. `name`: of the template.
+fn result(name: &str, rule: &str, is_fault: bool, text: String, place: Option<&Place>) -> Value {
+    let mut location = json!({"artifactLocation": {"uri": uri(name)}});
+    // The lines of a template in a JSON file are not those of the file.
+    if let Some(place) = place.filter(|_| !name.ends_with(".json")) {
+        location["region"] = json!({"startLine": place.line});
+        if let Some(column) = place.column {
+            location["region"]["startColumn"] = column.into();
+        }
+    }
+    let level = if is_fault { "error" } else { "note" };
+    json!({"ruleId": rule, "level": level, "message": {"text": text}, "locations": [{"physicalLocation": location}]})
 }
 
 /// A file as a relative or absolute URI; other inputs get a separate scheme.
 fn uri(name: &str) -> String {
-    let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let path: String = name
-        .bytes()
-        .map(|byte| {
-            if safe(byte) {
-                char::from(byte).to_string()
-            } else {
-                format!("%{byte:02X}")
-            }
-        })
-        .collect();
+    let mut path = String::new();
+    for byte in name.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            true => path.push(byte.into()),
+            false => path += &format!("%{byte:02X}"),
+        }
+    }
     match chatparse::builtin::find(name) {
         Some(_) => format!("builtin:{path}"),
         None if Path::new(name).is_absolute() => format!("file://{path}"),

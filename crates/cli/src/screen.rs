@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use clap::ColorChoice;
 
 use crate::failure::Outcome;
-use crate::text::{folded, tamed, wrapped};
+use crate::text::{escaped, folded, tamed, wrapped};
 
 /// The default number of columns.
 const WIDTH: usize = 80;
@@ -40,6 +40,8 @@ pub struct Screen {
     /// Styles are printed in colour.
     pub coloured: bool,
     width: OnceCell<usize>,
+    /// The column of texts that have a name beside them.
+    pub margin: usize,
     /// The first error of writing: nothing is written after it, and [`Screen::flush`] returns it.
     failed: Option<io::Error>,
 }
@@ -55,6 +57,7 @@ impl Screen {
             coloured,
             out: BufWriter::new(out),
             width: OnceCell::new(),
+            margin: 0,
             failed: None,
         }
     }
@@ -66,29 +69,22 @@ impl Screen {
         }
     }
 
-    /// Columns of a line: `COLUMNS`, or those of the terminal.
+    /// Columns of a line.
     pub fn width(&self) -> usize {
-        let said = || {
-            std::env::var("COLUMNS")
-                .ok()?
-                .parse()
-                .ok()
-                .filter(|columns| *columns > 0)
-        };
-        let terminal = || {
-            if self.terminal {
-                terminal_size::terminal_size()
-            } else {
-                None
-            }
-        };
-        let asked = || terminal().map(|(columns, _)| usize::from(columns.0));
-        *self.width.get_or_init(|| {
-            said()
-                .or_else(asked)
-                .unwrap_or(WIDTH)
-                .clamp(NARROWEST, WIDEST)
-        })
+        *self
+            .width
+            .get_or_init(|| self.columns().unwrap_or(WIDTH).clamp(NARROWEST, WIDEST))
+    }
+
+    /// The columns that the variable `COLUMNS` names, or those of the terminal.
+    fn columns(&self) -> Option<usize> {
+        if let Ok(text) = std::env::var("COLUMNS")
+            && let Ok(columns @ 1..) = text.parse()
+        {
+            return Some(columns);
+        }
+        let (columns, _) = terminal_size::terminal_size().filter(|_| self.terminal)?;
+        Some(columns.0.into())
     }
 
     /// Writes `text` in a style.
@@ -99,33 +95,27 @@ impl Screen {
         write!(self, "\x1b[{}m{text}\x1b[0m", paint as u8);
     }
 
-    /// Prints a name, and beside it, from this column on, a text that is wrapped at spaces.
-    pub fn row(&mut self, name: &str, margin: usize, text: &str, paint: Paint) {
-        let lines = wrapped(&tamed(text), self.width().saturating_sub(margin));
-        self.beside(name, margin - 2, &lines, paint)
+    /// Prints a name, and beside it, from the column `margin` on, a text that is wrapped at spaces.
+    pub fn row(&mut self, name: &str, text: &str, paint: Paint) {
+        let width = self.width().saturating_sub(self.margin);
+        self.beside(name, &wrapped(&tamed(text), width), paint)
     }
 
-    /// The same with a text on one line that is printed exactly.
-    pub fn exact(&mut self, name: &str, margin: usize, text: &str, paint: Paint) {
-        self.beside(
-            name,
-            margin - 2,
-            &folded(text, self.width().saturating_sub(margin)),
-            paint,
-        )
+    /// The same with a text that is printed exactly, with escapes, and cut at the width.
+    pub fn exact(&mut self, name: &str, text: &str, paint: Paint) {
+        let (text, width) = (escaped(text), self.width().saturating_sub(self.margin));
+        self.beside(name, &folded(&text, width), paint)
     }
 
-    /// Prints a name of this width, and lines beside it.
-    fn beside(&mut self, name: &str, width: usize, lines: &[impl AsRef<str>], paint: Paint) {
+    fn beside(&mut self, name: &str, lines: &[impl AsRef<str>], paint: Paint) {
         for (index, line) in lines.iter().map(AsRef::as_ref).enumerate() {
             let name = if index == 0 { name } else { "" };
-            let name_paint = if matches!(name, "fault" | "note") {
-                paint
-            } else {
-                Paint::Faint
+            let name_paint = match name {
+                "fault" | "note" => paint,
+                _ => Paint::Faint,
             };
             // No line ends in white space.
-            let width = if line.is_empty() { 0 } else { width };
+            let width = if line.is_empty() { 0 } else { self.margin - 2 };
             self.paint(name_paint, &format!("  {name:width$}"));
             self.paint(paint, line);
             self.print("\n");

@@ -1,7 +1,5 @@
 //! Formats text for display: makes control characters visible, wraps long lines.
 
-use serde_json::Value;
-
 /// `text` on one line: line breaks, tabs and other control characters as escapes.
 pub fn escaped(text: &str) -> String {
     with_escapes(text, |c| c == '\\' || c.is_control())
@@ -60,15 +58,6 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// A value of the evidence: markers escaped, lists with commas.
-pub fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => escaped(text),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

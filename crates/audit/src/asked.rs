@@ -9,9 +9,9 @@ use chatparse::message::{CallOrigin, Dialects, ReasoningFormat, ToolChoice, numb
 use chatparse::{ChatTemplate, EndedBy, Params, Request, Tool};
 use serde_json::{Value, json};
 
-use super::order::{Turn, differences, turns};
-use super::said::{Head, read};
-use super::{At, Findings};
+use crate::order::{Turn, differences, turns};
+use crate::said::{Head, read};
+use crate::{At, Findings};
 
 /// A request, as its template has it.
 pub struct Asked<'a> {
@@ -57,41 +57,30 @@ impl<'a> Asked<'a> {
         let params = template.params(&request)?;
         let end = params.end_of_turn();
         let mut marks = Vec::new();
-        // Shorter ones, and those of one kind of sign, are in other texts, too.
-        let mut add = |of_thought: bool, text: &str| {
-            if text.len() > 3
-                && text.contains(['<', '[', '|'])
-                && text.contains(char::is_alphanumeric)
-            {
-                marks.push((of_thought, text.to_owned()));
-            }
-        };
         if let Some(thinking) = &params.thinking {
-            let thoughts = [&thinking.start]
-                .into_iter()
-                .chain(thinking.ends.first())
-                .map(|mark| mark.trim());
-            thoughts
-                .filter(|mark| *mark != end)
-                .for_each(|mark| add(true, mark));
+            for mark in [Some(&thinking.start), thinking.ends.first()] {
+                let mark = mark.map_or("", |mark| mark.trim());
+                if mark != end {
+                    marks.push((true, mark.to_owned()));
+                }
+            }
         }
-        params
-            .preserved_tokens
-            .iter()
-            .chain(&params.additional_stops)
-            .for_each(|mark| add(false, mark.trim()));
-        add(false, end.trim());
-        params
-            .delimiters
-            .iter()
-            .for_each(|mark| add(false, mark.delimiter.trim()));
+        let (kept, stops) = (params.preserved_tokens.iter(), &params.additional_stops);
+        for mark in kept.chain(stops).map(|mark| &**mark).chain([end]) {
+            marks.push((false, mark.trim().to_owned()));
+        }
+        for mark in &params.delimiters {
+            marks.push((false, mark.delimiter.trim().to_owned()));
+        }
+        // Other texts, too, have short marks, and those of one kind of sign.
+        marks.retain(|(_, mark)| {
+            mark.len() > 3 && mark.contains(['<', '[', '|']) && mark.contains(char::is_alphanumeric)
+        });
         let mut quotable = String::new();
-        for message in request
-            .messages
-            .iter()
-            .filter(|message| message.role != "assistant")
-        {
-            quotable.extend([&*message.text(), "\n"]);
+        for message in &request.messages {
+            if message.role != "assistant" {
+                quotable.extend([&*message.text(), "\n"]);
+            }
         }
         Ok(Asked {
             api,

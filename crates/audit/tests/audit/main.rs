@@ -10,64 +10,36 @@ mod faults;
 mod seeds;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::path::PathBuf;
 
 use chatparse::{ChatTemplate, builtin};
+use chatparse_audit::audit;
 use serde_json::{Value, json};
 
 use answers::{Case, Random};
 use faults::{FAULTS, Stage};
 
-/// Runs the program on lines, and returns its findings by line, from 1: kind and message.
-fn audited(template: &str, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String)>> {
-    // Tests run at the same time.
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("audit");
-    let folder = folder.join(CALLS.fetch_add(1, Relaxed).to_string());
-    std::fs::create_dir_all(&folder).unwrap();
-    let name = Path::new(template).file_name().unwrap().to_str().unwrap();
-    let file = folder.join(format!("{name}.jsonl"));
-    std::fs::write(
-        &file,
-        lines
-            .iter()
-            .map(|line| format!("{line}\n"))
-            .collect::<String>(),
-    )
-    .unwrap();
-    let run = Command::new(env!("CARGO_BIN_EXE_chatparse"))
-        .args(["audit", template, "--json"])
-        .arg(&file)
-        .output();
-    let run = run.unwrap();
-    let rows: Vec<Value> = String::from_utf8(run.stdout)
-        .unwrap()
-        .lines()
-        .map(|row| serde_json::from_str(row).unwrap())
-        .collect();
-    assert!(
-        rows.iter().all(|row| row["error"].is_null()),
-        "{template}: {rows:?}"
-    );
-    assert_eq!(
-        run.status.code(),
-        Some(i32::from(!rows.is_empty())),
-        "{template}"
-    );
-    let mut found: BTreeMap<u64, Vec<(String, String)>> = BTreeMap::new();
-    for row in rows {
-        let text = |name: &str| row[name].as_str().unwrap().to_owned();
-        found
-            .entry(row["line"].as_u64().unwrap())
-            .or_default()
-            .push((text("kind"), text("message")));
+/// The findings by line, from 1: kind and message.
+fn audited(template: &ChatTemplate, lines: &[Value]) -> BTreeMap<u64, Vec<(String, String)>> {
+    let mut rows = BTreeMap::new();
+    for (number, line) in (1..).zip(lines) {
+        let found = audit(&line.to_string(), template).unwrap();
+        let found = found.into_iter();
+        let found: Vec<_> = found
+            .map(|found| (found.kind.to_owned(), found.message))
+            .collect();
+        if !found.is_empty() {
+            rows.insert(number, found);
+        }
     }
-    found
+    rows
 }
 
-/// The templates, by what the program calls them.
+fn json_call() -> ChatTemplate {
+    ChatTemplate::builtin("json-call").unwrap()
+}
+
+/// The templates, by name.
 fn templates() -> Vec<(String, ChatTemplate)> {
     let Ok(folder) = std::env::var("CHATPARSE_TEMPLATES") else {
         return builtin::names()
@@ -128,9 +100,12 @@ fn seeded_faults_are_named_and_nothing_else() {
     }
     let (mut sound, mut alarms) = (0, BTreeMap::<String, usize>::new());
     let mut rows = vec![(0, 0); FAULTS.len()];
-    for (template, lines) in &lines {
+    for (template, compiled) in &templates {
+        let Some(lines) = lines.get(template.as_str()) else {
+            continue;
+        };
         let found = audited(
-            template,
+            compiled,
             &lines
                 .iter()
                 .map(|(_, line)| line.clone())
@@ -212,11 +187,8 @@ fn the_guide_and_the_help_have_all_kinds() {
     let guide =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md"))
             .unwrap();
-    let help = Command::new(env!("CARGO_BIN_EXE_chatparse"))
-        .args(["audit", "--help"])
-        .output()
+    let help = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/src/audit.rs"))
         .unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
     for kind in FAULTS.iter().map(|fault| fault.kind) {
         assert!(
             guide.contains(&format!("`{kind}`")) && help.contains(kind),
@@ -262,7 +234,7 @@ fn lines_have_one_of_several_forms() {
         (failed, Some("error")),
         (two, Some("shown-markup")),
     ];
-    let found = audited("json-call", &rows.clone().map(|(line, _)| line));
+    let found = audited(&json_call(), &rows.clone().map(|(line, _)| line));
     for (number, (line, kind)) in (1..).zip(rows) {
         let kinds: Vec<&str> = found
             .get(&number)
@@ -314,7 +286,7 @@ fn what_answers_of_today_have_is_no_fault() {
     let said = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], "thinking": {"type": "adaptive"}});
     let streamed = json!({"request": said, "events": stream, "response": whole});
     let found = audited(
-        "json-call",
+        &json_call(),
         &[answered("apply"), streamed, answered("other")],
     );
     let kinds = |line: u64| {
@@ -461,7 +433,7 @@ fn findings_name_what_is_there() {
         .iter()
         .map(|(request, response, ..)| json!({"request": request, "response": response}))
         .collect();
-    let found = audited("json-call", &lines);
+    let found = audited(&json_call(), &lines);
     for (number, (_, response, kind, message)) in (1..).zip(&rows) {
         let found: Vec<(&str, &str)> = found
             .get(&number)

@@ -7,8 +7,8 @@ use chatparse::api::Api;
 use chatparse::message::number;
 use serde_json::Value;
 
-use super::said::{Field, Head, Place, SUMMARY, Said, What};
-use super::{At, Findings};
+use crate::said::{Field, Head, Place, SUMMARY, Said, What};
+use crate::{At, Findings};
 
 /// One choice of an answer.
 #[derive(Default)]
@@ -322,14 +322,7 @@ impl<'a> Stream<'a> {
                 ..Choice::default()
             };
             if !self.has_items {
-                found.add(
-                    "choices",
-                    At {
-                        event,
-                        ..At::default()
-                    },
-                    "the answer has no choice",
-                );
+                found.add("choices", At::event(event), "the answer has no choice");
                 none.finish = Some(event);
             }
             self.choices.insert(0, none);
@@ -338,10 +331,7 @@ impl<'a> Stream<'a> {
         if is_finished && self.has_items && self.is_streamed && !self.is_ended {
             found.add(
                 "no-end",
-                At {
-                    event,
-                    ..At::default()
-                },
+                At::event(event),
                 "the event that ends a stream is not there",
             );
         }
