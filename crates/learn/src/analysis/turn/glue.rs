@@ -191,6 +191,13 @@ impl Glue {
             .map_or("", |last| &text[last])
     }
 
+    /// Whether it is one marker with a bar next to its bracket, as special tokens are.
+    pub(super) fn is_token(&self) -> bool {
+        let text = self.core();
+        let inside = text.trim_start_matches(brackets::opens);
+        self.markers().next() == Some(text) && inside.starts_with(brackets::is_bar)
+    }
+
     /// The text of the first of its [`Glue::marker_spans`].
     pub fn first_marker(&self) -> Option<&str> {
         Some(&self.head()[self.marker_spans().first()?.clone()])
@@ -311,14 +318,11 @@ impl Glue {
         let same = Glue::same_end(glues);
         // Markers are not split.
         let (spans, before) = (first.marker_spans(), first.0.len() - same.len());
-        let splits = |at: usize| {
-            spans
-                .iter()
-                .any(|span| span.start < before + at && before + at < span.end)
-        };
-        let border = same
-            .char_indices()
-            .find(|&(at, c)| (brackets::opens(c) || c == '\n') && !splits(at));
+        let border = same.char_indices().find(|&(at, c)| {
+            let (at, mut spans) = (before + at, spans.iter());
+            let splits = spans.any(|span| span.start < at && at < span.end);
+            (brackets::opens(c) || c == '\n') && !splits
+        });
         Glue(border.map_or("", |(at, _)| &same[at..]).into())
     }
 
@@ -380,12 +384,11 @@ fn with_counter(text: &str, number: usize) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(&digits) {
         let inside = |c: char| c.is_alphanumeric() || c == '_' || SIGNS.contains(&c);
-        let alone = !before.ends_with(inside) && !after.starts_with(inside);
         out.push_str(before);
-        if alone {
-            out.push(COUNTER)
-        } else {
+        if before.ends_with(inside) || after.starts_with(inside) {
             out.push_str(&digits)
+        } else {
+            out.push(COUNTER)
         }
         rest = after;
     }

@@ -107,13 +107,14 @@ impl CallForm {
 impl TurnFormat {
     /// The special token after the id of calls, where another one is all of their opening.
     pub fn marker_in_calls(&self, open: &Glue) -> Option<&str> {
-        let is_token = |text: &str| brackets::begins_token(text) && brackets::ends_token(text);
-        let [first, CallPiece::Glue(behind), ..] = &*self.calls.first()?.pieces else {
+        let [first, CallPiece::Glue(after), ..] = &*self.calls.first()?.pieces else {
             return None;
         };
-        let marker = behind
-            .first_marker()
-            .filter(|_| !first.holds_arguments() && *first != CallPiece::Name)?;
-        (is_token(marker) && is_token(open.core())).then_some(marker)
+        let marker = after.first_marker()?;
+        let mut tokens = [marker, open.core()].into_iter();
+        let between_tokens =
+            tokens.all(|text| brackets::begins_token(text) && brackets::ends_token(text));
+        let applies = between_tokens && !first.holds_arguments() && *first != CallPiece::Name;
+        applies.then_some(marker)
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::sample::{Sample, SampleCall, Sampler, Words};
-use super::{Container, Encoding, Nested, Slot, ValueKind};
+use super::{Container, Encoding, Nested, Slot, ValueKind, slots_of};
 
 /// The leaves and names of the probes, in alphabetical order, because some templates sort members.
 const WORDS: [&str; 2] = ["plumkor", "quincel"];
@@ -26,7 +26,7 @@ struct Shown {
 }
 
 /// Learns the notation of arrays and objects, and the form of arguments that are arrays or objects.
-/// `behind`: the glue behind the value of a call's only argument.
+/// `behind`: the glue after the value of a call's only argument.
 pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
     let see = |value: Value, named: bool| shown(sampler, behind, &value, named);
     let mut found = Nested::default();
@@ -50,43 +50,33 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
     }
     // An array in an object, and an object in an array.
     if let (Some(array), Some(object)) = (&mut found.array, &mut found.object) {
-        let leaf = |container: &Container| {
-            container
-                .slots
-                .iter()
-                .find(|(kind, _)| *kind == ValueKind::Integer)
-                .map(|(_, s)| s.clone())
-        };
-        let (item, member) = (leaf(array)?, leaf(object)?);
+        let item = slots_of(&array.slots, ValueKind::Integer).next()?.clone();
+        let member = slots_of(&object.slots, ValueKind::Integer).next()?.clone();
         if let Some(seen) = see(json!([{m: a}, {n: b}]), true) {
             // The names are where the leaves of other arrays are.
             let open = seen.before.strip_prefix(&slots[0].1.open.and(&array.open));
-            let close = open.as_ref().and_then(|open| {
-                let close = seen.between.strip_prefix(&member.close)?;
-                close.strip_suffix(&array.next.and(open))
-            });
-            if let (Some(open), Some(close)) = (open, close) {
+            if let Some(open) = open
+                && let Some(between) = seen.between.strip_prefix(&member.close)
+                && let Some(close) = between.strip_suffix(&array.next.and(&open))
+            {
                 let slot = object.narrow(&open, &close, &mut slots[1].1)?;
                 array.slots.push((ValueKind::Object, slot));
             }
         }
-        if let Some(seen) = see(json!({m: [a], n: [b]}), true) {
-            let open = seen.opens.strip_suffix(&array.open.and(&item.open));
-            let close = seen.between.strip_prefix(&item.close.and(&array.close));
-            let close = close.and_then(|close| close.strip_suffix(&object.next));
-            if let (Some(open), Some(close)) = (open, close) {
-                object.slots.push((ValueKind::Array, nested(open, close)));
-            }
+        if let Some(seen) = see(json!({m: [a], n: [b]}), true)
+            && let Some(open) = seen.opens.strip_suffix(&array.open.and(&item.open))
+            && let Some(between) = seen.between.strip_prefix(&item.close.and(&array.close))
+            && let Some(close) = between.strip_suffix(&object.next)
+        {
+            object.slots.push((ValueKind::Array, nested(open, close)));
         }
     }
-    // Glue that occurs both between two items and in front of the first is in front of each: an
-    // empty array does not have it.
+    // Glue both between two items and before the first is before each: an empty array lacks it.
     for container in found.array.iter_mut().chain(&mut found.object) {
-        let open = container
-            .open
-            .strip_suffix(&container.next)
-            .filter(|open| !open.is_blank());
-        if let Some(open) = open.filter(|_| !container.next.is_blank()) {
+        if let Some(open) = container.open.strip_suffix(&container.next)
+            && !open.is_blank()
+            && !container.next.is_blank()
+        {
             container.each = std::mem::take(&mut container.next);
             container.open = open;
         }
@@ -212,24 +202,13 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
 /// Renders a call with one argument and returns the glue around the leaves of its value. `named`:
 /// each leaf has a name.
 fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option<Shown> {
-    let kind = ValueKind::of(value);
-    let (key, _) = Words::default().argument(kind);
-    let call = SampleCall {
+    let (key, _) = Words::default().argument(ValueKind::of(value));
+    let turn = sampler.turn(&Sample::of_calls(vec![SampleCall {
         arguments: vec![(key, value.clone())],
-    };
-    let turn = sampler.turn(&Sample {
-        calls: vec![call],
-        ..Sample::default()
-    })?;
-    let mut at = turn.find(key)? + key.len();
-    let mut find = |text: &str| {
-        let start = at + turn[at..].find(text)?;
-        let gap = at..start;
-        at = start + text.len();
-        Some((gap, at))
-    };
-    let (mut gaps, mut keys) = (Vec::new(), vec![key]);
-    let mut end = 0;
+    }]))?;
+    // The text before each name and leaf, and after the last.
+    let (_, mut rest) = turn.split_once(key)?;
+    let (mut texts, mut keys) = (Vec::new(), vec![key]);
     for part in parts(value) {
         let text = match part {
             Part::Name(name) => {
@@ -239,49 +218,35 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
             Part::Leaf(Value::String(text)) => sampler.marks.mark(text),
             Part::Leaf(other) => other.to_string(),
         };
-        let (gap, found) = find(&text)?;
-        gaps.push(gap);
-        end = found;
+        let (before, after) = rest.split_once(&text)?;
+        texts.push(before);
+        rest = after;
     }
-    let glue = |range: std::ops::Range<usize>| {
-        let text = &turn[range];
+    texts.push(rest);
+    let mut gaps = Vec::new();
+    for text in texts {
         if sampler.marks.in_text(text) {
             return None;
         }
         // A closing tag may repeat the name.
-        let text = keys
-            .iter()
-            .fold(text.to_owned(), |text: String, key: &&str| {
-                text.replace(*key, NAMES_ECHO)
-            });
-        Glue::new(
-            &text,
-            Echoes {
-                name: SampleCall::name(0),
-                key: NAMES_ECHO,
-                counters: None,
-            },
-        )
-    };
-    let after = glue(end..turn.len())?.strip_suffix(behind)?;
-    let per = gaps.len() / 2;
-    let mut gaps = gaps
-        .into_iter()
-        .map(glue)
-        .collect::<Option<Vec<Glue>>>()?
-        .into_iter();
-    let before = gaps.next()?;
-    // The glue in front of the second half is the one between two members.
-    let mut rest: Vec<Glue> = gaps.collect();
-    let between = rest.get(per.checked_sub(1)?)?.clone();
-    let opens = if named {
-        rest.swap_remove(0)
-    } else {
-        Glue::default()
-    };
+        let mut text = text.to_owned();
+        for key in &keys {
+            text = text.replace(key, NAMES_ECHO);
+        }
+        let echoes = Echoes {
+            name: SampleCall::name(0),
+            key: NAMES_ECHO,
+            counters: None,
+        };
+        gaps.push(Glue::new(&text, echoes)?);
+    }
+    let after = gaps.pop()?.strip_suffix(behind)?;
+    // The glue before the second half is the one between two members.
+    let between = gaps.get(gaps.len() / 2).filter(|_| gaps.len() > 1)?.clone();
+    let mut gaps = gaps.into_iter();
     Some(Shown {
-        before,
-        opens,
+        before: gaps.next()?,
+        opens: gaps.next().filter(|_| named).unwrap_or_default(),
         between,
         after,
     })
