@@ -518,13 +518,8 @@ impl FormatBuilder {
     ) -> ExprId {
         let item = self.choice(known.iter().map(|(member, _)| *member).chain(any));
         let all = self.sequence([item, self.many(self.sequence([between, item]))]);
-        let of = |need| {
-            known
-                .iter()
-                .filter(move |(_, required)| *required == need)
-                .map(|(member, _)| *member)
-        };
-        let (required, optional) = (of(true).collect(), of(false).chain(any).collect());
+        let required = by_need(&known, true).collect();
+        let optional = by_need(&known, false).chain(any).collect();
         self.parts(
             all,
             Parts {
@@ -542,13 +537,11 @@ impl FormatBuilder {
         any: Option<ExprId>,
         one: impl Fn(ExprId) -> ExprId,
     ) -> ExprId {
-        let of = |need| {
-            known
-                .iter()
-                .filter(move |(_, required)| *required == need)
-                .map(|(member, _)| one(*member))
-        };
-        self.unordered(of(true), of(false).chain(any))
+        let known: Vec<_> = known
+            .into_iter()
+            .map(|(member, need)| (one(member), need))
+            .collect();
+        self.unordered(by_need(&known, true), by_need(&known, false).chain(any))
     }
 
     /// An argument's value, written as raw text.
@@ -725,38 +718,28 @@ impl FormatBuilder {
     /// number, or its id, unless it has one already. `known`: what the call has itself; `again`:
     /// the id, too.
     fn other_member(&self, known: &str, again: bool) -> ExprId {
-        let named = |keys: &[&'static str], value: ExprId| {
-            let keys = keys
-                .iter()
-                .filter(|key| again && keys == IDS || !known.contains(&format!("\"{key}\"")));
-            self.choice(keys.map(|key| self.json_member(key, value)))
-        };
-        const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
+        const IDS: [&str; 3] = ["id", "call_id", "tool_call_id"];
+        let is_new = |key: &&str| !known.contains(&format!("\"{key}\""));
         let number = coverage::number(self);
-        let id = match IDS.iter().any(|key| known.contains(&format!("\"{key}\""))) {
-            true => self.choice([
-                self.sequence([self.quote(), coverage::name(self), self.quote()]),
-                number,
-            ]),
-            false => {
-                let quoted = [
-                    self.literal("\""),
-                    self.tool_id(self.string_body(b'"')),
-                    self.literal("\""),
-                ];
-                self.choice([
-                    self.sequence(quoted),
-                    self.single_quoted_id(),
-                    self.tool_id(number),
-                ])
-            }
+        let id = if IDS.iter().all(is_new) {
+            let id = self.tool_id(self.string_body(b'"'));
+            let quoted = self.sequence([self.literal("\""), id, self.literal("\"")]);
+            self.choice([quoted, self.single_quoted_id(), self.tool_id(number)])
+        } else {
+            let name = [self.quote(), coverage::name(self), self.quote()];
+            self.choice([self.sequence(name), number])
         };
         let kinds = ["function", "tool_call", "tool_use"].map(|kind| self.json_word(kind));
-        self.choice([
-            named(IDS, id),
-            named(&["type"], self.choice(kinds)),
-            named(&["index"], number),
-        ])
+        let ids = IDS
+            .iter()
+            .filter(|key| again || is_new(key))
+            .map(|key| (*key, id));
+        let others = [("type", self.choice(kinds)), ("index", number)];
+        let others = others.into_iter().filter(|(key, _)| is_new(key));
+        self.choice(
+            ids.chain(others)
+                .map(|(key, value)| self.json_member(key, value)),
+        )
     }
 
     /// Such members in front of others, with their commas, at least one.
@@ -803,28 +786,19 @@ impl FormatBuilder {
 
     /// A call of one of these tools, with a rule for each.
     pub fn known_tool(&self, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        let of = |place: usize, tool: &Tool| {
-            self.tool.set(Some(place));
-            let call = call(tool);
-            self.tool.set(None);
-            call
-        };
         let (number, mut common) = (self.late.rule(), None);
         let calls = tools.iter().enumerate().map(|(place, tool)| {
             let name = &*tool.name;
-            let late = self.late.is_part(place, name).then(|| {
-                if self.late.is_named(name) {
-                    common = common.or_else(|| {
-                        self.late.unless_full(place, || {
-                            of(place, &Tool::new(Expr::NAME, "", Value::Null))
-                        })
-                    });
-                    common
-                } else {
-                    self.late.unless_full(place, || of(place, tool))
-                }
-            });
-            let call = late.flatten().unwrap_or_else(|| of(place, tool));
+            let late = if !self.late.is_part(place, name) {
+                None
+            } else if self.late.is_named(name) {
+                let any = Tool::new(Expr::NAME, "", Value::Null);
+                common = common.or_else(|| self.call_with_parts(place, &any, call));
+                common
+            } else {
+                self.call_with_parts(place, tool, call)
+            };
+            let call = late.unwrap_or_else(|| self.call_at(place, tool, call));
             if self.late.is_of_grammar() {
                 self.late.note(number, call);
             }
@@ -835,6 +809,25 @@ impl FormatBuilder {
             }
         });
         self.choice(calls)
+    }
+
+    /// A call whose parts belong to the tool at this place.
+    fn call_at(&self, place: usize, tool: &Tool, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        self.tool.set(Some(place));
+        let call = call(tool);
+        self.tool.set(None);
+        call
+    }
+
+    /// The same, unless there are too few numbers for its parts.
+    fn call_with_parts(
+        &self,
+        place: usize,
+        tool: &Tool,
+        call: &dyn Fn(&Tool) -> ExprId,
+    ) -> Option<ExprId> {
+        let late = &self.late;
+        late.unless_full(place, || self.call_at(place, tool, call))
     }
 
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be
@@ -931,6 +924,12 @@ impl FormatBuilder {
         let spaced = parts.into_iter().flat_map(|part| [self.space(), part]);
         self.sequence(spaced.skip(1))
     }
+}
+
+/// The members that are required, or the others.
+fn by_need(known: &[(ExprId, bool)], need: bool) -> impl Iterator<Item = ExprId> {
+    let own = known.iter().filter(move |(_, required)| *required == need);
+    own.map(|(member, _)| *member)
 }
 
 /// Names, of which one may begin with another.

@@ -44,48 +44,54 @@ fn with_texts(
     if let Some(text) = glue.literal().filter(|text| !text.is_empty()) {
         return text_of(p, text);
     }
-    let next = |at: usize| match glue.pieces().nth(at + 1) {
+    let pieces: Vec<GluePiece> = glue.pieces().collect();
+    let attribute = numbered_attribute(&pieces);
+    let mut exprs = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        if let Some((number, before, behind)) = attribute
+            && (number - 1..=number + 1).contains(&at)
+        {
+            if at == number {
+                exprs.push(numbered_tag(p, before, behind, text_of));
+            }
+            continue;
+        }
+        exprs.push(match piece {
+            GluePiece::Any => any_words(p, &pieces[at + 1..]),
+            GluePiece::Text(text) => text_of(p, text),
+            GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
+            GluePiece::Key => again(p, key),
+            GluePiece::Counter => coverage::number(p),
+            GluePiece::Word => coverage::any_word(p),
+        });
+    }
+    p.sequence(exprs)
+}
+
+/// A tag with the number of a call as an attribute. The number means nothing, so a model may leave
+/// it out.
+fn numbered_tag(
+    p: &FormatBuilder,
+    before: (&str, &str),
+    behind: &str,
+    text_of: fn(&FormatBuilder, &str) -> ExprId,
+) -> ExprId {
+    let number = coverage::number(p);
+    let [front, name, quote, behind] =
+        [before.0, before.1, "\"", behind].map(|text| text_of(p, text));
+    let written = p.sequence([front, name, number, quote, behind]);
+    p.or(p.atomic(written), NUMBER, |way| way(p, front, behind))
+}
+
+/// Words and special tokens that mean nothing, up to the next of these pieces.
+fn any_words(p: &FormatBuilder, next: &[GluePiece]) -> ExprId {
+    let ends = match next.first() {
         Some(GluePiece::Text(text)) => p.not(p.marker(text.trim_start())),
         _ => p.empty(),
     };
-    let expr = |piece: &GluePiece| match piece {
-        GluePiece::Any => {
-            let at = glue
-                .pieces()
-                .position(|piece| piece == GluePiece::Any)
-                .unwrap_or_default();
-            let word = || coverage::any_word(p);
-            let each = p.sequence([
-                next(at),
-                p.choice([word(), wrappers::token(p, word())]),
-                p.space(),
-            ]);
-            p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
-        }
-        GluePiece::Text(text) => text_of(p, text),
-        GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
-        GluePiece::Key => again(p, key),
-        GluePiece::Counter => coverage::number(p),
-        GluePiece::Word => coverage::any_word(p),
-    };
-    let pieces: Vec<GluePiece> = glue.pieces().collect();
-    let Some((at, before, behind)) = numbered_attribute(&pieces) else {
-        return p.sequence(pieces.iter().map(expr));
-    };
-    // The number means nothing, so a model may leave it out.
-    let rest = pieces[at + 2..].iter().map(expr).collect::<Vec<_>>();
-    let number = expr(&pieces[at]);
-    let written = p.sequence([
-        text_of(p, before.0),
-        text_of(p, before.1),
-        number,
-        text_of(p, "\""),
-        text_of(p, behind),
-    ]);
-    let tag = p.or(p.atomic(written), NUMBER, |way| {
-        way(p, text_of(p, before.0), text_of(p, behind))
-    });
-    p.sequence(pieces[..at - 1].iter().map(expr).chain([tag]).chain(rest))
+    let word = coverage::any_word(p);
+    let each = p.sequence([ends, p.choice([word, wrappers::token(p, word)]), p.space()]);
+    p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
 }
 
 /// A name in front of a call that has its own.
@@ -224,20 +230,19 @@ fn json_part(p: &FormatBuilder, text: &str) -> ExprId {
 
 /// A text of the template, and what the rules read in its place.
 fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
-    // White space may be left out, so what else may be there comes first.
-    let ways = || {
-        let breaks = p.with_spelled_breaks(text).into_iter();
-        p.choice(
-            breaks
-                .chain([p.marker(text)])
-                .chain(p.ways(MARKER, |way| way(p, text))),
-        )
-    };
     if p.variants(text).nth(1).is_some() {
-        p.shared(&format!("text {text}"), ways)
+        p.shared(&format!("text {text}"), || spellings(p, text))
     } else {
-        ways()
+        spellings(p, text)
     }
+}
+
+fn spellings(p: &FormatBuilder, text: &str) -> ExprId {
+    // White space may be left out, so other texts in its place come first.
+    let mut ways = p.with_spelled_breaks(text);
+    ways.push(p.marker(text));
+    ways.extend(p.ways(MARKER, |way| way(p, text)));
+    p.choice(ways)
 }
 
 /// A name, repeated.
@@ -315,25 +320,25 @@ pub fn heads(glue: &Glue) -> Vec<String> {
 /// such as `<call name="`, or a word in front of punctuation.
 pub fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
-    let word = text
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|at| *at >= 3);
-    let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
-    let open = text
-        .char_indices()
-        .rev()
-        .find(|(_, sign)| brackets::opens(*sign));
+    let word = word_length(text);
+    let after_word = &text[word..];
+    let runs_on = word >= 3 && after_word.starts_with(|c: char| !c.is_whitespace());
+    let mut signs = text.char_indices().rev();
+    let open = signs.find(|(_, sign)| brackets::opens(*sign));
     let name = open.map_or("", |(at, sign)| {
         text[at + sign.len_utf8()..].trim_start_matches(|c| c == '/' || is_bar(c))
     });
-    let begins = name
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(name.len())
-        >= 2;
-    let token = || {
-        glue.marker_spans()
+    runs_on
+        || word_length(name) >= 2
+        || glue.markers().next().is_some()
+        || glue
+            .marker_spans()
             .into_iter()
             .any(|span| brackets::ends_token(&glue.head()[span]))
-    };
-    begins || runs_on || token() || glue.markers().next().is_some()
+}
+
+/// How many bytes of letters, digits and underscores a text begins with.
+fn word_length(text: &str) -> usize {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
+    end.unwrap_or(text.len())
 }

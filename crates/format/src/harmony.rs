@@ -110,11 +110,25 @@ fn triggers(spec: &FormatSpec, dialect: Dialect) -> [Trigger; 4] {
 
 /// A pattern of this text.
 fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || c == '_';
-    text.chars()
-        .flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c]))
-        .collect()
+    let mut pattern = String::new();
+    for c in text.chars() {
+        if !c.is_alphanumeric() && c != '_' {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
 }
+
+/// The characters of recipients.
+const NAME: &[(char, char)] = &[
+    ('A', 'Z'),
+    ('a', 'z'),
+    ('0', '9'),
+    ('_', '_'),
+    ('-', '-'),
+    ('.', '.'),
+];
 
 impl Harmony<'_> {
     fn output(&self) -> Arena {
@@ -235,18 +249,7 @@ impl Harmony<'_> {
     /// A recipient in a header that is no function.
     pub fn recipient(&self) -> ExprId {
         let p = self.p;
-        let word = coverage::word(
-            p,
-            1,
-            &[
-                ('A', 'Z'),
-                ('a', 'z'),
-                ('0', '9'),
-                ('_', '_'),
-                ('-', '-'),
-                ('.', '.'),
-            ],
-        );
+        let word = coverage::word(p, 1, NAME);
         let ends = p.not(word);
         let offered = self
             .spec
@@ -489,14 +492,7 @@ impl Harmony<'_> {
     /// The recipient is before or after the channel.
     fn call(&self, tool: &Tool) -> ExprId {
         let p = self.p;
-        let more = p.one_of(&[
-            ('A', 'Z'),
-            ('a', 'z'),
-            ('0', '9'),
-            ('_', '_'),
-            ('-', '-'),
-            ('.', '.'),
-        ]);
+        let more = p.one_of(NAME);
         let to =
             |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
         // A name with a namespace is a recipient.

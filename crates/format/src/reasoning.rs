@@ -93,25 +93,18 @@ impl Writer<'_> {
         } else {
             self.before_first_call()
         };
-        let behind = |text: &str| -> Vec<&str> {
-            calls
-                .iter()
-                .filter_map(|call| call.head().trim_start().strip_prefix(text.trim()))
-                .collect()
-        };
-        let opens =
-            opens
-                .filter(|glue| is_strong(glue))
-                .flat_map(|glue| match glue.up_to_first_marker() {
-                    first if behind(first.head()).is_empty() => heads(&first),
-                    _ => heads(glue),
-                });
-        let opens = p.spelled(opens);
-        let rests: Vec<String> = opens
-            .iter()
-            .flat_map(|open| behind(open))
-            .map(Glue::from)
-            .filter_map(|rest| rest.first_marker().map(str::to_owned))
+        let mut texts = Vec::new();
+        for glue in opens.filter(|glue| is_strong(glue)) {
+            let first = glue.up_to_first_marker();
+            texts.extend(match rests_of_calls(calls, first.head()).next() {
+                None => heads(&first),
+                Some(_) => heads(glue),
+            });
+        }
+        let opens = p.spelled(texts);
+        let rests = opens.iter().flat_map(|open| rests_of_calls(calls, open));
+        let rests: Vec<String> = rests
+            .filter_map(|rest| Glue::from(rest).first_marker().map(str::to_owned))
             .collect();
         let ends: Vec<String> = p
             .spelled(heads(&thought.close))
@@ -249,4 +242,10 @@ impl Writer<'_> {
             .filter(|close| is_strong(close));
         close.is_some_and(|close| glue.head().contains(close.core()))
     }
+}
+
+/// The rests of the openings of calls that begin with this text.
+fn rests_of_calls<'g>(calls: &'g [Glue], text: &str) -> impl Iterator<Item = &'g str> {
+    let heads = calls.iter().map(|call| call.head().trim_start());
+    heads.filter_map(move |head| head.strip_prefix(text.trim()))
 }

@@ -37,15 +37,8 @@ pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 /// call without a marker is not a quotation, so `held` may match one. `own`: what opens and closes
 /// calls of the format.
 pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2]) -> ExprId {
-    let row = |call| {
-        let separator = p.optional(separator(p));
-        p.sequence([
-            call,
-            p.many(p.sequence([p.space(), separator, p.space(), call])),
-        ])
-    };
-    let calls = p.rule("calls-in-a-row", row(call));
-    let held = p.rule("held-calls-in-a-row", row(held));
+    let calls = p.rule("calls-in-a-row", row(p, call));
+    let held = p.rule("held-calls-in-a-row", row(p, held));
     let list = p.sequence([
         p.literal("["),
         p.space(),
@@ -63,6 +56,12 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
     // Each wrapper is tried once: what holds wrapped calls holds calls, and what opens the format's
     // calls and is a tag counts as one.
     with(once, p.choice([marked, once]))
+}
+
+/// Calls one after the other.
+fn row(p: &FormatBuilder, call: ExprId) -> ExprId {
+    let next = [p.space(), p.optional(separator(p)), p.space(), call];
+    p.sequence([call, p.many(p.sequence(next))])
 }
 
 /// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a
@@ -90,18 +89,19 @@ fn around(
     marked: ExprId,
     [opens, closes]: [ExprId; 2],
 ) -> [ExprId; 7] {
-    let holding = |inner: ExprId, open: ExprId, close: ExprId| {
-        p.sequence([open, p.space(), inner, p.optional(p.after_space(close))])
-    };
     [
-        holding(inner, fence(p), p.literal("```")),
-        holding(marked, special(p, false), special(p, true)),
+        holding(p, inner, [fence(p), p.literal("```")]),
+        holding(p, marked, [special(p, false), special(p, true)]),
         p.sequence([thoughts(p), inner]),
-        holding(marked, tag(p, "<"), tag(p, "</")),
-        holding(marked, opens, closes),
+        holding(p, marked, [tag(p, "<"), tag(p, "</")]),
+        holding(p, marked, [opens, closes]),
         p.sequence([p.literal(WORD), p.space(), marked]),
-        holding(inner, p.literal("["), p.literal("]")),
+        holding(p, inner, [p.literal("["), p.literal("]")]),
     ]
+}
+
+fn holding(p: &FormatBuilder, inner: ExprId, [open, close]: [ExprId; 2]) -> ExprId {
+    p.sequence([open, p.space(), inner, p.optional(p.after_space(close))])
 }
 
 /// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers
@@ -191,7 +191,6 @@ fn text_up_to<S: Into<SmolStr>>(
 /// looks like a closer may be theirs, and tokens at the end of the output the end of their turn.
 pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
-    let any = || p.choice([known, tag(p, "</"), in_brackets(p, "[/")]);
     // A bracket only together with the marker behind it.
     let bracket =
         p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
@@ -201,7 +200,7 @@ pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool
         p.choice([p.end(), p.and(p.literal("\n"))]),
     ]);
     let closer = if foreign {
-        p.choice([fence, any()])
+        p.choice([fence, known, tag(p, "</"), in_brackets(p, "[/")])
     } else {
         known
     };
@@ -251,25 +250,17 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
         2,
         &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')],
     );
-    let between = |left: &str, right: &str| {
-        p.sequence([
-            p.literal(left),
-            p.optional(p.literal("/")),
-            any,
-            p.literal(right),
-        ])
-    };
-    let half = if closes {
-        between("<|", ">")
-    } else {
-        p.never()
-    };
-    let token = p.choice([
-        between("<|", "|>"),
-        half,
-        between("<｜", "｜>"),
-        between("<tool▁", ">"),
-    ]);
+    let brackets = [("<|", "|>"), ("<|", ">"), ("<｜", "｜>"), ("<tool▁", ">")];
+    let tokens = brackets
+        .into_iter()
+        .map(|(left, right)| match (left, right) {
+            ("<|", ">") if !closes => p.never(),
+            _ => {
+                let slash = p.optional(p.literal("/"));
+                p.sequence([p.literal(left), slash, any, p.literal(right)])
+            }
+        });
+    let token = p.choice(tokens);
     let opens = p.after_space(p.one_of(&[('{', '{'), ('[', '[')]));
     if closes {
         p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")])

@@ -12,36 +12,48 @@ const MOST_OTHERS: usize = 2;
 /// What opens calls in each other order than the learnt one, and the turn with calls in that order.
 /// `open`: what opens calls; `wrapper_close`: what closes the wrapper around them.
 pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
-    let members = |form: &CallForm| Members::of(form, open, wrapper_close);
-    let Some(forms) = turn.calls.iter().map(members).collect::<Option<Vec<_>>>() else {
+    let mut forms = Vec::new();
+    for form in &turn.calls {
+        let Some(members) = Members::of(form, open, wrapper_close) else {
+            return Vec::new();
+        };
+        forms.push(members);
+    }
+    let most = forms.iter().map(|members| members.all.len()).max();
+    let most = most.unwrap_or_default();
+    if most > MOST_OTHERS + 1 {
         return Vec::new();
-    };
-    let Some(most) = forms
-        .iter()
-        .map(|members| members.all.len())
-        .max()
-        .filter(|most| *most <= MOST_OTHERS + 1)
-    else {
-        return Vec::new();
-    };
-    let written = |order: &Vec<usize>| {
-        let mut first: Option<Glue> = None;
-        let mut calls = Vec::new();
-        for form in forms.iter().filter(|form| form.all.len() == most) {
-            let (opens, mut call) = form.written(order)?;
-            call.close = call.close.and(wrapper_close);
-            let same = *first.get_or_insert_with(|| opens.clone()) == opens;
-            same.then(|| calls.push(call))?;
+    }
+    forms.retain(|form| form.all.len() == most);
+    let orders = orders(most);
+    let others = orders.iter().skip(1);
+    others
+        .filter_map(|order| in_order(turn, &forms, order, wrapper_close))
+        .collect()
+}
+
+/// The opening of calls in this order, and the turn with them; `None` if their openings differ.
+fn in_order(
+    turn: &TurnFormat,
+    forms: &[Members],
+    order: &[usize],
+    wrapper_close: &Glue,
+) -> Option<(Glue, TurnFormat)> {
+    let mut first: Option<Glue> = None;
+    let mut calls = Vec::new();
+    for form in forms {
+        let (opens, mut call) = form.written(order)?;
+        if *first.get_or_insert_with(|| opens.clone()) != opens {
+            return None;
         }
-        Some((
-            first?,
-            TurnFormat {
-                calls,
-                ..turn.clone()
-            },
-        ))
+        call.close = call.close.and(wrapper_close);
+        calls.push(call);
+    }
+    let turn = TurnFormat {
+        calls,
+        ..turn.clone()
     };
-    orders(most).iter().skip(1).filter_map(written).collect()
+    Some((first?, turn))
 }
 
 /// All orders of so many things, the order as they are first.

@@ -3,7 +3,7 @@
 use super::super::builder::FormatBuilder;
 use super::super::glue::{self as text, glue};
 use super::super::tag::Tag;
-use super::members::{Member, members, shown, sign};
+use super::members::{Member, is_between_quotes, members, shown, sign};
 use crate::rules::texts::TEXT as TEXT_END;
 use crate::rules::values::{
     CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, SLOT_OPEN, VALUE, VALUE_CLOSE,
@@ -11,7 +11,7 @@ use crate::rules::values::{
 };
 use crate::sites::{QUOTE, Value, Values, tag};
 use chatparse_grammar::schema::{self, Types};
-use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind};
+use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind, slots_of};
 use chatparse_peg::{ExprId, Literals, Notation};
 
 /// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
@@ -34,11 +34,6 @@ pub fn unquoted(opens: &Glue) -> Option<Glue> {
     opens
         .strip_suffix(&Glue::from(QUOTE))
         .filter(|opens| opens.head().ends_with('='))
-}
-
-/// Whether texts are written between two marks that are the same.
-pub fn is_between_quotes(slot: &Slot) -> bool {
-    text::is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some()
 }
 
 /// How these values spell literals.
@@ -67,12 +62,7 @@ impl<'a> Value<'a> {
     }
 
     pub fn glue(&self, text: &Glue) -> ExprId {
-        glue(
-            self.values.p,
-            text,
-            Some(self.values.tool),
-            self.member.name,
-        )
+        self.values.glue(text, self.member.name)
     }
 
     /// What opens a slot after the part that all have.
@@ -273,7 +263,64 @@ pub fn perhaps_quoted(
     p.or(name, NAME_OF_ARGUMENT, |way| way(p, name, slots))
 }
 
+/// The slots for the types of a schema, texts left out: those in the template's own notation, and
+/// those for one piece of JSON or Python, each mark once.
+fn typed_slots<'s>(
+    slots: &'s [(ValueKind, Slot)],
+    before: &Glue,
+    types: Types,
+) -> (Vec<(ValueKind, &'s Slot)>, Vec<&'s Slot>) {
+    let (mut nested, mut plain): (Vec<_>, Vec<&Slot>) = Default::default();
+    for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
+        let slot = slots_of(slots, kind)
+            .next()
+            .or(slots_of(slots, ValueKind::Integer).next())
+            .or(slots_of(slots, ValueKind::Text).next_back());
+        let Some(slot) = slot.filter(|slot| slot.before == *before) else {
+            continue;
+        };
+        let mut known = plain.iter();
+        if slot.encoding == Encoding::Nested {
+            nested.push((kind, slot));
+        } else if !known.any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) {
+            plain.push(slot);
+        }
+    }
+    (nested, plain)
+}
+
+/// The glue that opens all slots, up to where a value may begin, and the end of a value without the
+/// quotes that the template puts around all. `texts`: the slots for texts.
+fn shared_opening(all: &[&Slot], texts: &[&Slot]) -> (Glue, Option<Glue>) {
+    let mut opens = Glue::common_start(all.iter().map(|slot| &slot.open));
+    // The marks around a text are part of the value.
+    let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
+    let mut fronts = marked.filter_map(|slot| opens.strip_suffix(&slot.close));
+    if let Some(front) = fronts.find(|front| !front.is_blank()) {
+        opens = front;
+    }
+    // An attribute that tells the type is part of the value as well.
+    let attribute = opens.head().strip_suffix("=\"");
+    let attribute = attribute.and_then(|before| before.rfind(' '));
+    if let Some(at) = attribute.filter(|at| *at > 0) {
+        opens = opens.up_to(at);
+    }
+    let Some(unquoted) = unquoted(&opens) else {
+        return (opens, None);
+    };
+    let close = all.first().map(|slot| &slot.close);
+    (
+        unquoted,
+        close.and_then(|close| close.strip_prefix(&QUOTE.into())),
+    )
+}
+
 impl Values<'_> {
+    /// Glue with the call's name and an argument's.
+    fn glue(&self, text: &Glue, name: &str) -> ExprId {
+        glue(self.p, text, Some(self.tool), name)
+    }
+
     /// The glue before a value and the value, in all forms that its types allow; only forms with
     /// `before` before the name. `raw`: a raw text and its end.
     pub fn of(
@@ -285,105 +332,54 @@ impl Values<'_> {
         raw: &dyn Fn(&Slot) -> ExprId,
     ) -> Option<(Glue, ExprId)> {
         let types = member.types();
-        let of = |kind| {
-            slots
-                .iter()
-                .filter(move |(known, _)| *known == kind)
-                .map(|(_, slot)| slot)
-        };
-        let texts: Vec<&Slot> = of(ValueKind::Text)
-            .filter(|slot| types.has(Types::STRING) && slot.before == *before)
-            .collect();
-        let (mut nested, mut plain): (Vec<(ValueKind, &Slot)>, Vec<&Slot>) = Default::default();
-        for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
-            let slot = of(kind)
-                .next()
-                .or(of(ValueKind::Integer).next())
-                .or(of(ValueKind::Text).next_back());
-            let Some(slot) = slot.filter(|slot| slot.before == *before) else {
-                continue;
-            };
-            match slot.encoding {
-                Encoding::Nested => nested.push((kind, slot)),
-                _ if plain
-                    .iter()
-                    .any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
-                _ => plain.push(slot),
-            }
-        }
-        let fallback = of(ValueKind::Text)
-            .find(|slot| slot.before == *before && slot.encoding == Encoding::Raw)
-            .filter(|_| texts.is_empty() && nested.is_empty());
-        let null = of(ValueKind::Null)
-            .next()
-            .or(plain.first().copied())
-            .filter(|_| types.has(Types::NULL));
-        let mut used = plain.clone();
-        used.extend(
-            texts
-                .iter()
-                .chain(&fallback)
-                .copied()
-                .chain(nested.iter().map(|(_, slot)| *slot)),
-        );
-        let mut mistyped: Vec<&Slot> = Vec::new();
-        if texts
+        // The slots for the schema's types.
+        let mut texts: Vec<&Slot> = slots_of(slots, ValueKind::Text).collect();
+        texts.retain(|slot| slot.before == *before);
+        let raw_text = texts
             .iter()
-            .chain(&fallback)
-            .any(|slot| slot.encoding == Encoding::Raw)
-        {
-            let slots = slots
-                .iter()
-                .map(|(_, slot)| slot)
-                .filter(|slot| slot.before == *before);
-            for slot in slots.filter(|slot| slot.encoding != Encoding::Nested) {
-                if used
-                    .iter()
-                    .chain(&mistyped)
-                    .all(|other| other.open != slot.open)
+            .find(|slot| slot.encoding == Encoding::Raw)
+            .copied();
+        if !types.has(Types::STRING) {
+            texts.clear();
+        }
+        let (mut nested, plain) = typed_slots(slots, before, types);
+        let fallback = raw_text.filter(|_| texts.is_empty() && nested.is_empty());
+        let null = slots_of(slots, ValueKind::Null)
+            .next()
+            .or(plain.first().copied());
+        let mut used = plain.clone();
+        used.extend(texts.iter().chain(&fallback).copied());
+        used.extend(nested.iter().map(|(_, slot)| *slot));
+        // The slots for other types, which a text may be in.
+        let mut mistyped: Vec<&Slot> = Vec::new();
+        let mut said = texts.iter().chain(&fallback);
+        if said.any(|slot| slot.encoding == Encoding::Raw) {
+            for (_, slot) in slots {
+                let mut known = used.iter().chain(&mistyped);
+                if slot.before == *before
+                    && slot.encoding != Encoding::Nested
+                    && known.all(|known| known.open != slot.open)
                 {
                     mistyped.push(slot);
                 }
             }
         }
-        let all = || used.iter().chain(&mistyped);
-        let opens = Glue::common_start(all().map(|slot| &slot.open));
-        // What a text begins and ends with is part of the value.
-        let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
-        let mut quotes = marked
-            .filter_map(|slot| opens.strip_suffix(&slot.close))
-            .filter(|opens| !opens.is_blank());
-        let opens = quotes.next().unwrap_or(opens);
-        // An attribute that tells the type is part of the value as well.
-        let attribute = opens
-            .head()
-            .strip_suffix("=\"")
-            .and_then(|before| before.rfind(' '))
-            .filter(|at| *at > 0);
-        let opens = attribute.map_or(opens.clone(), |at| opens.up_to(at));
-        let unquoted = unquoted(&opens);
-        let close = all()
-            .next()
-            .and_then(|slot| slot.close.strip_prefix(&QUOTE.into()));
-        let bare_close = close.filter(|_| unquoted.is_some());
-        let opens = unquoted.unwrap_or(opens);
-        // Where text is allowed as well, what looks like elements is text, unless the schema allows
-        // everything.
+        let (opens, bare_close) = shared_opening(&[&*used, &mistyped].concat(), &texts);
+        // Where text is allowed as well, elements are text, unless the schema allows everything.
         if types != Types::ALL && !texts.is_empty() {
             nested.clear();
         }
-        let (values, literals) = (*self, literals(slots));
         let value = Value {
-            values,
+            values: *self,
             member,
             depth,
             raw,
             types,
-            literals,
+            literals: literals(slots),
             texts,
             plain,
             nested,
-            null,
+            null: null.filter(|_| types.has(Types::NULL)),
             fallback,
             mistyped,
             used,
@@ -418,34 +414,28 @@ impl Values<'_> {
             };
             return p.sequence([p.arg_json(text), p.arg_close(end)]);
         }
-        let printed = |quote: char| {
-            let sign = p.literal(&*quote.to_string());
-            let close = p.arg_close(p.sequence([sign, end]));
-            let line = p.string_line(quote as u8);
-            let line = p.arg_json(p.sequence([
-                sign,
-                if self.python {
-                    p.python_body(line)
-                } else {
-                    line
-                },
-            ]));
-            let closes = if self.python {
-                p.and(p.sequence([sign, self.after_literal()]))
-            } else {
-                p.empty()
-            };
-            let usual = p.sequence([closes, close]);
-            p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
-        };
         let double = if self.python {
-            printed('"')
+            self.printed('"', end)
         } else {
-            let double =
-                p.arg_json(p.sequence([p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)]));
-            p.sequence([double, p.arg_close(end)])
+            let text = [p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)];
+            p.sequence([p.arg_json(p.sequence(text)), p.arg_close(end)])
         };
-        p.choice([double, printed('\'')])
+        p.choice([double, self.printed('\'', end)])
+    }
+
+    /// A line of text between these quotes, or text that is printed unescaped, and its end.
+    fn printed(&self, quote: char, end: ExprId) -> ExprId {
+        let p = self.p;
+        let sign = p.literal(&*quote.to_string());
+        let close = p.arg_close(p.sequence([sign, end]));
+        let mut line = p.string_line(quote as u8);
+        let mut usual = close;
+        if self.python {
+            line = p.python_body(line);
+            usual = p.sequence([p.and(p.sequence([sign, self.after_literal()])), close]);
+        }
+        let line = p.arg_json(p.sequence([sign, line]));
+        p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
     }
 
     /// An array or object in the template's notation, and what its first item has in front of it.
@@ -495,32 +485,20 @@ impl Values<'_> {
         depth: usize,
     ) -> ExprId {
         let p = self.p;
-        let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
         // Containers with any content are the same wherever they are.
         let is_any = depth == SCHEMA_LEVELS;
-        let inner = [&self.nested.array, &self.nested.object]
-            .into_iter()
-            .flatten()
-            .flat_map(|all| &all.slots);
-        let inner = inner
-            .filter(|(of, _)| *of == kind && is_any)
-            .map(|(_, slot)| slot);
-        let ends = inner
-            .chain([slot])
-            .map(|slot| container.close.and(&slot.close))
-            .filter(|end| !end.is_blank());
-        let name = if is_any {
-            FormatBuilder::ANY
-        } else {
-            member.name
-        };
-        let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)));
+        let end = self.container_end(
+            kind,
+            container,
+            slot,
+            if is_any { None } else { Some(member) },
+        );
+        // The next item or member, where a token before each tag makes it certain.
         let next = (!p.prefix.is_empty()).then(|| {
-            let names = members(p, &member.schema, "", false)
-                .into_iter()
-                .map(|inner| p.literal(inner.name))
-                .chain((kind == ValueKind::Array).then(|| p.empty()));
-            p.sequence([between(&container.each), p.choice(names)])
+            let known = members(p, &member.schema, "", false);
+            let mut names: Vec<ExprId> = known.iter().map(|one| p.literal(one.name)).collect();
+            names.extend((kind == ValueKind::Array).then(|| p.empty()));
+            p.sequence([self.glue(&container.each, member.name), p.choice(names)])
         });
         let values = Values {
             within: Some(end).filter(|_| !is_any),
@@ -528,152 +506,184 @@ impl Values<'_> {
             ..*self
         };
         let (known, any) = match kind {
-            ValueKind::Array => {
-                let places = schema::places(&member.schema, false).into_iter();
-                let items = places
-                    .map(|(schema, _)| schema.within(&["items"]))
-                    .find(|schema| !schema.get().is_null());
-                let item = Member {
-                    rule: format!("{}-item", member.rule),
-                    ..Member::any()
-                };
-                let item = Member {
-                    name: member.name,
-                    schema: items.unwrap_or_else(|| item.schema.clone()),
-                    ..item
-                };
-                let (opens, value) = values.value(container, &item, depth);
-                (
-                    Vec::new(),
-                    p.sequence([between(&container.each), between(&opens), value]),
-                )
-            }
+            ValueKind::Array => (Vec::new(), values.item(container, member, depth)),
             _ => {
-                let prefix = format!("{}-", member.rule);
-                let known: Vec<(ExprId, bool)> = members(p, &member.schema, &prefix, false)
-                    .into_iter()
-                    .map(|inner| {
-                        let (opens, value) = values.value(container, &inner, depth);
-                        let name =
-                            perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
-                        let opens = glue(p, &opens, Some(self.tool), inner.name);
-                        let name = p.sequence([between(&container.each), name, opens]);
-                        let all = [p.atomic(name), p.markup_ends(), value];
-                        let all = inner.perhaps(
-                            p,
-                            inner.left_out,
-                            Notation::PerhapsLeftOut,
-                            p.sequence(all),
-                        );
-                        (all, inner.required)
-                    })
-                    .collect();
-                let any = Member {
-                    rule: format!("{}-any", member.rule),
-                    ..Member::any()
-                };
-                let (opens, value) = values.value(container, &any, depth);
-                let ends = p.spelled(text::heads(&opens));
-                let closes = p.spelled(text::heads(&container.close));
-                let signs = closes
-                    .iter()
-                    .chain(&ends)
-                    .map(|sign| sign.parse().ok().map(|sign| (sign, sign)));
-                let name = match signs.collect::<Option<Vec<(char, char)>>>() {
-                    _ if ends.is_empty() => p.other_name(),
-                    None => p.until_marker(&ends),
-                    // In a grammar, too, no name begins like the end of the object.
-                    Some(signs) => {
-                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)]))
-                    }
-                };
-                // The end of the object may look like a name.
-                let closes = [
-                    p.not(end),
-                    text::no_closer(p, &container.each, &container.close.and(&slot.close)),
-                ];
-                let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
-                let quoted = p.ways(KEY, |way| way(&values, container, &ends, opens));
-                let name = p.choice(quoted.into_iter().chain([p.key(name)]));
-                let member = [
-                    between(&container.each),
-                    name,
-                    opens,
-                    p.markup_ends(),
-                    value,
-                ];
-                let any = p.sequence(closes.into_iter().chain(member));
+                let known = values.known_members(container, member, depth);
+                let any = values.any_member(container, slot, member, depth, end);
                 // Of an object whose properties are known, a grammar has no others.
-                (known.clone(), p.only_read(!known.is_empty(), any))
+                let any = p.only_read(!known.is_empty(), any);
+                (known, any)
             }
         };
         let may_be_empty = !known.iter().any(|(_, required)| *required);
-        let shown = |all| {
-            if kind == ValueKind::Array {
-                p.array(all)
-            } else {
-                p.object(all)
-            }
+        let tag = match kind {
+            ValueKind::Array => Tag::Array,
+            _ => Tag::Object,
         };
+        let open = self.glue(&container.open, member.name);
         let separated = !container.next.is_blank();
+        // Items with their own openings, up to the end of the container around them.
         if !separated && container.close.is_blank() && !container.each.is_blank() {
             let spaced = |item| p.sequence([p.blank(), item]);
             let items = p.in_any_order(known, Some(spaced(any)), spaced);
             let ends = p.or(end, CONTAINER_CLOSE, |way| way(self));
-            return shown(p.sequence([between(&container.open), items, p.space(), p.and(ends)]));
+            return p.tag(tag, p.sequence([open, items, p.space(), p.and(ends)]));
         }
-        let next = between(&container.next);
-        let next = if separated { p.separator(next) } else { next };
+        let mut next = self.glue(&container.next, member.name);
+        if separated {
+            next = p.separator(next);
+        }
         let items = p.listed(known, Some(any), p.sequence([p.blank(), next, p.blank()]));
-        let close = between(&container.close);
+        let close = self.glue(&container.close, member.name);
         let filled = p.sequence([items, p.blank(), close]);
         let empty = p.only_read(!may_be_empty, close);
         // Without an end, the object is empty only if nothing else matches.
-        let ways = if container.close.is_blank() {
-            [filled, empty]
-        } else {
-            [empty, filled]
+        let ways = match container.close.is_blank() {
+            true => [filled, empty],
+            false => [empty, filled],
         };
-        let all = p.sequence([p.blank(), p.choice(ways)]);
-        p.sequence([between(&container.open), shown(all)])
+        p.sequence([open, p.tag(tag, p.sequence([p.blank(), p.choice(ways)]))])
     }
 
-    fn value(&self, container: &Container, member: &Member, depth: usize) -> (Glue, ExprId) {
-        let p = self.p;
-        let raw = |slot: &Slot| {
-            let mut ends = text::heads(&slot.close);
-            if ends.is_empty() {
-                let behind = [&container.next, &container.close].into_iter();
-                ends = behind
-                    .flat_map(|behind| text::heads(&slot.close.and(behind)))
-                    .collect();
-            }
-            // Without the first of the template's quotes, the second one ends it.
-            let quoted = container
-                .slots
-                .iter()
-                .map(|(_, slot)| slot)
-                .find(|slot| is_between_quotes(slot));
-            let mark = quoted
-                .filter(|_| slot.close.is_blank())
-                .map(|slot| slot.close.head());
-            ends.extend(mark.map(str::to_owned));
-            let mark = mark.map(|mark| p.optional(p.literal(mark)));
-            let close = glue(p, &slot.close, Some(self.tool), member.name);
-            let close = p.arg_close(p.sequence(mark.into_iter().chain([close])));
-            let named = slot.close.with_names(&self.tool.name, member.name);
-            let after = self
-                .within
-                .filter(|_| !FormatBuilder::is_any(member.name))
+    /// The end of a container with the end of its slot, wherever it is; `member`: the argument, if
+    /// the container is that of one schema.
+    fn container_end(
+        &self,
+        kind: ValueKind,
+        container: &Container,
+        slot: &Slot,
+        member: Option<&Member>,
+    ) -> ExprId {
+        let mut slots = Vec::new();
+        if member.is_none() {
+            let all = [&self.nested.array, &self.nested.object]
                 .into_iter()
-                .chain(self.next);
-            let texts = p.ways(TEXT_END, |way| {
-                way(p, p.first_tag(&named)?, p.choice(after.clone()))
-            });
-            let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker(ends))]));
-            p.sequence([member.written(p, text, "text", Notation::Text), close])
+                .flatten();
+            slots.extend(all.flat_map(|all| slots_of(&all.slots, kind)));
+        }
+        slots.push(slot);
+        let name = member.map_or(FormatBuilder::ANY, |member| member.name);
+        let ends = slots.iter().map(|slot| container.close.and(&slot.close));
+        let ends = ends.filter(|end| !end.is_blank());
+        self.p.choice(ends.map(|end| self.glue(&end, name)))
+    }
+
+    /// An item of an array.
+    fn item(&self, container: &Container, member: &Member, depth: usize) -> ExprId {
+        let places = schema::places(&member.schema, false).into_iter();
+        let mut items = places.map(|(schema, _)| schema.within(&["items"]));
+        let any = Member::any();
+        let item = Member {
+            name: member.name,
+            rule: format!("{}-item", member.rule),
+            schema: items
+                .find(|schema| !schema.get().is_null())
+                .unwrap_or(any.schema),
+            ..any
         };
-        self.of(&container.slots, &Glue::default(), member, depth, &raw)
-            .unwrap_or_else(|| (Glue::default(), p.never()))
+        let (opens, value) = self.value(container, &item, depth);
+        let [each, opens] = [&container.each, &opens].map(|text| self.glue(text, member.name));
+        self.p.sequence([each, opens, value])
+    }
+
+    /// The members that the schema of an object lists, and whether each is required.
+    fn known_members(
+        &self,
+        container: &Container,
+        member: &Member,
+        depth: usize,
+    ) -> Vec<(ExprId, bool)> {
+        let p = self.p;
+        let mut known = Vec::new();
+        for inner in members(p, &member.schema, &format!("{}-", member.rule), false) {
+            let (opens, value) = self.value(container, &inner, depth);
+            let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
+            let opens = self.glue(&opens, inner.name);
+            let name = p.sequence([self.glue(&container.each, member.name), name, opens]);
+            let all = p.sequence([p.atomic(name), p.markup_ends(), value]);
+            let all = inner.perhaps(p, inner.left_out, Notation::PerhapsLeftOut, all);
+            known.push((all, inner.required));
+        }
+        known
+    }
+
+    /// A member of an object with any name. `end`: the end of the object.
+    fn any_member(
+        &self,
+        container: &Container,
+        slot: &Slot,
+        member: &Member,
+        depth: usize,
+        end: ExprId,
+    ) -> ExprId {
+        let p = self.p;
+        let any = Member {
+            rule: format!("{}-any", member.rule),
+            ..Member::any()
+        };
+        let (opens, value) = self.value(container, &any, depth);
+        let ends = p.spelled(text::heads(&opens));
+        let closes = p.spelled(text::heads(&container.close));
+        let signs = closes
+            .iter()
+            .chain(&ends)
+            .map(|sign| sign.parse().ok().map(|sign| (sign, sign)));
+        let name = match signs.collect::<Option<Vec<(char, char)>>>() {
+            _ if ends.is_empty() => p.other_name(),
+            None => p.until_marker(&ends),
+            // In a grammar, too, no name begins like the end of the object.
+            Some(signs) => p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)])),
+        };
+        // The end of the object may look like a name.
+        let close = container.close.and(&slot.close);
+        let no_end = [p.not(end), text::no_closer(p, &container.each, &close)];
+        let opens = self.glue(&opens, FormatBuilder::ANY);
+        let mut names = p.ways(KEY, |way| way(self, container, &ends, opens));
+        names.push(p.key(name));
+        let each = self.glue(&container.each, member.name);
+        let member = [each, p.choice(names), opens, p.markup_ends(), value];
+        p.sequence(no_end.into_iter().chain(member))
+    }
+
+    /// A value in a container, and the glue before it.
+    fn value(&self, container: &Container, member: &Member, depth: usize) -> (Glue, ExprId) {
+        let none = Glue::default();
+        let value = self.of(&container.slots, &none, member, depth, &|slot| {
+            self.raw_in(container, member, slot)
+        });
+        value.unwrap_or_else(|| (none, self.p.never()))
+    }
+
+    /// A raw text in a container, and its end.
+    fn raw_in(&self, container: &Container, member: &Member, slot: &Slot) -> ExprId {
+        let p = self.p;
+        let mut ends = text::heads(&slot.close);
+        if ends.is_empty() {
+            for after in [&container.next, &container.close] {
+                ends.extend(text::heads(&slot.close.and(after)));
+            }
+        }
+        // Without the first of the template's quotes, the second one ends the text.
+        let mut slots = container.slots.iter().map(|(_, slot)| slot);
+        let quoted = slots.find(|slot| is_between_quotes(slot));
+        let mark = quoted
+            .filter(|_| slot.close.is_blank())
+            .map(|slot| slot.close.head());
+        ends.extend(mark.map(str::to_owned));
+        let mark = mark.map(|mark| p.optional(p.literal(mark)));
+        let close = [mark, Some(self.glue(&slot.close, member.name))];
+        let close = p.arg_close(p.sequence(close));
+        let named = slot.close.with_names(&self.tool.name, member.name);
+        let after = self
+            .within
+            .filter(|_| !FormatBuilder::is_any(member.name))
+            .into_iter()
+            .chain(self.next);
+        let mut texts = p.ways(TEXT_END, |way| {
+            way(p, p.first_tag(&named)?, p.choice(after.clone()))
+        });
+        texts.push(p.arg_text(p.until_marker(ends)));
+        let text = member.written(p, p.choice(texts), "text", Notation::Text);
+        p.sequence([text, close])
     }
 }

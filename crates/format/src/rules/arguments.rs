@@ -9,7 +9,7 @@ use super::super::tag::Tag;
 use super::table::{Rule, Way};
 use chatparse_base::sort;
 use chatparse_grammar::schema;
-use chatparse_learn::analysis::turn::{Encoding, Glue, GluePiece, Members, ValueKind};
+use chatparse_learn::analysis::turn::{Encoding, Glue, GluePiece, Members, ValueKind, slots_of};
 use chatparse_peg::{ExprId, SchemaRef};
 use serde_json::Value;
 
@@ -137,15 +137,14 @@ fn argument_opened_again(all: &Arguments) -> Way {
 /// No tag before a value, whose end has the name.
 fn name_in_end(all: &Arguments) -> Way {
     let (p, prefix) = (all.p, &*all.p.prefix);
-    let (_, slot) = Some(all.members)
-        .filter(|_| !prefix.is_empty())?
-        .slots
-        .iter()
-        .find(|(kind, _)| *kind == ValueKind::Text)?;
+    let slot = slots_of(&all.members.slots, ValueKind::Text).next()?;
     let pieces: Vec<GluePiece> = slot.close.pieces().collect();
     let [GluePiece::Text(end), GluePiece::Key, GluePiece::Text(rest)] = *pieces else {
         return None;
     };
+    if prefix.is_empty() {
+        return None;
+    }
     let listed = unlisted_name(p, &all.tool.name, &all.root);
     let name = p.whole(Tag::ArgName, p.listed_name(&listed));
     let written = |text: &str| p.glue(&text.into());

@@ -391,9 +391,11 @@ fn section_ends_call(call: &Call) -> Way {
 /// The call is a member of another object, with more members.
 fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
     let p = call.p;
-    let applies = end.is_brace && end.close.core() != "}";
-    let behind = || p.members_behind(&keys(call.turn, call.open));
-    applies.then(|| p.sequence([p.space(), p.literal("}"), p.space(), behind(), close]))
+    if !end.is_brace || end.close.core() == "}" {
+        return None;
+    }
+    let behind = p.members_behind(&keys(call.turn, call.open));
+    Some(p.sequence([p.space(), p.literal("}"), p.space(), behind, close]))
 }
 
 /// The marker that ends the call without the brace before it.
@@ -507,20 +509,10 @@ pub fn tag_prefix(turn: &TurnFormat) -> Option<&str> {
 
 /// The first tag after the name of a call, where a token is before each.
 pub fn first_tags(p: &FormatBuilder, turn: &TurnFormat) -> Option<ExprId> {
-    let members = turn
-        .calls
-        .iter()
-        .filter(|_| !p.prefix.is_empty())
-        .flat_map(|form| &form.pieces);
-    let members = members.filter_map(CallPiece::members).next()?;
-    let written = |text: &Glue| p.glue(text);
-    let word = coverage::any_word(p);
-    let argument = p.sequence([
-        written(&members.next),
-        word,
-        written(&members.slots.first()?.1.open),
-    ]);
-    Some(p.choice([argument, written(&turn.calls[0].close)]))
+    let members = turn.members().next().filter(|_| !p.prefix.is_empty())?;
+    let (word, (_, slot)) = (coverage::any_word(p), members.slots.first()?);
+    let argument = p.sequence([p.glue(&members.next), word, p.glue(&slot.open)]);
+    Some(p.choice([argument, p.glue(&turn.calls[0].close)]))
 }
 
 /// Looks ahead: what is after the name of a call, which goes on with `rest`, is no tag of another

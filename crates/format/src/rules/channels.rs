@@ -121,23 +121,21 @@ fn unknown_header(turn: &Harmony) -> Way {
         p.sequence([channel, to, turn.content_type()]),
         p.sequence([channel, typed]),
     ];
-    let body = |tag| {
-        let text = p.tag(tag, p.until_marker([END, CALL, RETURN, START]));
-        let close = p.sequence([p.any_of([END, CALL, RETURN]), p.markup_ends()]);
-        p.sequence([
-            turn.message(),
-            text,
-            p.choice([close, p.and(p.marker(START)), p.end()]),
-        ])
-    };
+    let other = p.sequence([channel, turn.content_type()]);
     let all = p.choice([
-        p.sequence([p.atomic(p.choice(work)), body(hidden)]),
-        p.sequence([
-            p.atomic(p.sequence([channel, turn.content_type()])),
-            body(Tag::Content),
-        ]),
+        p.sequence([p.atomic(p.choice(work)), body(turn, hidden)]),
+        p.sequence([p.atomic(other), body(turn, Tag::Content)]),
     ]);
     Some(p.rule("other", all))
+}
+
+/// The end of a header, and a text of any message with its end.
+fn body(turn: &Harmony, tag: Tag) -> ExprId {
+    let p = turn.p;
+    let text = p.tag(tag, p.until_marker([END, CALL, RETURN, START]));
+    let close = p.sequence([p.any_of([END, CALL, RETURN]), p.markup_ends()]);
+    let end = p.choice([close, p.and(p.marker(START)), p.end()]);
+    p.sequence([turn.message(), text, end])
 }
 
 /// The first of two headers, before a call whose own header may be on that channel as well.

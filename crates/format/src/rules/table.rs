@@ -46,6 +46,16 @@ impl FormatBuilder {
         self.choice([written].into_iter().chain(self.ways(rules, way)))
     }
 
+    /// What the rules of a site read, or else what the template writes.
+    pub fn rather<W: Copy>(
+        &self,
+        written: ExprId,
+        rules: &[Rule<W>],
+        way: impl Fn(W) -> Way,
+    ) -> ExprId {
+        self.choice(self.ways(rules, way).into_iter().chain([written]))
+    }
+
     /// What the rules of a site read between two parts of the template's text, where each also
     /// matches nothing.
     pub fn between<W: Copy>(&self, rules: &[Rule<W>], way: impl Fn(W) -> Way) -> ExprId {

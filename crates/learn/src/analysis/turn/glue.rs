@@ -205,8 +205,12 @@ impl Glue {
 
     /// The text before the last marker, and the rest from that marker on.
     pub fn before_last_marker(&self) -> (Glue, Glue) {
-        let last = self.marker_spans().pop().map_or(0, |last| last.start);
-        (self.up_to(last), self.without_start(last))
+        self.split_at(self.marker_spans().pop().map_or(0, |last| last.start))
+    }
+
+    /// Its first bytes and the rest, under the same condition as [`Glue::without_start`].
+    pub fn split_at(&self, bytes: usize) -> (Glue, Glue) {
+        (self.up_to(bytes), self.without_start(bytes))
     }
 
     /// The text up to the end of the first marker, or all of it if there is only one.
@@ -262,8 +266,7 @@ impl Glue {
 
     /// The parts in front of this text and from it on.
     pub fn split_before(&self, text: &str) -> Option<(Glue, Glue)> {
-        let at = self.0.find(text)?;
-        Some((self.up_to(at), self.without_start(at)))
+        Some(self.split_at(self.0.find(text)?))
     }
 
     /// Whether it has no placeholders.
