@@ -47,7 +47,7 @@ pub struct FormatBuilder {
     pub leaves_out_null: bool,
     /// Grammars have no white space between arguments but the template's. llama.cpp's have.
     pub faithful: bool,
-    /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have
+    /// Arguments may be nearly JSON, and members may be around them that calls of JSON have
     /// elsewhere.
     pub mends: bool,
     /// No offered name has a colon or a dot.
@@ -169,6 +169,17 @@ impl FormatBuilder {
         self.sequence([self.space(), child])
     }
 
+    /// Looks ahead to the child, after white space.
+    pub fn ahead(&self, child: ExprId) -> ExprId {
+        self.and(self.after_space(child))
+    }
+
+    /// One of these characters.
+    pub fn signs(&self, signs: &str) -> ExprId {
+        let signs: Vec<_> = signs.chars().map(|sign| (sign, sign)).collect();
+        self.one_of(&signs)
+    }
+
     /// The first of these that matches; `None` where there are none.
     pub fn any_way(&self, ways: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
         let ways: Vec<ExprId> = ways.into_iter().collect();
@@ -205,7 +216,7 @@ impl FormatBuilder {
 
     /// A quote of JSON or Python.
     pub fn quote(&self) -> ExprId {
-        self.one_of(&[('"', '"'), ('\'', '\'')])
+        self.signs("\"'")
     }
 
     /// Looks ahead to such a quote.
@@ -414,7 +425,7 @@ impl FormatBuilder {
     }
 
     /// The characters that end a name, of a tool or an argument: these, or the end of the attribute
-    /// that it stands in.
+    /// that it is in.
     fn name_ends_at(&self, not_in: &'static [(char, char)]) -> &'static [(char, char)] {
         if self.entities { QUOTE } else { not_in }
     }
@@ -549,8 +560,8 @@ impl FormatBuilder {
         self.tag(Tag::ArgText, child)
     }
 
-    /// Null in front of what closes the value: the word `null` or `None`, or nothing if it may be
-    /// `empty`. `bare`: no text can stand there without quotes, so `none` is no text.
+    /// Null before what closes the value: the word `null` or `None`, or nothing if it may be
+    /// `empty`. `bare`: no text can be there without quotes, so `none` is no text.
     pub fn null(&self, empty: bool, bare: bool, close: ExprId) -> ExprId {
         let mut words = vec![self.literal("null"), self.literal("None")];
         words.extend(bare.then(|| self.literal("none")));
@@ -620,16 +631,12 @@ impl FormatBuilder {
     /// The text of an array or object as a JSON string.
     pub fn json_text(&self) -> ExprId {
         let rest = self.sequence([self.string_body(b'"'), self.literal("\"")]);
-        let begins = self.sequence([
-            self.literal("\""),
-            self.one_of(&[('[', '['), ('{', '{')]),
-            rest,
-        ]);
+        let begins = self.sequence([self.literal("\""), self.signs("[{"), rest]);
         let text = self.tag(Tag::JsonText, self.sequence([self.literal("\""), rest]));
         self.tolerated(self.sequence([self.and(begins), text]))
     }
 
-    /// More text behind `run`, a text up to what `stop` may begin with: runs go on while it does
+    /// More text after `run`, a text up to what `stop` may begin with: runs go on while it does
     /// not match.
     pub fn more_text(&self, stop: ExprId, run: ExprId) -> ExprId {
         self.many(self.sequence([self.not(stop), self.any(), run]))
@@ -742,13 +749,13 @@ impl FormatBuilder {
         )
     }
 
-    /// Such members in front of others, with their commas, at least one.
+    /// Such members before others, with their commas, at least one.
     pub fn other_members(&self, known: &str, again: bool) -> ExprId {
         let member = self.other_member(known, again);
         self.some(self.sequence([member, self.space(), self.literal(","), self.space()]))
     }
 
-    /// [`FormatBuilder::other_members`] in front of all others, or the call is the member
+    /// [`FormatBuilder::other_members`] before all others, or the call is the member
     /// `function` of an object with such members.
     pub fn members_in_front(&self, known: &str, again: bool) -> ExprId {
         self.shared(&format!("members in front {again} {known}"), || {
@@ -764,7 +771,7 @@ impl FormatBuilder {
         })
     }
 
-    /// Such members behind the others.
+    /// Such members after the others.
     pub fn members_behind(&self, known: &str) -> ExprId {
         self.shared(&format!("members behind {known}"), || {
             let last =
@@ -793,10 +800,12 @@ impl FormatBuilder {
                 None
             } else if self.late.is_named(name) {
                 let any = Tool::new(Expr::NAME, "", Value::Null);
-                common = common.or_else(|| self.call_with_parts(place, &any, call));
+                let make = || self.call_at(place, &any, call);
+                common = common.or_else(|| self.late.unless_full(place, make));
                 common
             } else {
-                self.call_with_parts(place, tool, call)
+                self.late
+                    .unless_full(place, || self.call_at(place, tool, call))
             };
             let call = late.unwrap_or_else(|| self.call_at(place, tool, call));
             if self.late.is_of_grammar() {
@@ -817,17 +826,6 @@ impl FormatBuilder {
         let call = call(tool);
         self.tool.set(None);
         call
-    }
-
-    /// The same, unless there are too few numbers for its parts.
-    fn call_with_parts(
-        &self,
-        place: usize,
-        tool: &Tool,
-        call: &dyn Fn(&Tool) -> ExprId,
-    ) -> Option<ExprId> {
-        let late = &self.late;
-        late.unless_full(place, || self.call_at(place, tool, call))
     }
 
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be
@@ -885,7 +883,7 @@ impl FormatBuilder {
         self.whole(Tag::Separator, child)
     }
 
-    /// The text in front is markup, even if the output leaves the format directly behind it.
+    /// The text in front is markup, even if the output leaves the format directly after it.
     pub fn markup_ends(&self) -> ExprId {
         self.tag(Tag::Markup, self.empty())
     }

@@ -94,7 +94,7 @@ fn any_words(p: &FormatBuilder, next: &[GluePiece]) -> ExprId {
     p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
 }
 
-/// A name in front of a call that has its own.
+/// A name before a call that has its own.
 pub fn announced_name(p: &FormatBuilder) -> ExprId {
     p.tag(Tag::Announced, coverage::any_word(p))
 }
@@ -113,8 +113,8 @@ pub fn without_word(glue: &Glue) -> Option<Glue> {
 /// Most words and tokens of [`GluePiece::Any`].
 const HEADER_WORDS: u32 = 8;
 
-/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the
-/// attribute and its name, and the text behind it.
+/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text before the
+/// attribute and its name, and the text after it.
 fn numbered_attribute<'g>(
     pieces: &[GluePiece<'g>],
 ) -> Option<(usize, (&'g str, &'g str), &'g str)> {
@@ -130,7 +130,7 @@ fn numbered_attribute<'g>(
     Some((at, before.split_at(name), behind.strip_prefix('"')?))
 }
 
-/// Glue behind JSON, whose white space is free.
+/// Glue after JSON, whose white space is free.
 pub fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
     let (space, rest) = split_space(close);
     if rest.is_empty() {
@@ -302,7 +302,7 @@ pub fn split_space(glue: &Glue) -> (&str, Glue) {
     (&head[..length], glue.without_start(length))
 }
 
-/// The texts that end a text in front of this glue: with the template's white space in front, if it
+/// The texts that end a text before this glue: with the template's white space in front, if it
 /// has any, and without.
 pub fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();
@@ -317,7 +317,7 @@ pub fn heads(glue: &Glue) -> Vec<String> {
 }
 
 /// Whether this glue identifies a part of the template: it has a marker or the beginning of one,
-/// such as `<call name="`, or a word in front of punctuation.
+/// such as `<call name="`, or a word before punctuation.
 pub fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
     let word = word_length(text);

@@ -188,7 +188,7 @@ impl Harmony<'_> {
                     self.behind_calls(next, any, call),
                 ];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
-                // No text is in front of a structured response.
+                // No text is before a structured response.
                 let [preamble, analysis] = any;
                 let preamble = p.only_read(response.is_some(), preamble);
                 let first = [preamble, analysis, other];
@@ -238,7 +238,7 @@ impl Harmony<'_> {
         p.sequence([text, p.many(self.message_or_text(start, message)), last])
     }
 
-    /// A message, or text without a header behind the end of one.
+    /// A message, or text without a header after the end of one.
     fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
         let p = self.p;
         p.or(p.sequence([start, message]), BARE_TEXT, |way| {
@@ -314,7 +314,7 @@ impl Harmony<'_> {
             return sign;
         }
         // The model writes one space or two.
-        let spaces = p.repeat(p.one_of(&[(' ', ' ')]), 0, Some(2));
+        let spaces = p.repeat(p.signs(" "), 0, Some(2));
         p.sequence([sign, spaces, p.between(TOKEN, |way| way(self))])
     }
 
@@ -345,7 +345,7 @@ impl Harmony<'_> {
         ]))
     }
 
-    /// Like `first_header`, in front of a call whose own header may be on that channel as well.
+    /// Like `first_header`, before a call whose own header may be on that channel as well.
     fn header_before_another(&self) -> ExprId {
         self.p.between(CALL_HEADER, |way| way(self))
     }
@@ -471,7 +471,7 @@ impl Harmony<'_> {
         )
     }
 
-    /// If the host does not stop the model behind its calls, it goes on to think, call and answer
+    /// If the host does not stop the model after its calls, it goes on to think, call and answer
     /// in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;

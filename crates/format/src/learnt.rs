@@ -1,8 +1,8 @@
 //! Builds formats from a learnt turn: its parts, and the glue between them.
 //!
-//! A model writes reasoning, then content, then calls; some write content behind the calls. Each
+//! A model writes reasoning, then content, then calls; some write content after the calls. Each
 //! part is a step that ends for good, so that nothing is read twice. A step accepts any glue that
-//! was seen in front of its part, whatever part came before.
+//! was seen before its part, whatever part came before.
 
 use crate::rules::calls::{first_tags, tag_prefix};
 use crate::rules::thought::OPENING;
@@ -11,6 +11,8 @@ use crate::rules::turn::{
     TURN_END,
 };
 use std::cell::OnceCell;
+
+use serde_json::Value;
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
@@ -112,7 +114,7 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     }
 }
 
-/// The rule for calls of tools that are not offered, in front of one that is.
+/// The rule for calls of tools that are not offered, before one that is.
 pub const UNLISTED_FRONT: &str = "unlisted-calls-in-front";
 
 /// All calls of a message in a turn without anything else.
@@ -147,7 +149,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
+    /// Where the first text or call may begin: after the prompt, unless that opens the reasoning.
     pub fn begin(&self) -> &'static [SlotKind] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
             true => &[SlotKind::Reasoning],
@@ -161,10 +163,9 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let before = self
-            .thought
-            .map(|thought| thought.before_message(self.opening, self.reads_thoughts()))
-            .unwrap_or(self.opening);
+        let before = self.thought.map_or(self.opening, |thought| {
+            thought.before_message(self.opening, self.reads_thoughts())
+        });
         let opened = &self.opening[before.len()..];
         let mut steps = match spec.opening.begun {
             Some(begun) => self.begun(begun),
@@ -176,96 +177,94 @@ impl<'a> Writer<'a> {
                 vec![p.sequence([p.literal(before), again]), thought]
             }
         };
-        let begun = spec.opening.begun_content();
-        let fenced = if spec.is_faithful() {
-            spec.options.prose
-        } else {
-            !self.tolerances.bare_response
-        };
-        let response = spec.response_schema().map(|schema| {
-            let (all, close) = (p.response(schema, fenced), self.close(Content));
-            let wrapped = self
-                .turn
-                .glues(self.begin(), Content)
-                .filter(|glue| !glue.is_blank() && begun.is_none());
-            let mut ways: Vec<ExprId> = wrapped
-                .map(|open| p.sequence([p.glue(open), all, close]))
-                .collect();
-            // What nothing has opened need not be closed.
-            ways.push(p.sequence([
-                all,
-                if ways.is_empty() {
-                    close
-                } else {
-                    p.optional(close)
-                },
-            ]));
-            p.choice(ways)
-        });
+        let response = spec.response_schema().map(|schema| self.response(schema));
         // An engine may hold the model to the schema from the first byte on, also where the prompt
         // has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
-        let thoughtless = response
-            .filter(|_| {
-                thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off
-            })
-            .map(|all| {
-                let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
-                p.sequence([p.and(all), all])
-            });
-        if let Some(response) = response.filter(|_| !self.callable || !spec.call_or_response()) {
-            steps.push(response);
-        } else {
-            // The end of the last text of a turn is not repeated behind calls.
-            let close = self.close(Content);
-            let ways = if self.callable {
-                self.ways_of_calls()
-            } else {
-                Vec::new()
-            };
-            let (at_once, marked) = ways
-                .into_iter()
-                .partition::<Vec<_>, _>(|(at_once, _)| *at_once);
-            let begins_turn =
-                !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
-            let [at_once, marked] =
-                [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way)));
-            let behind = match self.callable {
-                true if spec.call_required() || response.is_some() => marked,
-                true if self.tolerances.allowed_calls => p.choice([
-                    marked,
-                    p.sequence([p.not(self.announced_call()), self.last_text(Vec::new())]),
-                ]),
-                true => p.choice([marked, close]),
-                false => close,
-            };
-            let content = p.only_read(spec.calls_only(), self.content());
-            let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), behind]);
-            steps.push(match (response, begins_turn) {
-                // No text that the schema does not ask for is in front of a call.
-                (Some(response), _) => {
-                    p.choice([at_once, marked, response, p.only_read(true, all)])
-                }
-                (None, true) => {
-                    let glues = self
-                        .before_first_call()
-                        .iter()
-                        .filter(|glue| self.begins_turn(glue));
-                    let opens = p.choice(glues.map(|open| p.glue(open)));
-                    p.choice([
-                        at_once,
-                        p.sequence([p.not(p.sequence([opens, self.named_call()])), all]),
-                    ])
-                }
-                (None, false) => all,
-            });
-        }
+        let at_once = thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off;
+        let thoughtless = response.filter(|_| at_once).map(|all| {
+            let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
+            p.sequence([p.and(all), all])
+        });
+        steps.push(match response {
+            Some(response) if !self.callable || !spec.call_or_response() => response,
+            _ => self.content_and_calls(response),
+        });
         steps.extend([self.end(), p.end()]);
         let front = steps.remove(0);
         p.sequence([front, p.choice([thoughtless, Some(p.sequence(steps))])])
     }
 
-    /// A message that the prompt has begun: the template's text in front of it, its reasoning, and
+    /// A structured response, with the markers of content or without.
+    fn response(&self, schema: &Value) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        let fenced = match spec.is_faithful() {
+            true => spec.options.prose,
+            false => !self.tolerances.bare_response,
+        };
+        let (all, close) = (p.response(schema, fenced), self.close(Content));
+        let mut ways = Vec::new();
+        if spec.opening.begun_content().is_none() {
+            let opens = self.turn.glues(self.begin(), Content);
+            for open in opens.filter(|open| !open.is_blank()) {
+                ways.push(p.sequence([p.glue(open), all, close]));
+            }
+        }
+        // A response without a marker before it need not have the one after it.
+        let close = match ways.is_empty() {
+            true => close,
+            false => p.optional(close),
+        };
+        ways.push(p.sequence([all, close]));
+        p.choice(ways)
+    }
+
+    /// The content of a turn and its calls. `response`: a structured response in place of both.
+    fn content_and_calls(&self, response: Option<ExprId>) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        // The end of the last text of a turn is not repeated after calls.
+        let close = self.close(Content);
+        let (mut at_once, mut marked) = (Vec::new(), Vec::new());
+        if self.callable {
+            for (begins_turn, way) in self.ways_of_calls() {
+                if begins_turn {
+                    at_once.push(way);
+                } else {
+                    marked.push(way);
+                }
+            }
+        }
+        let mut begun = spec.opening.begun_content().into_iter();
+        let begins_turn = !at_once.is_empty() && begun.all(|text| text.trim().is_empty());
+        let [at_once, marked] = [at_once, marked].map(|ways| p.choice(ways));
+        let last = if !self.callable {
+            close
+        } else if spec.call_required() || response.is_some() {
+            marked
+        } else if self.tolerances.allowed_calls {
+            let text = [p.not(self.announced_call()), self.last_text(Vec::new())];
+            p.choice([marked, p.sequence(text)])
+        } else {
+            p.choice([marked, close])
+        };
+        let content = p.only_read(spec.calls_only(), self.content());
+        let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), last]);
+        if let Some(response) = response {
+            // No text that the schema does not ask for is before a call.
+            return p.choice([at_once, marked, response, p.only_read(true, all)]);
+        }
+        if !begins_turn {
+            return all;
+        }
+        let opens = self.before_first_call().iter();
+        let opens = opens
+            .filter(|open| self.begins_turn(open))
+            .map(|open| p.glue(open));
+        let call = p.sequence([p.choice(opens), self.named_call()]);
+        p.choice([at_once, p.sequence([p.not(call), all])])
+    }
+
+    /// A message that the prompt has begun: the template's text before it, its reasoning, and
     /// its content so far, which the content's own step reads.
     fn begun(&self, begun: Begun) -> Vec<ExprId> {
         let (p, prefill) = (self.p, &*self.spec.opening.prefill);
@@ -307,7 +306,7 @@ impl<'a> Writer<'a> {
         self.p.not(self.p.empty())
     }
 
-    /// The glue in front of the first call. If reasoning is not separated, its end is content.
+    /// The glue before the first call. If reasoning is not separated, its end is content.
     pub fn before_first_call(&self) -> &[Glue] {
         self.before_first_call.get_or_init(|| {
             let thought = self.thought.filter(|_| !self.reads_thoughts());
@@ -316,12 +315,12 @@ impl<'a> Writer<'a> {
             for glue in self.before_calls() {
                 let reasoning = glue.head().rfind(close).filter(|_| !close.is_empty());
                 let glue = glue.without_start(reasoning.map_or(0, |at| at + close.len()));
-                // What stands in front of the marker of calls may be missing.
+                // What is before the marker of calls may be missing.
                 let marker = glue
                     .head()
                     .find(self.marker())
                     .filter(|_| !self.marker().trim().is_empty());
-                // In a dialect what stands in front of any marker.
+                // In a dialect what is before any marker.
                 let spans = if self.p.dialect.is_some() {
                     glue.marker_spans()
                 } else {
@@ -430,7 +429,7 @@ impl<'a> Writer<'a> {
         self.p.between(SECTION_OPEN, |way| way(self))
     }
 
-    /// Whether calls begin so only where the turn begins: without a marker, which they have behind
+    /// Whether calls begin so only where the turn begins: without a marker, which they have after
     /// text.
     pub fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
@@ -446,7 +445,7 @@ impl<'a> Writer<'a> {
         self.callable && named && marked && !is_strong(glue)
     }
 
-    /// All calls of a message with the glue around them, and the text behind them if the template
+    /// All calls of a message with the glue around them, and the text after them if the template
     /// has one.
     fn calls(&self) -> ExprId {
         self.p
@@ -698,7 +697,7 @@ impl<'a> Writer<'a> {
         p.choice(ends.chain([left_out]))
     }
 
-    /// What closes a part, and what ends the turn with it, if turns end otherwise behind other
+    /// What closes a part, and what ends the turn with it, if turns end otherwise after other
     /// parts. What nothing opens is closed by nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
         let mut opens = self.turn.glues([Prompt, SlotKind::Reasoning], Content);
@@ -739,7 +738,7 @@ impl<'a> Writer<'a> {
         ])
     }
 
-    /// Whether something opens in front of the first call, for each glue there.
+    /// Whether something opens before the first call, for each glue there.
     fn sections(&self) -> impl Iterator<Item = bool> {
         self.before_first_call().iter().map(|glue| {
             glue.strip_suffix(&self.call_open)
@@ -797,7 +796,7 @@ impl<'a> Writer<'a> {
         if !callable || marker.is_empty() {
             return Constraint::Free;
         }
-        // The marker may stand behind the name that each call begins with.
+        // The marker may be after the name that each call begins with.
         let behind = self
             .before_calls()
             .all(|glue| glue.literal().is_some_and(|text| !text.contains(marker)));

@@ -26,7 +26,7 @@ impl Writer<'_> {
         let opened_again = p.between(THOUGHT_OPENED, |way| way(self, &thought.start));
         let rest = p.sequence([opened_again, block, more, closers]);
         match thought.open.is_empty() {
-            // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
+            // As in llama.cpp, a grammar does not insist on the end of reasoning before calls.
             true if self.spec.call_required() => {
                 let at_once = p.glue(&thought.close.trim_start());
                 let unclosed = p.empty();
@@ -42,7 +42,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Reasoning behind calls.
+    /// Reasoning after calls.
     pub fn late_reasoning(&self) -> Option<ExprId> {
         let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
         let again = self.reasoning_again(thought)?;
@@ -205,7 +205,7 @@ impl Writer<'_> {
         edges.any(|edge| edge.glue.head().trim_start().starts_with(text))
     }
 
-    /// What opens more reasoning directly behind the end of reasoning.
+    /// What opens more reasoning directly after the end of reasoning.
     pub fn reasoning_again(&self, thought: &Reasoning) -> Option<ExprId> {
         let open = if thought.open.is_empty() {
             Glue::from(&*thought.start)
@@ -213,7 +213,7 @@ impl Writer<'_> {
             thought.open.trim_start()
         };
         let again = self.p.glue(&open);
-        // What begins a turn may stand in front of each of its parts.
+        // What begins a turn may be before each of its parts.
         let opening = self.turn.opening.trim();
         let front = if self.thinks_in_messages() {
             self.p.optional(self.p.marker(opening))
@@ -234,7 +234,7 @@ impl Writer<'_> {
         !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
     }
 
-    /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.
+    /// Whether a glue opens and closes reasoning, or closes it. After text it does not.
     pub fn has_thought(&self, glue: &Glue) -> bool {
         let close = self
             .thought

@@ -20,7 +20,7 @@ use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
-    /// The markers that end a text in front of calls.
+    /// The markers that end a text before calls.
     pub fn marks_of_calls(&self) -> &[String] {
         self.marks_of_calls.get_or_init(|| {
             self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue))
@@ -38,7 +38,7 @@ impl Writer<'_> {
         let marker = self.marker().trim();
         let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| {
             match glue.head().find(marker) {
-                // What stands between the marker and the name may differ.
+                // What is between the marker and the name may differ.
                 Some(at) if !(named && self.p.prefix.is_empty() || marker.is_empty()) => {
                     heads(&glue.up_to(at + marker.len()))
                 }
@@ -62,7 +62,7 @@ impl Writer<'_> {
         self.turn.glues([Prompt, Reasoning], Content)
     }
 
-    /// Whether what is in front of content begins with this glue.
+    /// Whether what is before content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
         let start = glue.head().trim_start();
         !start.is_empty()
@@ -72,7 +72,7 @@ impl Writer<'_> {
     }
 
     /// What calls without the markers around all calls have before their names, and those markers:
-    /// other white space may stand behind them.
+    /// other white space may be after them.
     pub fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else {
             return Vec::new();
@@ -210,7 +210,7 @@ impl Writer<'_> {
         ways
     }
 
-    /// What opens calls, where the output ends behind or inside of it: the markers that it begins
+    /// What opens calls, where the output ends after or inside of it: the markers that it begins
     /// with, and all of it. Such an output was cut off.
     fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
@@ -439,7 +439,7 @@ impl Writer<'_> {
                 let text = wrappers::text_before(p, stops, &ends, self.spec.extract_reasoning());
                 let alone = alone
                     .into_iter()
-                    .map(|opened| p.only_read(true, p.and(p.after_space(opened))));
+                    .map(|opened| p.only_read(true, p.ahead(opened)));
                 p.choice(alone.chain([text]))
             }
         };

@@ -26,11 +26,11 @@ const NAMES: [&str; 9] = [
     "action",
 ];
 
-/// Maximum number of wrappers or marks of thoughts in front of a call. Without it, a row of them
+/// Maximum number of wrappers or marks of thoughts before a call. Without it, a row of them
 /// would be read once for each.
 pub const MARKS: u32 = 4;
 
-/// What may stand around an empty thought in front of calls.
+/// What may be around an empty thought before calls.
 pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 
 /// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a
@@ -64,7 +64,7 @@ fn row(p: &FormatBuilder, call: ExprId) -> ExprId {
     p.sequence([call, p.many(p.sequence(next))])
 }
 
-/// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a
+/// The texts that wrappers begin with, except the bracket of a list. They are as long as can be: a
 /// text is tried where it ends.
 pub fn starts() -> impl Iterator<Item = String> {
     let named = NAMES
@@ -79,7 +79,7 @@ pub fn starts() -> impl Iterator<Item = String> {
 
 /// The text that models write between calls.
 pub fn separator(p: &FormatBuilder) -> ExprId {
-    p.one_of(&[(',', ','), (';', ';')])
+    p.signs(",;")
 }
 
 /// A wrapper with `inner`, or with `marked` if it is a tag or a special token.
@@ -144,7 +144,7 @@ pub fn text_before(
     p.choice([p.only_read(true, text), plain])
 }
 
-/// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`.
+/// Text up to `stop`, which begins with one of `marks`, and an empty thought before `calls`.
 pub fn text_before_calls(
     p: &FormatBuilder,
     marks: &[SmolStr],
@@ -186,14 +186,13 @@ fn text_up_to<S: Into<SmolStr>>(
     p.sequence([p.content(p.sequence([run, more])), p.optional(rest)])
 }
 
-/// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns;
+/// Closers after calls, and ends of the turn. `ends`: the texts that end calls and turns;
 /// `openings`: the texts that begin calls. `foreign`: the calls are of another format, so what
 /// looks like a closer may be theirs, and tokens at the end of the output the end of their turn.
 pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
-    // A bracket only together with the marker behind it.
-    let bracket =
-        p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
+    // A bracket only together with the marker after it.
+    let bracket = p.optional(p.sequence([p.signs("]})"), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
     let fence = p.sequence([
         p.literal("```"),
@@ -243,7 +242,7 @@ pub fn token(p: &FormatBuilder, word: ExprId) -> ExprId {
 }
 
 /// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`:
-/// behind calls, where the token opens nothing.
+/// after calls, where the token opens nothing.
 pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
     let any = coverage::word(
         p,
@@ -261,7 +260,7 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
             }
         });
     let token = p.choice(tokens);
-    let opens = p.after_space(p.one_of(&[('{', '{'), ('[', '[')]));
+    let opens = p.after_space(p.signs("{["));
     if closes {
         p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")])
     } else {

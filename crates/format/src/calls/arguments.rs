@@ -1,9 +1,9 @@
 //! Arguments that are written one by one.
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::{self as text, glue, is_strong};
 use super::members::{Member, is_between_quotes, members, unlisted_name};
 use super::values::{perhaps_quoted, unquoted};
+use crate::builder::FormatBuilder;
+use crate::glue::{self as text, glue, is_strong};
 use crate::rules::arguments::{
     ARGUMENT, ARGUMENT_OPEN, BRANCH, LAST_ARGUMENT, NAME_OF_ARGUMENT_CLOSE,
     NAME_OF_ARGUMENT_CLOSED, NEXT_ARGUMENT, TEXT, TEXT_BEGIN, VALUE_OPEN,

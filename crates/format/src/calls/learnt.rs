@@ -12,15 +12,15 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::super::FormatSpec;
-use super::super::builder::FormatBuilder;
-use super::super::glue::{self as text, glue, is_strong};
-use super::super::tag::Tag;
 use super::ids::{before_quoted_id, generated_id, member_key, named_id, opening, quoted_id};
 use super::members::members;
 use super::order;
+use crate::FormatSpec;
+use crate::builder::FormatBuilder;
+use crate::glue::{self as text, glue, is_strong};
 use crate::rules::calls::no_other_tag;
 use crate::sites::{Arguments, Call, End, INNER, Shared, unannounced};
+use crate::tag::Tag;
 use chatparse_base::brackets::is_marker;
 use chatparse_learn::analysis::turn::Tail;
 use chatparse_learn::analysis::turn::{
@@ -29,24 +29,24 @@ use chatparse_learn::analysis::turn::{
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
 
-/// The texts that end the content in front of a call with this glue.
+/// The texts that end the content before a call with this glue.
 pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     if is_strong(glue) {
         let first = glue.marker_spans().first().cloned().unwrap_or_default();
         let (marker, rest) = (first.end, glue.head().get(first.end..).unwrap_or_default());
-        // No text has a special token, and models vary the white space behind it.
+        // No text has a special token, and models vary the white space after it.
         let special = brackets::begins_token(&glue.head()[first]);
         if special && !rest.trim().is_empty() {
             return text::heads(&glue.up_to(marker));
         }
-        // In front of JSON the marker is enough: what models write behind it differs.
+        // Before JSON the marker is enough: what models write after it differs.
         let json = glue
             .head()
             .get(marker..)
             .and_then(|rest| rest.find(['[', '{']));
         return match json.filter(|_| marker > 0) {
             Some(at) => text::heads(&glue.up_to(marker + at)),
-            // Without a marker, several words in front of it are enough.
+            // Without a marker, several words before it are enough.
             None => {
                 let words = glue.head().find(['[', '{']).map(|at| glue.up_to(at));
                 let words = words.filter(|words| words.core().contains(char::is_whitespace));
@@ -218,7 +218,7 @@ pub fn announced(turn: &TurnFormat) -> Option<Glue> {
 /// that it is a call.
 pub const UNLISTED: &str = "unlisted-call";
 
-/// What opens such a call: what this opening has behind its last marker.
+/// What opens such a call: what this opening has after its last marker.
 fn inner_opening(opening: &Glue) -> Option<Glue> {
     let Some(GluePiece::Text(text)) = opening.pieces().last() else {
         return None;
@@ -323,11 +323,11 @@ impl Call<'_> {
     }
 
     /// Nothing of a call is visible before its name is certain: the text up to it and the glue
-    /// behind it are one group.
+    /// after it are one group.
     pub fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
         let p = self.p;
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
-        // A quote behind the name is enough to end it.
+        // A quote after the name is enough to end it.
         let quote = shared
             .head()
             .chars()
@@ -391,7 +391,7 @@ impl Call<'_> {
                 )
             })
         {
-            parts.push(p.and(p.after_space(p.choice([p.literal("{"), p.literal("\"")]))));
+            parts.push(p.ahead(p.choice([p.literal("{"), p.literal("\"")])));
         }
         // Without the token before each tag, calls of other formats begin so.
         let rest = whole.strip_prefix(&shared).unwrap_or_default();
@@ -469,7 +469,7 @@ impl Call<'_> {
             .filter(|glue| !glue.is_blank())
             .map(|glue| p.glue(glue))
             .chain([p.end()]);
-        is_last.then(|| p.and(p.after_space(p.choice(ends))))
+        is_last.then(|| p.ahead(p.choice(ends)))
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
@@ -622,7 +622,7 @@ impl Call<'_> {
         })))
     }
 
-    /// One piece; `next` is the one behind it.
+    /// One piece; `next` is the one after it.
     fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: &CallForm) -> ExprId {
         let p = self.p;
         match piece {
@@ -672,7 +672,7 @@ impl Call<'_> {
         }
     }
 
-    /// Arguments one by one. `first`: the glue in front of them.
+    /// Arguments one by one. `first`: the glue before them.
     fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
         let p = self.p;
         let own_close = form

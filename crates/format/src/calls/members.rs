@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::is_strong;
-use super::super::tag::Tag;
+use crate::builder::FormatBuilder;
+use crate::glue::is_strong;
+use crate::tag::Tag;
 use chatparse_learn::analysis::turn::{Slot, ValueKind, slots_of};
 use serde_json::Value;
 
@@ -169,7 +169,7 @@ pub fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
     p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
-/// A list or an object that breaks behind what was visible of it: `text`, as it stands.
+/// A list or an object that breaks after what was visible of it: `text`, as it is.
 pub fn broken(p: &FormatBuilder, text: ExprId) -> ExprId {
     p.sequence([
         p.space(),
@@ -197,10 +197,7 @@ fn bracket(p: &FormatBuilder) -> ExprId {
         let list = p.spaced([p.literal("["), p.choice([value, p.literal("]")])]);
         p.choice([
             list,
-            p.spaced([
-                p.literal("{"),
-                p.choice([member, p.one_of(&[('/', '/'), ('}', '}')])]),
-            ]),
+            p.spaced([p.literal("{"), p.choice([member, p.signs("/}")])]),
         ])
     })
 }

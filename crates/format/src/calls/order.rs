@@ -2,7 +2,7 @@
 //!
 //! A template that prints a call as a whole has its keys in the order of the request's, and models
 //! vary it. The members from the name to the arguments stay together, because a tool's arguments
-//! are read by its schema; the others, constants and the id, may stand anywhere around them.
+//! are read by its schema; the others, constants and the id, may be anywhere around them.
 
 use chatparse_learn::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
 
@@ -12,18 +12,15 @@ const MOST_OTHERS: usize = 2;
 /// What opens calls in each other order than the learnt one, and the turn with calls in that order.
 /// `open`: what opens calls; `wrapper_close`: what closes the wrapper around them.
 pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
-    let mut forms = Vec::new();
-    for form in &turn.calls {
-        let Some(members) = Members::of(form, open, wrapper_close) else {
-            return Vec::new();
-        };
-        forms.push(members);
-    }
+    let forms = turn
+        .calls
+        .iter()
+        .map(|form| Members::of(form, open, wrapper_close));
+    let mut forms = forms.collect::<Option<Vec<Members>>>().unwrap_or_default();
     let most = forms.iter().map(|members| members.all.len()).max();
-    let most = most.unwrap_or_default();
-    if most > MOST_OTHERS + 1 {
-        return Vec::new();
-    }
+    let most = most
+        .filter(|most| *most <= MOST_OTHERS + 1)
+        .unwrap_or_default();
     forms.retain(|form| form.all.len() == most);
     let orders = orders(most);
     let others = orders.iter().skip(1);
@@ -74,7 +71,7 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 struct Members {
     /// Its members. Those from the name to the arguments are one.
     all: Vec<Vec<CallPiece>>,
-    /// The text in front of the first member, between two, and behind the last.
+    /// The text before the first member, between two, and after the last.
     around: [String; 3],
 }
 
@@ -120,7 +117,7 @@ impl Members {
                     _ if outer && text.is_empty() && member.is_empty() && c.is_whitespace() => {
                         members.around[usize::from(!members.all.is_empty())].push(c);
                     }
-                    // Nothing stands in front of the object or behind it.
+                    // Nothing is before the object or after it.
                     _ if depth == 0 => c.is_whitespace().then_some(())?,
                     _ => text.push(c),
                 }

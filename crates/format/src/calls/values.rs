@@ -1,15 +1,15 @@
 //! Values as the analysis learnt them: each kind with its opening and its end.
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::{self as text, glue};
-use super::super::tag::Tag;
 use super::members::{Member, is_between_quotes, members, shown, sign};
+use crate::builder::FormatBuilder;
+use crate::glue::{self as text, glue};
 use crate::rules::texts::TEXT as TEXT_END;
 use crate::rules::values::{
     CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, SLOT_OPEN, VALUE, VALUE_CLOSE,
     VALUE_FIRST, VALUE_LAST, VALUE_TEXT,
 };
 use crate::sites::{QUOTE, Value, Values, tag};
+use crate::tag::Tag;
 use chatparse_grammar::schema::{self, Types};
 use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind, slots_of};
 use chatparse_peg::{ExprId, Literals, Notation};
@@ -249,7 +249,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A name in front of this glue, and the same between quotes, or between what the template puts
+/// A name before this glue, and the same between quotes, or between what the template puts
 /// around texts.
 pub fn perhaps_quoted(
     p: &FormatBuilder,
@@ -393,14 +393,14 @@ impl Values<'_> {
     /// White space and what may follow a literal that is an argument of Python.
     pub fn after_literal(&self) -> ExprId {
         let p = self.p;
-        let ends = [p.one_of(&[(',', ','), (')', ')')]), p.end()];
+        let ends = [p.signs(",)"), p.end()];
         p.after_space(p.choice(ends.into_iter().chain(self.after)))
     }
 
     /// A text in quotes, and its end. Templates and models print texts between quotes unescaped,
-    /// whatever they contain, but a quoted string has no line breaks. So behind a line break, or a
+    /// whatever they contain, but a quoted string has no line breaks. So after a line break, or a
     /// quote that ends no Python literal, it is read unescaped: a backslash is a backslash, and a
-    /// quote closes the text only in front of what may follow an argument.
+    /// quote closes the text only before what may follow an argument.
     pub fn quoted(&self, end: ExprId) -> ExprId {
         let p = self.p;
         if p.raw_lines {
@@ -438,7 +438,7 @@ impl Values<'_> {
         p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
     }
 
-    /// An array or object in the template's notation, and what its first item has in front of it.
+    /// An array or object in the template's notation, and the glue up to its first item.
     pub fn container(
         &self,
         kind: ValueKind,
@@ -446,95 +446,95 @@ impl Values<'_> {
         member: &Member,
         depth: usize,
     ) -> Option<(Glue, ExprId)> {
+        let p = self.p;
         let (container, name) = match kind {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
         };
-        let described = schema::places(&member.schema, false)
-            .iter()
-            .any(|(schema, _)| {
-                ["items", "properties"]
-                    .iter()
-                    .any(|key| schema.get().get(key).is_some())
-            });
-        if described && depth < SCHEMA_LEVELS {
-            return Some((
-                container.open.and(&container.each),
-                self.expr(kind, container, slot, member, depth + 1),
-            ));
-        }
-        if !self.p.is_defined(name) {
-            // Defined first, so that the expressions inside can refer to it.
-            self.p.rule(name, self.p.empty());
-            self.p.rule(
-                name,
-                self.p.exactly(true, || {
-                    self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS)
-                }),
-            );
-        }
-        Some((container.open.and(&container.each), self.p.reference(name)))
-    }
-
-    fn expr(
-        &self,
-        kind: ValueKind,
-        container: &Container,
-        slot: &Slot,
-        member: &Member,
-        depth: usize,
-    ) -> ExprId {
-        let p = self.p;
-        // Containers with any content are the same wherever they are.
-        let is_any = depth == SCHEMA_LEVELS;
-        let end = self.container_end(
+        let begin = container.open.and(&container.each);
+        let nest = Nest {
+            values: *self,
             kind,
             container,
             slot,
-            if is_any { None } else { Some(member) },
-        );
-        // The next item or member, where a token before each tag makes it certain.
-        let next = (!p.prefix.is_empty()).then(|| {
-            let known = members(p, &member.schema, "", false);
-            let mut names: Vec<ExprId> = known.iter().map(|one| p.literal(one.name)).collect();
-            names.extend((kind == ValueKind::Array).then(|| p.empty()));
-            p.sequence([self.glue(&container.each, member.name), p.choice(names)])
+            member,
+            depth: depth + 1,
+        };
+        let places = schema::places(&member.schema, false);
+        let described = places.iter().any(|(schema, _)| {
+            let schema = schema.get();
+            schema.get("items").is_some() || schema.get("properties").is_some()
         });
-        let values = Values {
-            within: Some(end).filter(|_| !is_any),
-            next,
+        if described && depth < SCHEMA_LEVELS {
+            return Some((begin, nest.expr()));
+        }
+        if !p.is_defined(name) {
+            // Defined first, so that the expressions inside can refer to it.
+            p.rule(name, p.empty());
+            let any = Nest {
+                member: &Member::any(),
+                depth: SCHEMA_LEVELS,
+                ..nest
+            };
+            p.rule(name, p.exactly(true, || any.expr()));
+        }
+        Some((begin, p.reference(name)))
+    }
+}
+
+/// An array or object in the template's notation.
+struct Nest<'a> {
+    values: Values<'a>,
+    kind: ValueKind,
+    container: &'a Container,
+    slot: &'a Slot,
+    /// The array or object itself.
+    member: &'a Member<'a>,
+    /// How many containers its items or members are in.
+    depth: usize,
+}
+
+impl Nest<'_> {
+    fn glue(&self, text: &Glue) -> ExprId {
+        self.values.glue(text, self.member.name)
+    }
+
+    fn expr(&self) -> ExprId {
+        let (p, container) = (self.values.p, self.container);
+        let end = self.end();
+        let inner = Nest {
+            values: Values {
+                within: Some(end).filter(|_| !self.is_any()),
+                next: self.next(),
+                ..self.values
+            },
             ..*self
         };
-        let (known, any) = match kind {
-            ValueKind::Array => (Vec::new(), values.item(container, member, depth)),
+        let (tag, known, any) = match self.kind {
+            ValueKind::Array => (Tag::Array, Vec::new(), inner.item()),
             _ => {
-                let known = values.known_members(container, member, depth);
-                let any = values.any_member(container, slot, member, depth, end);
+                let (known, any) = (inner.known_members(), inner.any_member(end));
                 // Of an object whose properties are known, a grammar has no others.
                 let any = p.only_read(!known.is_empty(), any);
-                (known, any)
+                (Tag::Object, known, any)
             }
         };
         let may_be_empty = !known.iter().any(|(_, required)| *required);
-        let tag = match kind {
-            ValueKind::Array => Tag::Array,
-            _ => Tag::Object,
-        };
-        let open = self.glue(&container.open, member.name);
+        let open = self.glue(&container.open);
         let separated = !container.next.is_blank();
         // Items with their own openings, up to the end of the container around them.
         if !separated && container.close.is_blank() && !container.each.is_blank() {
             let spaced = |item| p.sequence([p.blank(), item]);
             let items = p.in_any_order(known, Some(spaced(any)), spaced);
-            let ends = p.or(end, CONTAINER_CLOSE, |way| way(self));
+            let ends = p.or(end, CONTAINER_CLOSE, |way| way(&self.values));
             return p.tag(tag, p.sequence([open, items, p.space(), p.and(ends)]));
         }
-        let mut next = self.glue(&container.next, member.name);
+        let mut next = self.glue(&container.next);
         if separated {
             next = p.separator(next);
         }
         let items = p.listed(known, Some(any), p.sequence([p.blank(), next, p.blank()]));
-        let close = self.glue(&container.close, member.name);
+        let close = self.glue(&container.close);
         let filled = p.sequence([items, p.blank(), close]);
         let empty = p.only_read(!may_be_empty, close);
         // Without an end, the object is empty only if nothing else matches.
@@ -545,61 +545,70 @@ impl Values<'_> {
         p.sequence([open, p.tag(tag, p.sequence([p.blank(), p.choice(ways)]))])
     }
 
-    /// The end of a container with the end of its slot, wherever it is; `member`: the argument, if
-    /// the container is that of one schema.
-    fn container_end(
-        &self,
-        kind: ValueKind,
-        container: &Container,
-        slot: &Slot,
-        member: Option<&Member>,
-    ) -> ExprId {
-        let mut slots = Vec::new();
-        if member.is_none() {
-            let all = [&self.nested.array, &self.nested.object]
-                .into_iter()
-                .flatten();
-            slots.extend(all.flat_map(|all| slots_of(&all.slots, kind)));
+    /// Whether it has any content. Such containers are the same wherever they are.
+    fn is_any(&self) -> bool {
+        self.depth == SCHEMA_LEVELS
+    }
+
+    /// The end of the container and of its slot; of one with any content, in any slot.
+    fn end(&self) -> ExprId {
+        let (mut slots, mut name) = (Vec::new(), self.member.name);
+        if self.is_any() {
+            let nested = self.values.nested;
+            let all = [&nested.array, &nested.object].into_iter().flatten();
+            slots.extend(all.flat_map(|all| slots_of(&all.slots, self.kind)));
+            name = FormatBuilder::ANY;
         }
-        slots.push(slot);
-        let name = member.map_or(FormatBuilder::ANY, |member| member.name);
-        let ends = slots.iter().map(|slot| container.close.and(&slot.close));
+        slots.push(self.slot);
+        let ends = slots
+            .iter()
+            .map(|slot| self.container.close.and(&slot.close));
         let ends = ends.filter(|end| !end.is_blank());
-        self.p.choice(ends.map(|end| self.glue(&end, name)))
+        self.values
+            .p
+            .choice(ends.map(|end| self.values.glue(&end, name)))
+    }
+
+    /// The next item or member, where a token before each tag makes it certain.
+    fn next(&self) -> Option<ExprId> {
+        let p = self.values.p;
+        if p.prefix.is_empty() {
+            return None;
+        }
+        let known = members(p, &self.member.schema, "", false);
+        let mut names: Vec<ExprId> = known.iter().map(|one| p.literal(one.name)).collect();
+        names.extend((self.kind == ValueKind::Array).then(|| p.empty()));
+        Some(p.sequence([self.glue(&self.container.each), p.choice(names)]))
     }
 
     /// An item of an array.
-    fn item(&self, container: &Container, member: &Member, depth: usize) -> ExprId {
-        let places = schema::places(&member.schema, false).into_iter();
+    fn item(&self) -> ExprId {
+        let places = schema::places(&self.member.schema, false).into_iter();
         let mut items = places.map(|(schema, _)| schema.within(&["items"]));
         let any = Member::any();
         let item = Member {
-            name: member.name,
-            rule: format!("{}-item", member.rule),
+            name: self.member.name,
+            rule: format!("{}-item", self.member.rule),
             schema: items
                 .find(|schema| !schema.get().is_null())
                 .unwrap_or(any.schema),
             ..any
         };
-        let (opens, value) = self.value(container, &item, depth);
-        let [each, opens] = [&container.each, &opens].map(|text| self.glue(text, member.name));
-        self.p.sequence([each, opens, value])
+        let (opens, value) = self.value(&item);
+        let each = self.glue(&self.container.each);
+        self.values.p.sequence([each, self.glue(&opens), value])
     }
 
     /// The members that the schema of an object lists, and whether each is required.
-    fn known_members(
-        &self,
-        container: &Container,
-        member: &Member,
-        depth: usize,
-    ) -> Vec<(ExprId, bool)> {
-        let p = self.p;
-        let mut known = Vec::new();
-        for inner in members(p, &member.schema, &format!("{}-", member.rule), false) {
-            let (opens, value) = self.value(container, &inner, depth);
-            let name = perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
-            let opens = self.glue(&opens, inner.name);
-            let name = p.sequence([self.glue(&container.each, member.name), name, opens]);
+    fn known_members(&self) -> Vec<(ExprId, bool)> {
+        let (p, mut known) = (self.values.p, Vec::new());
+        let prefix = format!("{}-", self.member.rule);
+        for inner in members(p, &self.member.schema, &prefix, false) {
+            let (opens, value) = self.value(&inner);
+            let name = p.arg_name(inner.name);
+            let name = perhaps_quoted(p, name, &opens, &self.container.slots);
+            let opens = self.values.glue(&opens, inner.name);
+            let name = p.sequence([self.glue(&self.container.each), name, opens]);
             let all = p.sequence([p.atomic(name), p.markup_ends(), value]);
             let all = inner.perhaps(p, inner.left_out, Notation::PerhapsLeftOut, all);
             known.push((all, inner.required));
@@ -608,82 +617,76 @@ impl Values<'_> {
     }
 
     /// A member of an object with any name. `end`: the end of the object.
-    fn any_member(
-        &self,
-        container: &Container,
-        slot: &Slot,
-        member: &Member,
-        depth: usize,
-        end: ExprId,
-    ) -> ExprId {
-        let p = self.p;
+    fn any_member(&self, end: ExprId) -> ExprId {
+        let (p, container) = (self.values.p, self.container);
         let any = Member {
-            rule: format!("{}-any", member.rule),
+            rule: format!("{}-any", self.member.rule),
             ..Member::any()
         };
-        let (opens, value) = self.value(container, &any, depth);
+        let (opens, value) = self.value(&any);
         let ends = p.spelled(text::heads(&opens));
         let closes = p.spelled(text::heads(&container.close));
-        let signs = closes
-            .iter()
-            .chain(&ends)
-            .map(|sign| sign.parse().ok().map(|sign| (sign, sign)));
-        let name = match signs.collect::<Option<Vec<(char, char)>>>() {
+        let signs = closes.iter().chain(&ends).map(|sign| sign.parse().ok());
+        let name = match signs.collect::<Option<Vec<char>>>() {
             _ if ends.is_empty() => p.other_name(),
             None => p.until_marker(&ends),
             // In a grammar, too, no name begins like the end of the object.
-            Some(signs) => p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)])),
+            Some(signs) => {
+                let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
+                p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)]))
+            }
         };
         // The end of the object may look like a name.
-        let close = container.close.and(&slot.close);
+        let close = container.close.and(&self.slot.close);
         let no_end = [p.not(end), text::no_closer(p, &container.each, &close)];
-        let opens = self.glue(&opens, FormatBuilder::ANY);
-        let mut names = p.ways(KEY, |way| way(self, container, &ends, opens));
-        names.push(p.key(name));
-        let each = self.glue(&container.each, member.name);
-        let member = [each, p.choice(names), opens, p.markup_ends(), value];
-        p.sequence(no_end.into_iter().chain(member))
-    }
-
-    /// A value in a container, and the glue before it.
-    fn value(&self, container: &Container, member: &Member, depth: usize) -> (Glue, ExprId) {
-        let none = Glue::default();
-        let value = self.of(&container.slots, &none, member, depth, &|slot| {
-            self.raw_in(container, member, slot)
+        let opens = self.values.glue(&opens, FormatBuilder::ANY);
+        let name = p.rather(p.key(name), KEY, |way| {
+            way(&self.values, container, &ends, opens)
         });
-        value.unwrap_or_else(|| (none, self.p.never()))
+        let each = self.glue(&container.each);
+        p.sequence(
+            no_end
+                .into_iter()
+                .chain([each, name, opens, p.markup_ends(), value]),
+        )
     }
 
-    /// A raw text in a container, and its end.
-    fn raw_in(&self, container: &Container, member: &Member, slot: &Slot) -> ExprId {
-        let p = self.p;
+    /// An item or a member's value, and the glue before it.
+    fn value(&self, member: &Member) -> (Glue, ExprId) {
+        let (values, none) = (&self.values, Glue::default());
+        let value = values.of(&self.container.slots, &none, member, self.depth, &|slot| {
+            self.raw(member, slot)
+        });
+        value.unwrap_or_else(|| (none, values.p.never()))
+    }
+
+    /// A raw text in the container, and its end.
+    fn raw(&self, member: &Member, slot: &Slot) -> ExprId {
+        let (values, p) = (&self.values, self.values.p);
         let mut ends = text::heads(&slot.close);
         if ends.is_empty() {
-            for after in [&container.next, &container.close] {
+            for after in [&self.container.next, &self.container.close] {
                 ends.extend(text::heads(&slot.close.and(after)));
             }
         }
         // Without the first of the template's quotes, the second one ends the text.
-        let mut slots = container.slots.iter().map(|(_, slot)| slot);
-        let quoted = slots.find(|slot| is_between_quotes(slot));
-        let mark = quoted
-            .filter(|_| slot.close.is_blank())
-            .map(|slot| slot.close.head());
+        let mut slots = self.container.slots.iter().map(|(_, slot)| slot);
+        let quoted = slots.find(|quoted| is_between_quotes(quoted) && slot.close.is_blank());
+        let mark = quoted.map(|quoted| quoted.close.head());
         ends.extend(mark.map(str::to_owned));
         let mark = mark.map(|mark| p.optional(p.literal(mark)));
-        let close = [mark, Some(self.glue(&slot.close, member.name))];
-        let close = p.arg_close(p.sequence(close));
-        let named = slot.close.with_names(&self.tool.name, member.name);
-        let after = self
+        let close = p.sequence([mark, Some(values.glue(&slot.close, member.name))]);
+        let named = slot.close.with_names(&values.tool.name, member.name);
+        let end = values
             .within
-            .filter(|_| !FormatBuilder::is_any(member.name))
-            .into_iter()
-            .chain(self.next);
-        let mut texts = p.ways(TEXT_END, |way| {
-            way(p, p.first_tag(&named)?, p.choice(after.clone()))
+            .filter(|_| !FormatBuilder::is_any(member.name));
+        let text = p.arg_text(p.until_marker(ends));
+        let text = p.rather(text, TEXT_END, |way| {
+            way(p, p.first_tag(&named)?, p.choice([end, values.next]))
         });
-        texts.push(p.arg_text(p.until_marker(ends)));
-        let text = member.written(p, p.choice(texts), "text", Notation::Text);
-        p.sequence([text, close])
+        p.sequence([
+            member.written(p, text, "text", Notation::Text),
+            p.arg_close(close),
+        ])
     }
 }

@@ -1,10 +1,10 @@
 //! Messages on channels as models write them beside the template's way.
 
-use super::super::builder::FormatBuilder;
-use super::super::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, RETURN, START};
-use super::super::coverage;
-use super::super::tag::Tag;
 use super::table::{Rule, Way};
+use crate::builder::FormatBuilder;
+use crate::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, RETURN, START};
+use crate::coverage;
+use crate::tag::Tag;
 use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_learn::Dialect;
 use chatparse_peg::ExprId;
@@ -53,7 +53,7 @@ sites! {
 /// More spaces after a token.
 fn more_spaces(turn: &Harmony) -> Way {
     let p = turn.p;
-    (turn.dialect == Dialect::LlmJp).then(|| p.many(p.one_of(&[(' ', ' ')])))
+    (turn.dialect == Dialect::LlmJp).then(|| p.many(p.signs(" ")))
 }
 
 /// The beginning of a message once more, after that of the prompt.

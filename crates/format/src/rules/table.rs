@@ -1,6 +1,6 @@
 //! What a table of rules is, and how the lowering asks it.
 
-use super::super::builder::FormatBuilder;
+use crate::builder::FormatBuilder;
 use chatparse_peg::ExprId;
 
 /// A rule: its name, and what makes the other way that it reads.

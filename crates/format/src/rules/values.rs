@@ -1,11 +1,11 @@
 //! Values as models write them beside the template's way.
 
-use super::super::builder::{FormatBuilder, is_container};
-use super::super::calls::members::{Member, broken, name_quotes, no_json, sign};
-use super::super::glue::is_strong;
-use super::super::sites::{QUOTE, Value, Values, tag};
 use super::table::{Rule, Way};
 use super::texts::attribute;
+use crate::builder::{FormatBuilder, is_container};
+use crate::calls::members::{Member, broken, name_quotes, no_json, sign};
+use crate::glue::is_strong;
+use crate::sites::{QUOTE, Value, Values, tag};
 use chatparse_grammar::schema::Types;
 use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind, slots_of};
 use chatparse_peg::ExprId;
@@ -195,7 +195,7 @@ fn escaped_quote(value: &Value) -> Way {
     let slot = value.texts.first()?;
     let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
     let rest = p.arg_json(p.sequence([p.python_body(p.string_body(b'"')), p.literal(QUOTE)]));
-    let followed = p.and(p.after_space(after));
+    let followed = p.ahead(after);
     let escaped = p.sequence([
         p.and(p.literal("\\\"")),
         rest,
@@ -316,7 +316,7 @@ fn text_without_quotes(value: &Value) -> Way {
             p.sequence([p.not(p.opens_quoted()), value.raw(slot)]),
         ));
     }
-    let ends = p.and(p.after_space(value.after()?));
+    let ends = p.ahead(value.after()?);
     let null = p.null(false, true, p.sequence([p.arg_close(p.empty()), ends]));
     let close = p.sequence([p.optional(p.literal(mark)), ends]);
     let run = p.until_marker([mark, ",", "}"]);
@@ -345,7 +345,7 @@ fn value_without_quotes(value: &Value) -> Way {
     ]))
 }
 
-/// An array or object that breaks: what is up to its end, as it stands.
+/// An array or object that breaks: what is up to its end, as it is.
 fn broken_container(value: &Value) -> Way {
     let p = value.values.p;
     let slots = value
@@ -367,14 +367,14 @@ fn call_ends_value(value: &Value, slot: &Slot) -> Way {
         .values
         .enclosing
         .filter(|_| value.depth == 0 && !slot.close.is_blank())?;
-    Some(p.and(p.after_space(p.marker(end))))
+    Some(p.ahead(p.marker(end)))
 }
 
 /// What ends a container ends its last value.
 fn container_ends_value(value: &Value, slot: &Slot) -> Way {
     let p = value.values.p;
     let end = value.values.within.filter(|_| is_strong(&slot.close))?;
-    Some(p.and(p.after_space(end)))
+    Some(p.ahead(end))
 }
 
 /// What ends an outer container ends the inner one.

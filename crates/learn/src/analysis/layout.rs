@@ -1,8 +1,8 @@
 //! [`Layout`]: what llama.cpp's stand-in tells hosts of a turn: its markers, and the shape of its
 //! calls, in llama.cpp's words. Formats ask it where a grammar begins.
 //!
-//! Glue on an edge is one text. The layout divides it: the glue in front of the first call is the
-//! section's opening and the call's, and what is also in front of a second call is the call's.
+//! Glue on an edge is one text. The layout divides it: the glue before the first call is the
+//! section's opening and the call's, and what is also before a second call is the call's.
 //! Texts of reasoning are left out of it.
 
 use chatparse_base::brackets;
@@ -18,7 +18,7 @@ use super::turn::{
 use chatparse_base::find::shared_end;
 
 /// How a template writes reasoning, calls and turns. Markers have the white space that the template
-/// writes around them; an empty string stands for a missing one.
+/// writes around them; an empty string is for a missing one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// The text around reasoning, if it has markers.
@@ -258,7 +258,7 @@ fn tagged_calls<'f>(
     (section_start, per_call_start)
 }
 
-/// The texts in front of arguments that are written one by one, and around each.
+/// The texts before arguments that are written one by one, and around each.
 fn around_arguments(members: &Members) -> [&str; 6] {
     let (first, next) = (members.first.head(), members.next.head());
     let prefix = match common_end(first, next) {

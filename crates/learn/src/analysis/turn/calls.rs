@@ -1,8 +1,8 @@
 //! Learns the inside of a call: its parts in order, and where it ends.
 //!
-//! The glue behind the last part of a call closes the call and opens what comes next, in one piece.
-//! The common beginning of all such glue closes the call: `}]` behind the last call and `}, {`
-//! between two give `}`. The end of a value is split from the separator in front of the next key in
+//! The glue after the last part of a call closes the call and opens what comes next, in one piece.
+//! The common beginning of all such glue closes the call: `}]` after the last call and `}, {`
+//! between two give `}`. The end of a value is split from the separator before the next key in
 //! the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,7 +108,7 @@ impl Calls {
             let mut places = 0..path.parts.len();
             places.all(|at| calls.behind_value(path, at).is_some())
         });
-        // Each form of a call, with the glue seen behind it.
+        // Each form of a call, with the glue seen after it.
         let mut forms: Vec<(CallForm, BTreeSet<Glue>)> = Vec::new();
         for path in &*paths {
             for call in path.calls() {
@@ -140,7 +140,7 @@ impl Calls {
         Some(calls)
     }
 
-    /// Learns the glue that the kind of a value puts in front of its name, from the first arguments
+    /// Learns the glue that the kind of a value puts before its name, from the first arguments
     /// of calls.
     fn learn_befores(&mut self, paths: &[Path]) {
         let mut firsts: BTreeMap<ValueKind, BTreeSet<&Glue>> = BTreeMap::new();
@@ -167,7 +167,7 @@ impl Calls {
         }
     }
 
-    /// The glue in front of the name at `at`, without the part that depends on the kind of its
+    /// The glue before the name at `at`, without the part that depends on the kind of its
     /// value.
     fn before_key(&self, path: &Path, at: usize, glue: &Glue) -> Option<Glue> {
         if let Some(part) = path.parts.get(at + 1)
@@ -310,7 +310,7 @@ impl Calls {
         slots_of(&self.slots, kind).find(|slot| slot.open == path.glue[at])
     }
 
-    /// The glue behind the part at `at`, without the end of a value.
+    /// The glue after the part at `at`, without the end of a value.
     fn behind_value(&self, path: &Path, at: usize) -> Option<Glue> {
         match path.parts[at].token {
             Token::Value(_) => path.glue[at + 1].strip_prefix(&self.slot(path, at)?.close),
@@ -331,7 +331,7 @@ impl Calls {
             let piece = match path.parts[at].token {
                 Token::Value(_) => continue,
                 Token::Key if members => {
-                    // Glue behind members belongs to them only between two members.
+                    // Glue after members belongs to them only between two members.
                     let Some(CallPiece::Members(_)) = pieces.last() else {
                         return None;
                     };
@@ -370,7 +370,7 @@ impl Calls {
         })
     }
 
-    /// The glue behind the value in a turn with one call with one argument. `end`: the end of all
+    /// The glue after the value in a turn with one call with one argument. `end`: the end of all
     /// turns.
     pub fn behind_one_text(&self, paths: &[Path], end: &Glue) -> Option<Glue> {
         let (path, at) = paths.iter().find_map(|path| {
@@ -407,7 +407,7 @@ impl Calls {
         }
     }
 
-    /// The glue behind a call, without the call's end.
+    /// The glue after a call, without the call's end.
     pub fn behind(&self, path: &Path, call: std::ops::Range<usize>) -> Option<Glue> {
         let form = self.form(path, call.clone())?;
         let form = self

@@ -1,4 +1,4 @@
-//! Finds reasoning that turns of the history do not show behind the prompt: because the prompt has
+//! Finds reasoning that turns of the history do not show after the prompt: because the prompt has
 //! closed it, because the template drops it, or because it never writes any. Five places show its
 //! markers:
 //!
@@ -6,7 +6,7 @@
 //! - *the prompt with thinking off and on*: one opens the reasoning, or the other writes an empty
 //!   one;
 //! - *a content with the end of reasoning in it*: a template that drops old reasoning drops what is
-//!   in front of that end;
+//!   before that end;
 //! - *a marker that only the prompt ends with*: its mirror image closes the reasoning;
 //! - *an instruction to the model* that names them as an empty block, `<think></think>`.
 
@@ -15,7 +15,10 @@ use super::super::markup::{
     Segment, first_marker, is_blank, markers, segments, since_last_marker, trim,
 };
 use super::sample::{QUESTION, REPLY, Sample, SampleCall, Sampler, THOUGHT};
-use super::{Edge, Glue, Reasoning, SlotKind};
+use super::{
+    Edge, Glue, Reasoning,
+    SlotKind::{self, Content, End, Prompt},
+};
 use chatparse_base::brackets::mirrored;
 use chatparse_base::find::shared;
 use chatparse_base::limits::REASONING_ENDS;
@@ -45,12 +48,8 @@ pub fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Re
     if let [(first, _), (open, end)] = named[..]
         && first == start
     {
-        edges.push(Edge::new(
-            SlotKind::Reasoning,
-            open.into(),
-            SlotKind::Content,
-        ));
-        edges.push(Edge::new(SlotKind::Content, end.into(), SlotKind::End));
+        edges.push(Edge::new(SlotKind::Reasoning, open.into(), Content));
+        edges.push(Edge::new(Content, end.into(), End));
     }
     let opening = behind_question(&sampler.prompt);
     Some(Reasoning::behind(opening, &start, &close))
@@ -60,7 +59,7 @@ fn pair(start: &str, end: &str) -> (String, String) {
     (start.to_owned(), end.to_owned())
 }
 
-/// What a prompt has behind the question.
+/// What a prompt has after the question.
 fn behind_question(prompt: &str) -> &str {
     prompt
         .rsplit_once(QUESTION)
@@ -72,7 +71,7 @@ fn behind_question(prompt: &str) -> &str {
 pub fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
     let close = trim(close);
     let mut begins = edges.clone();
-    begins.retain(|edge| edge.from == SlotKind::Prompt);
+    begins.retain(|edge| edge.from == Prompt);
     for mut edge in begins {
         edge.from = SlotKind::Reasoning;
         if let Some(at) = edge.glue.head().find(close) {
@@ -106,7 +105,7 @@ fn named(source: &str) -> Vec<(&str, &str)> {
 }
 
 impl Reasoning {
-    /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened
+    /// Reasoning with these markers after a prompt that ends with `opening`, and may have opened
     /// or closed it.
     pub fn behind(opening: &str, start: &str, close: &str) -> Reasoning {
         let opened = opening.rfind(trim(start)) > opening.rfind(trim(close));
@@ -197,7 +196,7 @@ fn opened(sampler: &Sampler) -> Option<(String, String)> {
     Some(pair(trim(start), &end))
 }
 
-/// A content that is cut behind the end of reasoning. The source names the text at which it cuts.
+/// A content that is cut after the end of reasoning. The source names the text at which it cuts.
 fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)> {
     let mut ends: Vec<&str> = Vec::new();
     for (at, _) in source.match_indices("split(") {

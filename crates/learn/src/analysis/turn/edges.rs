@@ -4,7 +4,10 @@ use super::super::markup::trim;
 use super::calls::{Calls, Path};
 use super::glue::Glue;
 use super::parts::Token;
-use super::{Edge, Reasoning, SlotKind};
+use super::{
+    Edge, Reasoning,
+    SlotKind::{self, Call, Content, End, Prompt},
+};
 use chatparse_base::brackets;
 
 /// Removes the end of the turn from the last glue of all paths, and returns it.
@@ -79,31 +82,31 @@ pub fn learn(
     Some((edges, reasoning))
 }
 
-/// The edges of one turn. The glue behind a call excludes the call's end.
+/// The edges of one turn. The glue after a call excludes the call's end.
 fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     let mut edges = Vec::new();
-    let (mut from, mut at) = (SlotKind::Prompt, 0);
+    let (mut from, mut at) = (Prompt, 0);
     let mut glue = path.glue[0].clone();
     for parts in path
         .parts
         .chunk_by(|a, b| a.call == b.call && a.call.is_some())
     {
         let to = match (parts[0].call, parts[0].token) {
-            (Some(_), _) => SlotKind::Call,
+            (Some(_), _) => Call,
             (None, Token::Reasoning) => SlotKind::Reasoning,
-            (None, _) => SlotKind::Content,
+            (None, _) => Content,
         };
         edges.push(Edge { from, glue, to });
         let first = at;
         at += parts.len();
-        glue = if to == SlotKind::Call {
+        glue = if to == Call {
             calls.behind(path, first..at)?
         } else {
             path.glue[at].clone()
         };
         from = to;
     }
-    edges.push(Edge::new(from, glue, SlotKind::End));
+    edges.push(Edge::new(from, glue, End));
     Some(edges)
 }
 
@@ -118,12 +121,12 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     let mut close = closes_reasoning(edges);
     if close.is_blank() {
         let mut leaves = edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
-        let to_content = leaves.find(|edge| edge.to == SlotKind::Content);
+        let to_content = leaves.find(|edge| edge.to == Content);
         close = to_content.map(|edge| edge.glue.clone()).unwrap_or_default();
     }
     // Further markers belong to the next part.
     close = close.up_to_first_marker();
-    edges.retain(|edge| edge.to != SlotKind::Reasoning || edge.from == SlotKind::Content);
+    edges.retain(|edge| edge.to != SlotKind::Reasoning || edge.from == Content);
     if close.is_blank() {
         edges.retain(|edge| edge.from != SlotKind::Reasoning && edge.to != SlotKind::Reasoning);
         return None;
@@ -135,7 +138,7 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     {
         match edge.glue.strip_prefix(&close) {
             Some(rest) => edge.glue = rest,
-            None => holds_calls |= edge.to == SlotKind::Call,
+            None => holds_calls |= edge.to == Call,
         }
     }
     // A word directly after a marker is the role's name, and no reasoning.

@@ -47,7 +47,7 @@ const SIGN_START: u8 = 0xEE;
 pub(super) struct Echoes<'a> {
     pub name: &'a str,
     pub key: &'a str,
-    /// The numbers of the calls in front and behind, in the template's counting.
+    /// The numbers of the calls in front and after, in the template's counting.
     pub counters: Option<[usize; 2]>,
 }
 
@@ -111,7 +111,7 @@ impl Glue {
         self.0.trim().is_empty()
     }
 
-    /// For display: what differs from call to call stands between `‹` and `›`.
+    /// For display: what differs from call to call is between `‹` and `›`.
     pub fn shown(&self) -> String {
         let pieces = self.pieces().map(|piece| match piece {
             GluePiece::Text(text) => text,
@@ -130,7 +130,7 @@ impl Glue {
             .unwrap_or_else(|| self.0.split(SIGNS).next().unwrap_or_default())
     }
 
-    /// The text behind the last placeholder.
+    /// The text after the last placeholder.
     pub fn tail(&self) -> &str {
         self.0.rsplit(SIGNS).next().unwrap_or_default()
     }
@@ -221,7 +221,7 @@ impl Glue {
         }
     }
 
-    /// The rest behind the braces that it begins with; `None` if there are none.
+    /// The rest after the braces that it begins with; `None` if there are none.
     pub fn behind_braces(&self) -> Option<Glue> {
         let text = self.head().trim_start_matches('"');
         let run = text
@@ -231,12 +231,12 @@ impl Glue {
         Some(self.without_start(self.head().len() - text.len() + braces + 1))
     }
 
-    /// The rest behind this prefix.
+    /// The rest after this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
         self.0.strip_prefix(&*prefix.0).map(Glue::from)
     }
 
-    /// The rest in front of this suffix.
+    /// The rest before this suffix.
     pub fn strip_suffix(&self, suffix: &Glue) -> Option<Glue> {
         self.0.strip_suffix(&*suffix.0).map(Glue::from)
     }
@@ -257,14 +257,14 @@ impl Glue {
         Glue(self.0.get(..bytes).unwrap_or_default().into())
     }
 
-    /// What is in front of the tool's name, behind any word, and what is behind the name, if it is
+    /// What is before the tool's name, after any word, and what is after the name, if it is
     /// repeated here.
     pub fn around_name(&self) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_once(NAME)?;
         Some((before.into(), behind.into()))
     }
 
-    /// The parts in front of this text and from it on.
+    /// The parts before this text and from it on.
     pub fn split_before(&self, text: &str) -> Option<(Glue, Glue)> {
         Some(self.split_at(self.0.find(text)?))
     }
@@ -337,7 +337,7 @@ impl Glue {
         })
     }
 
-    /// The rest behind the call's number, if it begins with that.
+    /// The rest after the call's number, if it begins with that.
     pub fn behind_counter(&self) -> Option<Glue> {
         self.0.strip_prefix(COUNTER).map(Glue::from)
     }

@@ -62,7 +62,7 @@ pub struct TurnFormat {
     pub opening: String,
     /// How reasoning is opened and closed; `None` where nothing shows any.
     pub reasoning: Option<Reasoning>,
-    /// What stands between two parts, the longest glue first. Reasoning is closed by
+    /// What is between two parts, the longest glue first. Reasoning is closed by
     /// [`TurnFormat::reasoning`], a call by its form; no edge leads to reasoning.
     #[serde(deserialize_with = "stored::parts")]
     pub edges: Vec<Edge>,
@@ -86,7 +86,7 @@ pub struct TurnFormat {
     pub sorts_names: bool,
     /// Whether an argument that is null is left out.
     pub leaves_out_null: bool,
-    /// Whether calls are shown only in front of a further message: the template takes a last one
+    /// Whether calls are shown only before a further message: the template takes a last one
     /// for the beginning of an answer.
     pub hides_last_calls: bool,
 }
@@ -103,9 +103,9 @@ pub struct Delimiters {
 /// The text around reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// The marker that opens it, in the prompt or behind it; empty if there is none.
+    /// The marker that opens it, in the prompt or after it; empty if there is none.
     pub start: String,
-    /// Its opening behind the prompt; empty if the prompt opens it.
+    /// Its opening after the prompt; empty if the prompt opens it.
     pub open: Glue,
     /// Its end.
     pub close: Glue,
@@ -123,7 +123,7 @@ pub struct Edge {
     pub from: SlotKind,
     /// The glue.
     pub glue: Glue,
-    /// The part behind.
+    /// The part after.
     pub to: SlotKind,
 }
 
@@ -174,9 +174,9 @@ pub enum CallPiece {
     Id,
     /// An id with the tool's name in it: `functions.f:0`.
     NamedId {
-        /// The glue in front of the name.
+        /// The glue before the name.
         before: Glue,
-        /// The glue behind it.
+        /// The glue after it.
         behind: Glue,
     },
     /// All arguments as one object, JSON or Python.
@@ -283,13 +283,13 @@ pub struct Nested {
 pub struct Container {
     /// The opening.
     pub open: Glue,
-    /// The glue in front of each item or name.
+    /// The glue before each item or name.
     pub each: Glue,
     /// The glue between an item's end and the next item or name.
     pub next: Glue,
     /// The end.
     pub close: Glue,
-    /// The forms of the items, or of the values behind names, by kind. Missing kinds are written
+    /// The forms of the items, or of the values after names, by kind. Missing kinds are written
     /// like numbers.
     #[serde(with = "stored::slots")]
     pub slots: Vec<(ValueKind, Slot)>,
@@ -299,7 +299,7 @@ pub struct Container {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slot {
-    /// The glue in front of its name that depends on the value's kind.
+    /// The glue before its name that depends on the value's kind.
     pub before: Glue,
     /// The glue between its name and the value.
     pub open: Glue,
@@ -403,18 +403,13 @@ impl TurnFormat {
         self.glues([from], to).next().map_or("", Glue::head)
     }
 
-    /// The glue after a part, whatever comes next.
-    pub fn glue_after(&self, from: SlotKind) -> impl Iterator<Item = &Glue> {
-        let edges = self.edges.iter().filter(move |edge| edge.from == from);
+    /// The glue after a call, whatever comes next.
+    pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
+        let edges = self.edges.iter().filter(|edge| edge.from == Call);
         edges.map(|edge| &edge.glue)
     }
 
-    /// The glue after a call, whatever comes next.
-    pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
-        self.glue_after(Call)
-    }
-
-    /// The text of each call, wherever it stands: its opening, the end that all glue in front of
+    /// The text of each call, wherever it is: its opening, the end that all glue before
     /// calls has in common; and what closes its wrapper. A call that is a JSON object begins and
     /// ends with its braces, and the markers around it are its wrapper's.
     pub fn call_frame(&self) -> (Glue, Glue) {
@@ -463,7 +458,7 @@ impl TurnFormat {
         })
     }
 
-    /// Whether a text behind `head`, what a turn begins with, has more than reasoning and content:
+    /// Whether a text after `head`, what a turn begins with, has more than reasoning and content:
     /// the turn's end, a user's, a call.
     pub fn goes_past_message(&self, head: &str, text: &str) -> bool {
         let is_past = |mark: &str| !mark.is_empty() && text.contains(mark);
@@ -513,12 +508,12 @@ impl TurnFormat {
         self.members().next().is_some_and(Members::is_python)
     }
 
-    /// The glue in front of the first call.
+    /// The glue before the first call.
     pub fn before_calls(&self) -> impl Iterator<Item = &Glue> {
         self.glues([Prompt, SlotKind::Reasoning, Content], Call)
     }
 
-    /// The marker behind the names that calls begin with, where there may be none in front.
+    /// The marker after the names that calls begin with, where there may be none in front.
     pub fn marker_behind_names(&self) -> Option<&str> {
         let after = match self.calls.first()?.pieces.get(1)? {
             CallPiece::Glue(glue) => glue,
@@ -533,14 +528,14 @@ impl TurnFormat {
         applies.then(|| &after.head()[first])
     }
 
-    /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind
+    /// Whether this glue, which ends a turn, is a token that ends the output, like the one after
     /// content is.
     pub fn is_stop(&self, glue: &Glue) -> bool {
         let mut after_content = self.glues([Content], End);
         glue.is_token() && (self.end.is_token() || after_content.any(Glue::is_token))
     }
 
-    /// Adds how calls stand behind content where the template leaves that out of their message: in
+    /// Adds how calls stand after content where the template leaves that out of their message: in
     /// a turn of their own.
     fn call_behind_turns(&mut self) {
         let Some(close) = self.glues([Content], End).next() else {
@@ -789,7 +784,7 @@ fn shapes(most_calls: usize) -> Vec<Sample> {
     shapes
 }
 
-/// Values of each kind and a text with special characters, in front of another argument and as the
+/// Values of each kind and a text with special characters, before another argument and as the
 /// last of a call: a sample with several of them, and those to take instead if that one shows
 /// nothing.
 fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {

@@ -12,7 +12,7 @@ pub struct Tail<'a> {
 }
 
 impl Members {
-    /// All glue that the kind of a value may put in front of its name.
+    /// All glue that the kind of a value may put before its name.
     pub fn befores(&self) -> Vec<&Glue> {
         let mut befores: Vec<&Glue> = Vec::new();
         for (_, slot) in &self.slots {
@@ -23,7 +23,7 @@ impl Members {
         befores
     }
 
-    /// Whether the same glue is in front of each argument, the first one too.
+    /// Whether the same glue is before each argument, the first one too.
     pub fn in_front_of_each(&self) -> bool {
         // Without any there are separators only if each kind of value has an opening.
         let is_marked =
@@ -31,7 +31,7 @@ impl Members {
         is_marked && self.first.strip_suffix(&self.next).is_some()
     }
 
-    /// What is in front of all arguments, without what is in front of each.
+    /// What is before all arguments, without what is before each.
     pub fn in_front(&self) -> Glue {
         let all = self
             .first
@@ -40,7 +40,7 @@ impl Members {
         all.unwrap_or_else(|| self.first.clone())
     }
 
-    /// The marker behind the names of arguments, if there is one, and another in front: a name
+    /// The marker after the names of arguments, if there is one, and another in front: a name
     /// between them is certain without the first.
     pub fn name_close(&self) -> Option<&str> {
         let open = &self.slots.first()?.1.open;

@@ -8,7 +8,11 @@ use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::sample::{Sample, SampleCall, Sampler, Words};
-use super::{Container, Encoding, Nested, Slot, ValueKind, slots_of};
+use super::{
+    Container, Encoding, Nested, Slot,
+    ValueKind::{self, Array, Integer, Object, Text},
+    slots_of,
+};
 
 /// The leaves and names of the probes, in alphabetical order, because some templates sort members.
 const WORDS: [&str; 2] = ["plumkor", "quincel"];
@@ -16,7 +20,7 @@ const NUMBERS: [u64; 2] = [83_507, 84_611];
 const NAMES: [&str; 4] = ["awmol", "bexul", "cazin", "dofra"];
 
 /// One value, split: the glue before its first leaf or name, between name and leaf, between two
-/// members, and behind.
+/// members, and after.
 #[derive(Debug)]
 struct Shown {
     before: Glue,
@@ -40,18 +44,18 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
     if let [Some(texts), Some(integers)] = arrays {
         let (array, slot) = container([texts, integers], see(json!([[a], [b]]), false), false)?;
         found.array = Some(array);
-        slots.push((ValueKind::Array, slot));
+        slots.push((Array, slot));
     }
     if let [Some(texts), Some(integers)] = objects {
         let inner = see(json!({m: {o: a}, n: {p: b}}), true);
         let (object, slot) = container([texts, integers], inner, true)?;
         found.object = Some(object);
-        slots.push((ValueKind::Object, slot));
+        slots.push((Object, slot));
     }
     // An array in an object, and an object in an array.
     if let (Some(array), Some(object)) = (&mut found.array, &mut found.object) {
-        let item = slots_of(&array.slots, ValueKind::Integer).next()?.clone();
-        let member = slots_of(&object.slots, ValueKind::Integer).next()?.clone();
+        let item = slots_of(&array.slots, Integer).next()?.clone();
+        let member = slots_of(&object.slots, Integer).next()?.clone();
         if let Some(seen) = see(json!([{m: a}, {n: b}]), true) {
             // The names are where the leaves of other arrays are.
             let open = seen.before.strip_prefix(&slots[0].1.open.and(&array.open));
@@ -60,7 +64,7 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
                 && let Some(close) = between.strip_suffix(&array.next.and(&open))
             {
                 let slot = object.narrow(&open, &close, &mut slots[1].1)?;
-                array.slots.push((ValueKind::Object, slot));
+                array.slots.push((Object, slot));
             }
         }
         if let Some(seen) = see(json!({m: [a], n: [b]}), true)
@@ -68,7 +72,7 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
             && let Some(between) = seen.between.strip_prefix(&item.close.and(&array.close))
             && let Some(close) = between.strip_suffix(&object.next)
         {
-            object.slots.push((ValueKind::Array, nested(open, close)));
+            object.slots.push((Array, nested(open, close)));
         }
     }
     // Glue both between two items and before the first is before each: an empty array lacks it.
@@ -109,7 +113,7 @@ impl Container {
         let within = self
             .slots
             .iter_mut()
-            .filter(|(kind, _)| *kind == ValueKind::Object)
+            .filter(|(kind, _)| *kind == Object)
             .map(|(_, slot)| slot);
         for slot in within.chain([argument]) {
             (slot.open, slot.close) = (slot.open.and(&rest.0), rest.1.and(&slot.close));
@@ -123,7 +127,7 @@ impl Container {
 /// Learns an array or object from one with texts, one with numbers, and a nested one. Also returns
 /// the form of an argument that is one.
 fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
-    // The glue in front of the first leaf or of the first name.
+    // The glue before the first leaf or of the first name.
     let outer = if named {
         seen[0].before.clone()
     } else {
@@ -131,7 +135,7 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
     };
     let mut container = Container::default();
     let mut closes = Glue::default();
-    for (kind, shown) in [ValueKind::Text, ValueKind::Integer].into_iter().zip(&seen) {
+    for (kind, shown) in [Text, Integer].into_iter().zip(&seen) {
         let open = if named {
             shown.opens.clone()
         } else {
@@ -147,7 +151,7 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
             between.strip_prefix(&close)?,
             shown.after.strip_prefix(&close)?,
         );
-        if kind == ValueKind::Text {
+        if kind == Text {
             (container.next, closes) = (next, end);
         } else if (&container.next, &closes) != (&next, &end) {
             return None;
@@ -162,7 +166,7 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
         ));
     }
     let (_, leaf) = container.slots.last()?.clone();
-    // `outer` is the opening of the argument and of the array; the glue in front of the inner array
+    // `outer` is the opening of the argument and of the array; the glue before the inner array
     // has the latter alone.
     let split = inner.and_then(|inner| {
         let open = if named {
@@ -188,14 +192,9 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
     };
     let argument = nested(outer.strip_suffix(&own)?, closes.strip_prefix(&end)?);
     (container.open, container.close) = (own, end);
-    container.slots.push((
-        if named {
-            ValueKind::Object
-        } else {
-            ValueKind::Array
-        },
-        slot,
-    ));
+    container
+        .slots
+        .push((if named { Object } else { Array }, slot));
     Some((container, argument))
 }
 

@@ -7,7 +7,10 @@ use serde_json::Value;
 use super::glue::{Echoes, Glue};
 use super::literal;
 use super::sample::{NAMES, REPLY, Sample, SampleCall, Sampler, THOUGHT};
-use super::{Encoding, ValueKind};
+use super::{
+    Encoding,
+    ValueKind::{self, Object, Text},
+};
 use chatparse_base::json::Spacing;
 use chatparse_base::limits::VALUE_STARTS;
 use chatparse_base::sort;
@@ -45,7 +48,7 @@ pub struct Found {
     span: Range<usize>,
 }
 
-/// The white space in a JSON value, as far as it shows any behind its colons and commas.
+/// The white space in a JSON value, as far as it shows any after its colons and commas.
 fn spacing_of(json: &str) -> Option<Spacing> {
     let spaced = |sign: &str| json.split_once(sign).map(|(_, rest)| rest.starts_with(' '));
     if json.contains('\n') {
@@ -55,7 +58,7 @@ fn spacing_of(json: &str) -> Option<Spacing> {
     Some(Spacing::Fixed { comma, colon })
 }
 
-/// A turn, split: the parts in order, and the gap in front of each and behind the last one.
+/// A turn, split: the parts in order, and the gap before each and after the last one.
 #[derive(Clone, Debug)]
 pub struct Walk {
     pub parts: Vec<Found>,
@@ -71,7 +74,7 @@ pub struct Gap {
     /// The names of the call and of the argument before the gap.
     name: String,
     key: String,
-    /// The indices of the calls in front of it and behind it, from 0; the same within a call.
+    /// The indices of the calls before it and after it, from 0; the same within a call.
     calls: [usize; 2],
 }
 
@@ -100,7 +103,7 @@ pub struct Texts {
     pub raw_lines: bool,
     /// Each with its name, so that braces without names are text of the template.
     pub one_by_one: bool,
-    /// What marks do to a text changes the call, e.g. its length in front of it.
+    /// What marks do to a text changes the call, e.g. its length before it.
     pub unreadable: bool,
 }
 
@@ -146,7 +149,7 @@ impl Finder<'_> {
     fn add(&mut self, token: Token, call: Option<usize>, span: Range<usize>) -> usize {
         let end = span.end;
         let text = &self.turn[span.clone()];
-        let other = matches!(token, Token::Value(kind) if kind != ValueKind::Text);
+        let other = matches!(token, Token::Value(kind) if kind != Text);
         let encoding = match text {
             "none" if other => Encoding::Lowercase,
             "True" | "False" | "None" if other => Encoding::Python,
@@ -155,7 +158,7 @@ impl Finder<'_> {
         };
         let spacing = matches!(
             token,
-            Token::Arguments { quoted: false } | Token::Value(ValueKind::Object)
+            Token::Arguments { quoted: false } | Token::Value(Object)
         );
         let is_sorted = spacing
             && text

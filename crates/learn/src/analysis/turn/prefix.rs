@@ -1,11 +1,11 @@
-//! A text in front of each marker, such as the `ns:` of `ns:<f>ns:<x>1ns:</x>ns:</f>`. Comparing
-//! renders leaves it at the end of what is in front of it, because what follows differs; it belongs
-//! to the marker behind it.
+//! A text before each marker, such as the `ns:` of `ns:<f>ns:<x>1ns:</x>ns:</f>`. Comparing
+//! renders leaves it at the end of what is before it, because what follows differs; it belongs
+//! to the marker after it.
 
 use super::glue::Glue;
 use super::{CallPiece, Container, Encoding, Slot, SlotKind, TurnFormat, ValueKind};
 
-/// Moves such a text to the markers behind it.
+/// Moves such a text to the markers after it.
 pub fn join(turn: &mut TurnFormat) {
     let Some(prefix) = shared(turn) else { return };
     let edges = turn.edges.iter_mut();
@@ -57,7 +57,7 @@ fn end(glue: &mut Glue, prefix: &Glue) {
     }
 }
 
-/// Puts the text in front of a marker.
+/// Puts the text before a marker.
 fn begin(glue: &mut Glue, prefix: &Glue) {
     if glue.strip_prefix(prefix).is_none() {
         *glue = prefix.and(glue);

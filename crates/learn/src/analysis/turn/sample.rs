@@ -7,7 +7,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::super::markup::first_marker;
-use super::{Glue, ValueKind};
+use super::{
+    Glue,
+    ValueKind::{self, Array, Boolean, Integer, Null, Number, Object, Text},
+};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
 use chatparse_jinja::{Conversation, Host, Marks, ReasoningIn, Template, blocks};
@@ -15,7 +18,7 @@ use chatparse_message::{REASONING, text_part, thinking_part};
 
 /// The user's message.
 pub const QUESTION: &str = "Vexing jumbles, gladly solved";
-/// The user's message behind a turn, if there is one.
+/// The user's message after a turn, if there is one.
 const FURTHER: &str = "Wry jackdaws, what about them";
 /// The assistant's reasoning.
 pub const THOUGHT: &str = "Quorzle the vimp";
@@ -141,17 +144,17 @@ impl Words {
         let key = keys[index % keys.len()];
         let number = 71_303 + 1_117 * index as u64;
         let value = match kind {
-            ValueKind::Text => json!(
+            Text => json!(
                 [
                     "pebblug", "cobaltuv", "marblop", "granitof", "violetub", "orchidav"
                 ][index % 6]
             ),
-            ValueKind::Integer => json!(number),
-            ValueKind::Number => json!(number as f64 + 0.0625),
-            ValueKind::Boolean => json!(index.is_multiple_of(2)),
-            ValueKind::Null => Value::Null,
-            ValueKind::Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
-            ValueKind::Object => {
+            Integer => json!(number),
+            Number => json!(number as f64 + 0.0625),
+            Boolean => json!(index.is_multiple_of(2)),
+            Null => Value::Null,
+            Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
+            Object => {
                 json!({(NAMES[0]): format!("lemonar{index}"), (NAMES[1]): number + 500})
             }
         };
@@ -165,13 +168,13 @@ pub fn tools() -> Value {
     let mut properties = Map::new();
     for (kind, keys) in ValueKind::ALL.into_iter().zip(KEYS) {
         let name = match kind {
-            ValueKind::Text | ValueKind::Null => "string",
+            Text | Null => "string",
             _ => kind.name(),
         };
         let mut schema = json!({"type": name});
         match kind {
-            ValueKind::Array => schema["items"] = json!({"type": "string"}),
-            ValueKind::Object => schema["properties"] = json!({}),
+            Array => schema["items"] = json!({"type": "string"}),
+            Object => schema["properties"] = json!({}),
             _ => {}
         }
         schema["description"] = json!("One");
@@ -222,9 +225,9 @@ pub struct Sampler<'t> {
     pub bare: String,
     pub prompt: String,
     pub opening: String,
-    /// What the template writes behind any conversation that asks for no answer.
+    /// What the template writes after any conversation that asks for no answer.
     tail: String,
-    /// What opens a further question behind the turn, if a turn shows its calls only in front of
+    /// What opens a further question after the turn, if a turn shows its calls only before
     /// one.
     pub further: Option<String>,
     /// `None` if the template shows no reasoning.
@@ -302,7 +305,7 @@ impl<'t> Sampler<'t> {
         (reply.ends_with(tail) && !in_history).then(|| tail.to_owned())
     }
 
-    /// What opens a further question, if turns show their calls only in front of one.
+    /// What opens a further question, if turns show their calls only before one.
     fn opens_further(&self) -> Option<String> {
         if !self.writes_calls || self.shows_calls() {
             return None;
@@ -349,7 +352,7 @@ impl<'t> Sampler<'t> {
     /// Whether the marks change nothing in a turn with every kind of text.
     fn is_plain(&self) -> bool {
         *self.is_plain.get_or_init(|| {
-            let kinds = [ValueKind::Text, ValueKind::Array, ValueKind::Object];
+            let kinds = [Text, Array, Object];
             let calls = if self.writes_calls {
                 vec![Words::default().special(&kinds)]
             } else {
@@ -423,7 +426,7 @@ impl<'t> Sampler<'t> {
         }
         let marked = self.marks.unescaped(&marked);
         let behind = marked.strip_prefix(&*self.bare);
-        // A template may write the tools in front of the last message, so that what precedes the
+        // A template may write the tools before the last message, so that what precedes the
         // question differs. The render may end with the white space that the conversation so far
         // ends with.
         let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
@@ -437,7 +440,7 @@ impl<'t> Sampler<'t> {
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
     }
 
-    /// The turn in a render that has an instruction behind the last message, as the conversation so
+    /// The turn in a render that has an instruction after the last message, as the conversation so
     /// far has it.
     fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
         let ahead = shared(&self.bare, marked);

@@ -3,12 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{
-    CallForm, CallPiece, Container, Edge, Encoding, Glue, Reasoning, Slot, SlotKind, TurnFormat,
+    CallForm, CallPiece, Container, Edge, Encoding, Glue, Reasoning, Slot,
+    SlotKind::{self, Call, Content, End, Prompt},
+    TurnFormat,
 };
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two.
-    /// What differs from turn to turn stands between `‹` and `›`.
+    /// What differs from turn to turn is between `‹` and `›`.
     pub fn rows(&self) -> Vec<(String, String)> {
         let mut rows: Vec<(String, String)> = Vec::new();
         let openings = [
@@ -46,7 +48,7 @@ impl TurnFormat {
         rows
     }
 
-    /// How each part of a turn is written, in one line: what differs from turn to turn stands
+    /// How each part of a turn is written, in one line: what differs from turn to turn is
     /// between `‹` and `›`, what comes any number of times in `( )*`, and `…` is a further call.
     pub fn written(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
@@ -58,21 +60,21 @@ impl TurnFormat {
             let text = format!("{open}‹reasoning›{}", reasoning.close.shown());
             lines.push(("reasoning", text));
         }
-        if let Some(open) = self.begins(SlotKind::Content) {
-            let end = self.ends(SlotKind::Content);
+        if let Some(open) = self.begins(Content) {
+            let end = self.ends(Content);
             lines.push(("content", format!("{}‹content›{end}", open.shown())));
         }
-        let Some(first) = self.begins(SlotKind::Call) else {
+        let Some(first) = self.begins(Call) else {
             return lines;
         };
         let (open, _) = self.call_frame();
         let outer = |glue: &Glue| glue.strip_suffix(&open).unwrap_or_default().shown();
-        let next = self.glues([SlotKind::Call], SlotKind::Call).next_back();
+        let next = self.glues([Call], Call).next_back();
         let more = next.map_or_else(String::new, |glue| format!("({}…)*", outer(glue)));
         let has_none = self.pieces().all(|piece| !piece.holds_arguments());
         for form in &self.calls {
             if has_none || form.pieces.iter().any(CallPiece::holds_arguments) {
-                let (first, open, end) = (outer(first), open.shown(), self.ends(SlotKind::Call));
+                let (first, open, end) = (outer(first), open.shown(), self.ends(Call));
                 let (pieces, close) = (pieces(form), form.close.shown());
                 lines.push((
                     "call",
@@ -85,13 +87,13 @@ impl TurnFormat {
 
     /// The opening of a part. The last of several ways is that of a part that ends the turn.
     fn begins(&self, to: SlotKind) -> Option<&Glue> {
-        let mut froms = [SlotKind::Prompt, SlotKind::Reasoning, SlotKind::Content].into_iter();
+        let mut froms = [Prompt, SlotKind::Reasoning, Content].into_iter();
         froms.find_map(|from| self.glues([from], to).next_back())
     }
 
     /// The end of a turn after a part.
     fn ends(&self, from: SlotKind) -> String {
-        let last = self.glues([from], SlotKind::End).next_back();
+        let last = self.glues([from], End).next_back();
         last.map(Glue::shown).unwrap_or_default()
     }
 
@@ -143,7 +145,7 @@ fn piece_line(piece: &CallPiece) -> String {
                 slot.before.shown()
             );
             let next = members.next.shown();
-            // What stands in front of each member, the first one too, is part of it.
+            // What is before each member, the first one too, is part of it.
             match members
                 .first
                 .strip_suffix(&members.next)
