@@ -7,14 +7,13 @@ import pathlib
 import re
 import sys
 
-USE = re.compile(r"^pub use (crate|chatparse_\w+)(?:::\w+)*::(\w+) as (chat_\w+);$", re.M)
+USE = re.compile(r"^pub use (chatparse_\w+)(?:::\w+)*::(\w+) as (chat_\w+);$", re.M)
 
 
 def enumeration(use):
     crate, name, c_name = use.groups()
-    folder = "src" if crate == "crate" else f"crates/{crate.removeprefix('chatparse_')}/src"
     found = []
-    for file in pathlib.Path(folder).rglob("*.rs"):
+    for file in pathlib.Path("crates", crate.removeprefix("chatparse_"), "src").rglob("*.rs"):
         found += re.findall(rf"^( *)#\[repr\(u32\)\]\n(?: *#\[.*\]\n)*\1pub enum {name} {{\n(.*?)^\1}}$", file.read_text(), re.M | re.S)
     if len(found) != 1:
         sys.exit(f"enums: {use[0]}: there is no such enumeration with #[repr(u32)], or several")

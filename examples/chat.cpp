@@ -1,4 +1,4 @@
-// A chat with a tool, streamed: what the model writes is shown as it comes, its calls are run, and it goes on behind the results.
+// A chat with a tool, streamed: what the model writes is shown as it comes, its calls are run, and it continues after the results.
 //
 //   c++ -std=c++17 chat.cpp -o chat $(pkg-config --cflags --libs chatparse)
 #include <iostream>
@@ -15,13 +15,13 @@ static constexpr std::string_view request = R"({
     "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]
 })";
 
-// Stands for a model: what it writes behind `context`, in pieces as they come.
+// Replace this with a model: it yields what the model writes after `context`, piece by piece.
 static std::vector<std::string_view> write(const std::string &context) {
   if (context.find("Rain, 7 degrees.") != context.npos) return {"Yes, it", " is raining."};
   return {"I will look.<tool", "_call>\n{\"name\": \"wea", "ther\", \"arguments\": {\"city\": \"Os", "lo\"}}\n</tool_call>"};
 }
 
-// Stands for a tool: its answer, as the inside of a JSON string.
+// Replace this with a tool: it returns the tool's answer, as the inside of a JSON string.
 static std::string run(const chatparse::ToolCall &call) {
   std::cout << "[" << call.name << " " << call.arguments << "]\n";
   return "Rain, 7 degrees.";
@@ -60,7 +60,7 @@ int main() try {
     }
     if (results.empty()) return 0;
 
-    // The next turn: what was sent stands up to a byte, mostly all of it, and the rest is sent behind that.
+    // The next turn: the sent text stays valid up to a byte, mostly all of it; send the rest after that.
     params = params.next(output, results + "]");
     context.append(output).resize(params.kept());
     context += params.append();

@@ -49,10 +49,16 @@ pub fn streams(theirs: &Theirs<'_>) -> Option<Vec<Value>> {
         for file in *files {
             let path = tests.join(file).with_extension("rs");
             if !path.is_file() {
-                eprintln!("{} is not in the sources of {name}: skipped.", path.display());
+                eprintln!(
+                    "{} is not in the sources of {name}: skipped.",
+                    path.display()
+                );
                 return None;
             }
-            source += &format!("#[cfg(test)]\n#[path = {path:?}]\nmod {}_{file};\n", name.replace('-', "_"));
+            source += &format!(
+                "#[cfg(test)]\n#[path = {path:?}]\nmod {}_{file};\n",
+                name.replace('-', "_")
+            );
         }
     }
     let manifest = format!(
@@ -67,38 +73,61 @@ pub fn streams(theirs: &Theirs<'_>) -> Option<Vec<Value>> {
 
     let mut cargo = Command::new(env!("CARGO"));
     // What Cargo tells this test of its package would have crates compiled anew.
-    for (name, _) in
-        std::env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+    for (name, _) in std::env::vars()
+        .filter(|(name, _)| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
     {
         cargo.env_remove(name);
     }
     let ran = cargo
         .args(["test", "--lib", "--quiet", "--offline", "--manifest-path"])
         .arg(project.join("Cargo.toml"))
-        .env("CARGO_TARGET_DIR", Path::new(theirs.target).parent().unwrap())
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(theirs.target).parent().unwrap(),
+        )
         .env("CHATPARSE_STREAMS", &log)
         .env("CHATPARSE_TEMPLATES", templates(theirs.package))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    let said =
+        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
     // A test may fail for want of a file that is not in the crate.
-    let (_, result) = said.rsplit_once("test result: ").unwrap_or_else(|| panic!("{said}"));
+    let (_, result) = said
+        .rsplit_once("test result: ")
+        .unwrap_or_else(|| panic!("{said}"));
     println!("Of {}, its own tests: {result}", theirs.name);
     let lines = std::fs::read_to_string(&log).unwrap();
-    Some(lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    Some(
+        lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect(),
+    )
 }
 
 /// The folder of a crate's sources, where it has been downloaded.
 fn sources(package: &str, name: &str) -> Option<PathBuf> {
     let manifest = Path::new(package).join("Cargo.toml");
     let told = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--offline", "--manifest-path"])
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--offline",
+            "--manifest-path",
+        ])
         .arg(manifest)
         .output()
         .unwrap();
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    let found = told["packages"].as_array()?.iter().find(|package| package["name"] == name)?;
-    Some(Path::new(found["manifest_path"].as_str()?).parent()?.to_owned())
+    let found = told["packages"]
+        .as_array()?
+        .iter()
+        .find(|package| package["name"] == name)?;
+    Some(
+        Path::new(found["manifest_path"].as_str()?)
+            .parent()?
+            .to_owned(),
+    )
 }
 
 /// Why ours reads streams otherwise than theirs, how many at most, and whether it is the cause for
@@ -108,13 +137,23 @@ pub struct Cause(pub &'static str, pub usize, pub fn(&Value) -> bool);
 /// Prints how many streams are read the same, and why not the others. At least so many must be the
 /// same; each difference must have a cause, and nothing may depend on where a stream is cut.
 pub fn judge(streams: &[Value], least: usize, causes: &[Cause]) {
-    let key = |stream: &Value| ["parser", "given", "input", "theirs"].map(|name| stream[name].to_string());
+    let key = |stream: &Value| {
+        ["parser", "given", "input", "theirs"].map(|name| stream[name].to_string())
+    };
     let mut ours = BTreeMap::new();
     for stream in streams {
         let first = ours.entry(key(stream)).or_insert(stream);
-        assert_eq!(first["ours"], stream["ours"], "it depends on the cuts: {}", stream["input"]);
+        assert_eq!(
+            first["ours"], stream["ours"],
+            "it depends on the cuts: {}",
+            stream["input"]
+        );
     }
-    let different: Vec<&Value> = ours.values().filter(|stream| stream["ours"] != stream["theirs"]).copied().collect();
+    let different: Vec<&Value> = ours
+        .values()
+        .filter(|stream| stream["ours"] != stream["theirs"])
+        .copied()
+        .collect();
     let same = ours.len() - different.len();
     println!("{same} of {} streams are read as by theirs.", ours.len());
     let mut counts = vec![0; causes.len()];

@@ -17,7 +17,11 @@ pub enum Opening {
 
 /// Such a prompt: one of the template's own, with thinking on or off, or one that ends with a
 /// marker of reasoning. `None`: the template shows none.
-pub fn prompt(template: &ChatTemplate, request: &Request, opening: Opening) -> Result<Option<String>> {
+pub fn prompt(
+    template: &ChatTemplate,
+    request: &Request,
+    opening: Opening,
+) -> Result<Option<String>> {
     let mut request = request.clone();
     request.messages = vec![Message::new("user", "Hi")];
     if opening == Opening::Template {
@@ -25,7 +29,11 @@ pub fn prompt(template: &ChatTemplate, request: &Request, opening: Opening) -> R
     }
     let reasoning = opening == Opening::Reasoning;
     let (mut markers, mut first) = (None, String::new());
-    for thinking in if opening == Opening::Response { [false, true] } else { [true, false] } {
+    for thinking in if opening == Opening::Response {
+        [false, true]
+    } else {
+        [true, false]
+    } {
         request.output.enable_thinking = thinking;
         let prompt = template.prompt(&request)?;
         let params = template.parser_for(&prompt, &request)?;
@@ -34,8 +42,14 @@ pub fn prompt(template: &ChatTemplate, request: &Request, opening: Opening) -> R
         }
         (markers, first) = (params.thinking, prompt);
     }
-    let Some(markers) = markers else { return Ok(None) };
-    let marker = if reasoning { Some(&markers.start) } else { markers.ends.first() };
+    let Some(markers) = markers else {
+        return Ok(None);
+    };
+    let marker = if reasoning {
+        Some(&markers.start)
+    } else {
+        markers.ends.first()
+    };
     let prompt = marker.map_or(String::new(), |marker| first + marker);
     let params = template.parser_for(&prompt, &request)?;
     Ok((thinks(&params) == reasoning).then_some(prompt))
@@ -50,5 +64,7 @@ pub fn stream(params: &Params) -> Stream {
 
 /// Whether the next text is reasoning.
 fn thinks(params: &Params) -> bool {
-    stream(params).feed(b"x").any(|delta| delta.kind == DeltaKind::Reasoning)
+    stream(params)
+        .feed(b"x")
+        .any(|delta| delta.kind == DeltaKind::Reasoning)
 }

@@ -33,7 +33,7 @@ pub mod format {
         request: &crate::Request,
         rule: &'static str,
     ) -> chatparse_base::Result<crate::Params> {
-        template.params_of(request, template.prompts(request)?, rule)
+        template.params_without(request, rule)
     }
 
     /// The prompt of a family.
@@ -48,6 +48,7 @@ pub mod format {
 /// What stands behind grammars.
 pub mod grammar {
     pub use chatparse_grammar::{Builder, Rule, Undeclared, Walk, from_arena};
+    pub use chatparse_llama::letter;
 
     /// What schemas say.
     pub mod schema {

@@ -87,66 +87,49 @@
 //! may grow with a release 0.y, without that mark: end a `match` with `_`, a pattern with `..`.
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
-// What only a part that is left out uses is not in the library, either.
-#![cfg_attr(
-    not(all(
-        feature = "api",
-        feature = "lint",
-        feature = "next",
-        feature = "segments"
-    )),
-    allow(dead_code, unused_imports)
-)]
 
-#[macro_use]
-extern crate chatparse_base;
-
-pub mod builtin;
-pub mod chat;
-#[cfg(feature = "conversation")]
-pub mod conversation;
 pub mod expr;
 #[cfg(feature = "capi")]
 mod ffi;
-mod format_cache;
-pub mod grammar;
 #[cfg(feature = "internals")]
 pub mod internals;
 #[doc(hidden)]
 pub mod learnt;
-#[cfg(feature = "lint")]
-pub mod lint;
 pub mod matcher;
 pub mod message;
-#[cfg_attr(not(all(feature = "next", feature = "segments")), allow(dead_code))]
-mod messages;
-#[cfg(feature = "next")]
-pub mod next;
-mod prompts;
-pub mod proof;
-mod reader;
-mod report;
 pub mod response;
-#[cfg(feature = "segments")]
-pub mod segments;
 pub mod stream;
-mod texts;
-mod variables;
 
-pub use chat::{ChatTemplate, Params, TemplateOptions};
 #[cfg(feature = "api")]
 #[doc(inline)]
 pub use chatparse_api as api;
 #[doc(inline)]
 pub use chatparse_base::{Error, ErrorKind, Place, Result};
+#[cfg(feature = "conversation")]
+#[doc(inline)]
+pub use chatparse_chat::conversation;
+#[cfg(feature = "next")]
+#[doc(inline)]
+pub use chatparse_chat::next;
+#[cfg(feature = "segments")]
+#[doc(inline)]
+pub use chatparse_chat::segments;
+#[doc(inline)]
+pub use chatparse_chat::{ReportKind, chat, grammar, proof};
+#[cfg(feature = "lint")]
+#[doc(inline)]
+pub use chatparse_lint as lint;
 #[doc(inline)]
 pub use chatparse_stream::{CallRules, Parser};
+#[doc(inline)]
+pub use chatparse_templates as builtin;
+
+pub use chat::{ChatTemplate, Params, TemplateOptions};
 pub use matcher::Matcher;
 pub use message::{Delta, DeltaKind, GrammarStyle, Message, Request, Status, Tool, ToolCall};
 #[cfg(feature = "next")]
 pub use next::{Next, Session};
 pub use proof::Proof;
-pub use report::ReportKind;
 #[cfg(feature = "segments")]
 pub use segments::{MaskParts, Offsets, Origin, Segment, Segments, TokenLabel};
 pub use stream::{Ended, Stream};

@@ -9,7 +9,8 @@ use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use super::view::{View, chat_list, seen};
 use chatparse_base::Result;
-use chatparse_grammar::{self as grammar, Grammar, Printed, Recogniser, schema};
+use chatparse_grammar::{Grammar, Printed, Recogniser, schema};
+use chatparse_llama::from_json_schema_as;
 
 /// A sampling grammar and a report on where it differs from its schemas. Immutable.
 ///
@@ -61,7 +62,7 @@ pub(super) fn style_of(number: u32) -> Result<chat_grammar_style> {
 }
 
 /// The notations of grammars.
-pub use chatparse_grammar::Dialect as chat_dialect;
+pub use chatparse_chat::grammar::Dialect as chat_dialect;
 
 /// The dialect of a number that C gave.
 pub(super) fn dialect(number: u32) -> Result<chat_dialect> {
@@ -118,9 +119,7 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
     written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        Ok(give(
-            grammar::from_json_schema_as(&schema, style_of(style)?)?.into(),
-        ))
+        Ok(give(from_json_schema_as(&schema, style_of(style)?)?.into()))
     })
 }
 

@@ -77,7 +77,7 @@ pub extern "C" fn chat_grammar_builder_set_style(
                     "builder: its style is chosen before anything is added",
                 ));
             }
-            building.builder = Builder::with_style(style);
+            building.builder = Builder::with_letter(chatparse_llama::letter(style));
             Ok(())
         })
     })

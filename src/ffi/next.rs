@@ -120,7 +120,7 @@ pub unsafe extern "C" fn chat_params_follow(
             ];
             (bytes(output, output_len, "output")?, texts)
         };
-        let request = params.session.template.request(request, options)?;
+        let request = params.session.template().request(request, options)?;
         let next = params.session.follow(output, request)?;
         first.map(|first| first.write(next.first.unwrap_or(usize::MAX)));
         Ok(of_next(next))

@@ -56,7 +56,7 @@ impl From<&Origin> for chat_text_origin {
             Origin::Message { .. } => chat_text_origin::Message,
             Origin::Tool(_) => chat_text_origin::Tool,
             Origin::Kwarg(_) => chat_text_origin::Kwarg,
-            Origin::Unknown => chat_text_origin::Unknown,
+            _ => chat_text_origin::Unknown,
         }
     }
 }
@@ -192,12 +192,12 @@ pub extern "C" fn chat_segments_view(
     seen(segments, |chat_segments { found, fields }| {
         Some(fields.get(|lists| chat_segments_fields {
             prompt: view(&found.prompt),
-            segments: lists.keep(found.segments.iter().map(|Segment { bytes, origin }| {
+            segments: lists.keep(found.segments.iter().map(|Segment { bytes, origin, .. }| {
                 let (index, path) = match origin {
                     Origin::Message { index, path } => (*index, path.as_str()),
                     Origin::Tool(index) => (*index, ""),
                     Origin::Kwarg(name) => (0, name.as_str()),
-                    Origin::Template | Origin::Unknown => (0, ""),
+                    _ => (0, ""),
                 };
                 chat_segment {
                     begin: bytes.start,
@@ -236,15 +236,15 @@ pub unsafe extern "C" fn chat_segments_mask(
 
 fn mask_parts(parts: u32) -> MaskParts {
     let has = |part: u32| parts & part != 0;
-    MaskParts {
-        reasoning: has(CHAT_MASK_REASONING),
-        content: has(CHAT_MASK_CONTENT),
-        calls: has(CHAT_MASK_CALLS),
-        end: has(CHAT_MASK_END),
-        prefill: has(CHAT_MASK_PREFILL),
-        space: has(CHAT_MASK_SPACE),
-        last_only: has(CHAT_MASK_LAST_ONLY),
-    }
+    let mut mask = MaskParts::default();
+    mask.reasoning = has(CHAT_MASK_REASONING);
+    mask.content = has(CHAT_MASK_CONTENT);
+    mask.calls = has(CHAT_MASK_CALLS);
+    mask.end = has(CHAT_MASK_END);
+    mask.prefill = has(CHAT_MASK_PREFILL);
+    mask.space = has(CHAT_MASK_SPACE);
+    mask.last_only = has(CHAT_MASK_LAST_ONLY);
+    mask
 }
 
 /// What a token of a prompt is.

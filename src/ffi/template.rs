@@ -3,15 +3,17 @@
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
 use super::guard::{filled, guard, written};
 use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view, view_bytes};
 use super::view::{Pointers, chat_list, listed};
+use crate::ReportKind;
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
-use crate::report::ReportKind;
-use chatparse_base::Error;
+use chatparse_base::{Error, Result};
 use chatparse_response::Engine;
 
 /// A compiled chat template: renders prompts, and learns the model's output format. Immutable.
@@ -20,7 +22,7 @@ use chatparse_response::Engine;
 /// first request.
 pub struct chat_template {
     pub(super) template: ChatTemplate,
-    reports: [OnceLock<String>; REPORTS.len()],
+    reports: [OnceLock<Result<String>>; REPORTS.len()],
     stored: OnceLock<Vec<u8>>,
 }
 
@@ -256,22 +258,33 @@ pub enum chat_report {
     ResponseTemplateSglang = 9,
 }
 
-/// The kinds of report in the order of their numbers; none where this library was built without its
-/// part.
-const REPORTS: [Option<ReportKind>; chat_report::ResponseTemplateSglang as usize] = [
-    Some(ReportKind::Caps),
-    Some(ReportKind::Turn),
-    Some(ReportKind::Layout),
-    Some(ReportKind::Proof),
-    #[cfg(feature = "lint")]
-    Some(ReportKind::Lint),
-    #[cfg(not(feature = "lint"))]
-    None,
-    Some(ReportKind::ResponseTemplate),
-    Some(ReportKind::ResponseTemplateFor(Engine::Vllm)),
-    Some(ReportKind::ResponseTemplateFor(Engine::VllmRust)),
-    Some(ReportKind::ResponseTemplateFor(Engine::Sglang)),
-];
+/// The kinds of report in the order of their numbers; `None` for the check of the part `lint`.
+const REPORTS: [Option<ReportKind>; chat_report::ResponseTemplateSglang as usize] = {
+    use ReportKind::{Caps, Layout, Proof, ResponseTemplate, ResponseTemplateFor, Turn};
+    [
+        Some(Caps),
+        Some(Turn),
+        Some(Layout),
+        Some(Proof),
+        None,
+        Some(ResponseTemplate),
+        Some(ResponseTemplateFor(Engine::Vllm)),
+        Some(ResponseTemplateFor(Engine::VllmRust)),
+        Some(ResponseTemplateFor(Engine::Sglang)),
+    ]
+};
+
+#[cfg(feature = "lint")]
+fn lint(template: &ChatTemplate) -> Result<Value> {
+    Ok(crate::lint::lint(template).to_json())
+}
+
+#[cfg(not(feature = "lint"))]
+fn lint(_: &ChatTemplate) -> Result<Value> {
+    Err(Error::invalid(
+        "report: the library was built without its part `lint`",
+    ))
+}
 
 /// Writes a report about the template, a `chat_report`, as a JSON object. The first call for a
 /// report makes it; later ones return the same text.
@@ -338,12 +351,13 @@ pub extern "C" fn chat_template_report(
     error: ErrorOut,
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
-        let built_without =
-            || Error::invalid("report: the library was built without its part `lint`");
-        let kind = numbered("report", report, &REPORTS)?.ok_or_else(built_without)?;
-        let text = template.reports[report as usize - 1]
-            .get_or_init(|| template.template.report(kind).to_string());
-        Ok(view(text))
+        let kind = numbered("report", report, &REPORTS)?;
+        let text = template.reports[report as usize - 1].get_or_init(|| {
+            let template = &template.template;
+            let report = kind.map_or_else(|| lint(template), |kind| Ok(template.report(kind)))?;
+            Ok(report.to_string())
+        });
+        Ok(view(text.as_ref().map_err(Clone::clone)?))
     })
 }
 

@@ -24,7 +24,7 @@ pub enum chat_reason {
     Request = 6,
 }
 
-same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output, Request);
+same_names!(Reason => chat_reason: Reasoning, Opening, Moved, Changed, Output, Request; other: Changed);
 
 /// How params of a next turn go on behind the earlier prompt and output. Views are valid as long as
 /// the params, `words` for ever.

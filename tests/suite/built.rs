@@ -4,7 +4,7 @@
 use chatparse::expr::{Arena, Builder, Notation, Outcome, Region, SchemaRef};
 use chatparse::grammar::{FidelityKind, Recogniser};
 use chatparse::internals::grammar::from_arena;
-use chatparse::{ErrorKind, GrammarStyle, Parser, Status};
+use chatparse::{ErrorKind, Parser, Status};
 use serde_json::{Value, json};
 
 fn request(more: &str) -> Value {
@@ -131,7 +131,7 @@ fn turns_of_another_shape_are_refused() {
 }
 
 fn text_of(arena: &Arena) -> String {
-    let grammar = from_arena(arena, false, GrammarStyle::default());
+    let grammar = from_arena(arena, false, None);
     assert!(grammar.report.is_empty(), "{:?}", grammar.report);
     grammar.text
 }
@@ -204,11 +204,7 @@ fn grammars_have_what_their_author_wrote() {
 
     // Where it is no GBNF, as a stored format may have it, the expression speaks.
     let p = Builder::new();
-    let grammar = from_arena(
-        &p.finish(p.gbnf(p.literal("y"), "(")),
-        false,
-        GrammarStyle::default(),
-    );
+    let grammar = from_arena(&p.finish(p.gbnf(p.literal("y"), "(")), false, None);
     assert!(
         grammar.text.contains("root ::= \"y\"\n"),
         "{}",

@@ -2,7 +2,7 @@
 //! reported, and that nothing takes for ever.
 
 use chatparse::grammar::{FidelityKind, Grammar, Recogniser, from_json_schema_as};
-use chatparse::internals::grammar::{Builder, Rule, Undeclared, Walk};
+use chatparse::internals::grammar::{Builder, Rule, Undeclared, Walk, letter};
 use chatparse::{ChatTemplate, Error, ErrorKind, GrammarStyle, Request, builtin};
 use serde_json::{Map, Value, json};
 
@@ -545,7 +545,7 @@ fn schemas_of_one_grammar_do_not_meet() {
         json!({"properties": {"x": {"$ref": "#/$defs/x"}, "string": {"type": "object", "properties": {}}},
             "required": ["x", "string"], "$defs": {"x": {"items": {"anyOf": [{"const": value}, {"$ref": "#/$defs/x"}]}}}})
     };
-    let mut builder = Builder::with_style(GrammarStyle::LlamaCpp);
+    let mut builder = Builder::with_letter(letter(GrammarStyle::LlamaCpp));
     let names = [1, 2, 1].map(|value| builder.add_schema("tool", &tool(value)).unwrap());
     assert_eq!(names[0], names[2]);
     assert_ne!(names[0], names[1]);
@@ -577,7 +577,7 @@ fn schemas_of_one_grammar_do_not_meet() {
 #[test]
 fn a_part_of_a_schema_keeps_its_references() {
     let root = json!({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"const": 7}}});
-    let mut builder = Builder::with_style(GrammarStyle::LlamaCpp);
+    let mut builder = Builder::with_letter(letter(GrammarStyle::LlamaCpp));
     let rule = builder
         .add_schema_within(
             "argument",
@@ -625,7 +625,7 @@ fn hostile_schemas_end() {
                         .contains("nested")
                 );
                 assert!(
-                    Builder::with_style(GrammarStyle::LlamaCpp)
+                    Builder::with_letter(letter(GrammarStyle::LlamaCpp))
                         .add_schema_within(
                             "a",
                             &json!({"const": 1}),

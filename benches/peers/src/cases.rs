@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 /// Source code as models write it.
-const CODE: &str =
-    "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
+const CODE: &str = "fn main() {\n    let total: u32 = (1..=10).map(|n| n * n).sum();\n    println!(\"{total} <= {}\", 385);\n}\n";
 
 /// Where the long text stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,23 +107,40 @@ impl Case {
     /// An output of about `size` bytes.
     pub fn output(&self, size: usize) -> String {
         let quoted = Value::from(CODE).to_string();
-        let line = if self.json { &quoted[1..quoted.len() - 1] } else { CODE };
-        format!("{}{}{}", self.before, line.repeat(size / line.len()), self.after)
+        let line = if self.json {
+            &quoted[1..quoted.len() - 1]
+        } else {
+            CODE
+        };
+        format!(
+            "{}{}{}",
+            self.before,
+            line.repeat(size / line.len()),
+            self.after
+        )
     }
 
     /// Whether a message is what [`Case::output`] says. Peers trim what stands around a text in
     /// their own ways.
     pub fn check(&self, size: usize, parsed: &Parsed) -> Result<(), String> {
-        let lines = size / if self.json { Value::from(CODE).to_string().len() - 2 } else { CODE.len() };
+        let lines = size
+            / if self.json {
+                Value::from(CODE).to_string().len() - 2
+            } else {
+                CODE.len()
+            };
         let text = CODE.repeat(lines);
         let found = match self.place {
             Place::Content => parsed.content.clone(),
             Place::Reasoning => parsed.reasoning.clone(),
             Place::Argument => {
-                let arguments: Value =
-                    serde_json::from_str(&parsed.arguments).map_err(|error| format!("arguments: {error}"))?;
+                let arguments: Value = serde_json::from_str(&parsed.arguments)
+                    .map_err(|error| format!("arguments: {error}"))?;
                 if parsed.name != "write_file" || arguments["path"] != "a.rs" {
-                    return Err(format!("call of {:?} with path {}", parsed.name, arguments["path"]));
+                    return Err(format!(
+                        "call of {:?} with path {}",
+                        parsed.name, arguments["path"]
+                    ));
                 }
                 arguments["content"].as_str().unwrap_or_default().to_owned()
             }

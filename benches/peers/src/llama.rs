@@ -15,8 +15,12 @@ enum RawMessage {}
 
 unsafe extern "C" {
     fn peer_quiet();
-    fn peer_template_new(source: *const c_char, len: usize, bos: *const c_char, eos: *const c_char)
-    -> *mut RawTemplate;
+    fn peer_template_new(
+        source: *const c_char,
+        len: usize,
+        bos: *const c_char,
+        eos: *const c_char,
+    ) -> *mut RawTemplate;
     fn peer_template_free(template: *mut RawTemplate);
     fn peer_request_new(body: *const c_char, len: usize) -> *mut RawRequest;
     fn peer_request_free(request: *mut RawRequest);
@@ -77,7 +81,14 @@ impl Template {
     pub fn new(source: &str, bos: &str, eos: &str) -> Option<Self> {
         let (bos, eos) = (CString::new(bos).ok()?, CString::new(eos).ok()?);
         // SAFETY: texts with their lengths or ends.
-        let raw = unsafe { peer_template_new(source.as_ptr().cast(), source.len(), bos.as_ptr(), eos.as_ptr()) };
+        let raw = unsafe {
+            peer_template_new(
+                source.as_ptr().cast(),
+                source.len(),
+                bos.as_ptr(),
+                eos.as_ptr(),
+            )
+        };
         NonNull::new(raw).map(Template)
     }
 
@@ -122,7 +133,15 @@ impl Params {
     /// As a server does, in pieces; at most the first `most` bytes, if not 0.
     pub fn stream(&self, output: &str, step: usize, most: usize) -> Option<Parsed> {
         // SAFETY: a text with its length.
-        let raw = unsafe { peer_stream(self.0.as_ptr(), output.as_ptr().cast(), output.len(), step, most) };
+        let raw = unsafe {
+            peer_stream(
+                self.0.as_ptr(),
+                output.as_ptr().cast(),
+                output.len(),
+                step,
+                most,
+            )
+        };
         NonNull::new(raw).map(|raw| Message(raw).parsed())
     }
 }
@@ -136,7 +155,13 @@ impl Message {
         };
         // SAFETY: it lives.
         let deltas = unsafe { peer_deltas(self.0.as_ptr()) };
-        Parsed { content: field(0), reasoning: field(1), name: field(2), arguments: field(3), deltas }
+        Parsed {
+            content: field(0),
+            reasoning: field(1),
+            name: field(2),
+            arguments: field(3),
+            deltas,
+        }
     }
 }
 
@@ -150,5 +175,6 @@ pub fn schema_grammar(schema: &str) -> usize {
 /// `len` bytes at `data`.
 unsafe fn text(data: *const c_char, len: usize) -> String {
     // SAFETY: as the caller says.
-    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) }).into_owned()
+    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) })
+        .into_owned()
 }

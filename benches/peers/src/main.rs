@@ -16,16 +16,21 @@ mod streaming;
 
 fn main() {
     let mut arguments = std::env::args().skip(1).collect::<Vec<_>>();
-    let only = arguments.iter().position(|argument| argument == "--only").map(|at| {
-        let part = arguments.drain(at..arguments.len().min(at + 2)).last();
-        part.unwrap_or_default()
-    });
+    let only = arguments
+        .iter()
+        .position(|argument| argument == "--only")
+        .map(|at| {
+            let part = arguments.drain(at..arguments.len().min(at + 2)).last();
+            part.unwrap_or_default()
+        });
     let part = |name: &str| only.as_ref().is_none_or(|only| only == name);
     let folder = arguments.first().map(std::path::PathBuf::from);
     let mut report = report::Report::default();
     report.line("# chatparse beside its peers\n");
     report.line("Written by `cargo run --release --manifest-path benches/peers/Cargo.toml`: each system in turn, in one process, one");
-    report.line("thread; times are those of the processor. Ratios count, times are this machine's.\n");
+    report.line(
+        "thread; times are those of the processor. Ratios count, times are this machine's.\n",
+    );
     report.line(&machine());
     report.line("Systems: chatparse, dynamo-parsers-v2 0.9.6, tool-parser and reasoning-parser 1.10.0, llama.cpp 0.8.0 (b12032)");
     report.line(

@@ -38,14 +38,29 @@ pub struct Ratio {
 
 impl Ratio {
     pub fn of(other: &Times, ours: &Times) -> Ratio {
-        let ratios: Vec<f64> = other.0.iter().zip(&ours.0).map(|(other, ours)| other / ours).collect();
-        Ratio { median: quantile(ratios.clone(), 0.5), low: quantile(ratios.clone(), 0.1), high: quantile(ratios, 0.9) }
+        let ratios: Vec<f64> = other
+            .0
+            .iter()
+            .zip(&ours.0)
+            .map(|(other, ours)| other / ours)
+            .collect();
+        Ratio {
+            median: quantile(ratios.clone(), 0.5),
+            low: quantile(ratios.clone(), 0.1),
+            high: quantile(ratios, 0.9),
+        }
     }
 }
 
 impl std::fmt::Display for Ratio {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "× {} ({}–{})", short(self.median), short(self.low), short(self.high))
+        write!(
+            f,
+            "× {} ({}–{})",
+            short(self.median),
+            short(self.low),
+            short(self.high)
+        )
     }
 }
 

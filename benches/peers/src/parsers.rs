@@ -30,7 +30,9 @@ pub fn chatparse(params: Params) -> Run {
         let mut parsed = Parsed::default();
         let mut stream = Stream::new(&params.parser);
         for chunk in output.as_bytes().chunks(CHUNK) {
-            stream.feed(chunk).for_each(|delta| take(&mut parsed, &delta));
+            stream
+                .feed(chunk)
+                .for_each(|delta| take(&mut parsed, &delta));
         }
         stream.finish(false);
         stream.deltas().for_each(|delta| take(&mut parsed, &delta));
@@ -64,7 +66,12 @@ pub fn dynamo(case: &Case) -> Option<Run> {
     };
     Some(Box::new(move |output| {
         let mut parser = create_unified_parser_for_family(family, &tools).ok()?;
-        parser.initialize_request(UnifiedParserInit { starting_state, ..UnifiedParserInit::default() }).ok()?;
+        parser
+            .initialize_request(UnifiedParserInit {
+                starting_state,
+                ..UnifiedParserInit::default()
+            })
+            .ok()?;
         let mut parsed = Parsed::default();
         let mut committed = UnifiedParserOutput::default();
         for chunk in chunks(output) {
@@ -84,7 +91,9 @@ fn take_events(parsed: &mut Parsed, events: &[UnifiedParserEvent]) {
             UnifiedParserEvent::Text(text) => parsed.content.push_str(text),
             UnifiedParserEvent::Reasoning(text) => parsed.reasoning.push_str(text),
             UnifiedParserEvent::ToolCall(call) => {
-                parsed.name.push_str(call.name.as_deref().unwrap_or_default());
+                parsed
+                    .name
+                    .push_str(call.name.as_deref().unwrap_or_default());
                 parsed.arguments.push_str(&call.arguments);
             }
             _ => {}
@@ -94,7 +103,9 @@ fn take_events(parsed: &mut Parsed, events: &[UnifiedParserEvent]) {
 
 /// The outputs are ASCII.
 fn chunks(output: &str) -> impl Iterator<Item = &str> {
-    (0..output.len()).step_by(CHUNK).map(move |at| &output[at..output.len().min(at + CHUNK)])
+    (0..output.len())
+        .step_by(CHUNK)
+        .map(move |at| &output[at..output.len().min(at + CHUNK)])
 }
 
 pub fn smg(case: &Case) -> Option<Run> {
@@ -117,7 +128,9 @@ pub fn smg(case: &Case) -> Option<Run> {
     }
     let tools: Vec<openai_protocol::common::Tool> =
         serde_json::from_value(case.request()["tools"].clone()).expect("OpenAI's tools");
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
     Some(Box::new(move |output| {
         let mut parser: Box<dyn ToolParser> = match parser {
             Smg::QwenXml => Box::new(QwenXmlParser::new()),
@@ -133,7 +146,9 @@ pub fn smg(case: &Case) -> Option<Run> {
                 parsed.deltas += result.calls.len() + usize::from(!result.normal_text.is_empty());
                 parsed.content.push_str(&result.normal_text);
                 for call in result.calls {
-                    parsed.name.push_str(call.name.as_deref().unwrap_or_default());
+                    parsed
+                        .name
+                        .push_str(call.name.as_deref().unwrap_or_default());
                     parsed.arguments.push_str(&call.parameters);
                 }
             }

@@ -16,7 +16,11 @@ impl Report {
 
     pub fn head(&mut self, columns: &[&str]) {
         self.row(columns);
-        let rule: Vec<&str> = columns.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" }).collect();
+        let rule: Vec<&str> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, _)| if at == 0 { "---" } else { "---:" })
+            .collect();
         self.row(&rule);
     }
 
@@ -38,7 +42,10 @@ const OTHERS: &str = "\n## Many tools\n";
 
 /// `benches`.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder in benches").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("a folder in benches")
+        .to_owned()
 }
 
 fn write(path: &Path, text: &str) {
@@ -67,7 +74,10 @@ pub fn plot(name: &str, title: &str, curves: &[Curve]) {
     let all = || curves.iter().flat_map(|curve| &curve.points);
     let range = |values: &dyn Fn(&(f64, f64)) -> f64| {
         let values: Vec<f64> = all().map(|point| values(point).log10()).collect();
-        (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(f64::MIN, f64::max))
+        (
+            values.iter().copied().fold(f64::MAX, f64::min),
+            values.iter().copied().fold(f64::MIN, f64::max),
+        )
     };
     let ((x0, x1), (y0, y1)) = (range(&|point| point.0), range(&|point| point.1));
     let (y0, y1) = (y0.floor(), y1.ceil());
@@ -80,20 +90,32 @@ pub fn plot(name: &str, title: &str, curves: &[Curve]) {
     );
     for power in y0 as i32..=y1 as i32 {
         let at = y(10_f64.powi(power));
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {at:.1}H{:.1}\" stroke=\"#ddd\"/>", WIDTH - RIGHT);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{LEFT} {at:.1}H{:.1}\" stroke=\"#ddd\"/>",
+            WIDTH - RIGHT
+        );
         let label = if power < 0 {
             format!("{:.*}", -power as usize, 10_f64.powi(power))
         } else {
             format!("{:.0}", 10_f64.powi(power))
         };
-        let _ =
-            writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label} ms</text>", LEFT - 6.0, at + 4.0);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label} ms</text>",
+            LEFT - 6.0,
+            at + 4.0
+        );
     }
-    for size in
-        (10..24).map(|bit| f64::from(1 << bit)).filter(|size| size.log10() >= x0 - 0.01 && size.log10() <= x1 + 0.01)
+    for size in (10..24)
+        .map(|bit| f64::from(1 << bit))
+        .filter(|size| size.log10() >= x0 - 0.01 && size.log10() <= x1 + 0.01)
     {
-        let label =
-            if size >= 1_048_576.0 { format!("{} MB", size / 1_048_576.0) } else { format!("{} KB", size / 1024.0) };
+        let label = if size >= 1_048_576.0 {
+            format!("{} MB", size / 1_048_576.0)
+        } else {
+            format!("{} KB", size / 1024.0)
+        };
         let (at, base) = (x(size), HEIGHT - BOTTOM);
         let _ = writeln!(svg, "<path d=\"M{at:.1} {base}v4\" stroke=\"#888\"/>");
         let _ = writeln!(
@@ -103,8 +125,11 @@ pub fn plot(name: &str, title: &str, curves: &[Curve]) {
         );
     }
     for (curve, colour) in curves.iter().zip(COLOURS.iter().cycle()) {
-        let points: Vec<String> =
-            curve.points.iter().map(|point| format!("{:.1},{:.1}", x(point.0), y(point.1))).collect();
+        let points: Vec<String> = curve
+            .points
+            .iter()
+            .map(|point| format!("{:.1},{:.1}", x(point.0), y(point.1)))
+            .collect();
         let _ = writeln!(
             svg,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
@@ -114,17 +139,26 @@ pub fn plot(name: &str, title: &str, curves: &[Curve]) {
     // From the bottom up, each above those that stand where it would.
     let mut names: Vec<(f64, f64, &str, &str)> = (curves.iter().zip(COLOURS.iter().cycle()))
         .filter_map(|(curve, colour)| {
-            curve.points.last().map(|last| (x(last.0) + 6.0, y(last.1) + 4.0, &*curve.name, *colour))
+            curve
+                .points
+                .last()
+                .map(|last| (x(last.0) + 6.0, y(last.1) + 4.0, &*curve.name, *colour))
         })
         .collect();
     names.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut placed: Vec<(f64, f64)> = Vec::new();
     for (left, mut base, name, colour) in names {
-        while let Some((_, other)) = placed.iter().find(|(x, y)| (x - left).abs() < 90.0 && (y - base).abs() < 14.0) {
+        while let Some((_, other)) = placed
+            .iter()
+            .find(|(x, y)| (x - left).abs() < 90.0 && (y - base).abs() < 14.0)
+        {
             base = other - 14.0;
         }
         placed.push((left, base));
-        let _ = writeln!(svg, "<text x=\"{left:.1}\" y=\"{base:.1}\" style=\"fill: {colour}\">{name}</text>");
+        let _ = writeln!(
+            svg,
+            "<text x=\"{left:.1}\" y=\"{base:.1}\" style=\"fill: {colour}\">{name}</text>"
+        );
     }
     svg.push_str("</svg>\n");
     write(&folder().join(name), &svg);

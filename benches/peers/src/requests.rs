@@ -20,7 +20,9 @@ fn tool(name: String, about: &str, parameters: Value) -> Value {
 
 /// Two tools and three messages. `salt` makes tools that no other salt makes.
 fn body(salt: &str) -> Value {
-    let tool = |name: &str, about: &str, parameters: Value| tool(format!("{name}{salt}"), about, parameters);
+    let tool = |name: &str, about: &str, parameters: Value| {
+        tool(format!("{name}{salt}"), about, parameters)
+    };
     json!({
         "messages": [
             {"role": "system", "content": "You help."},
@@ -38,13 +40,24 @@ fn body(salt: &str) -> Value {
 }
 
 fn templates(folder: Option<PathBuf>) -> (String, Vec<(String, String)>) {
-    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/templates"));
-    let paths = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), std::fs::read_to_string(&path).ok()?));
+    let folder = folder
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/templates"));
+    let paths = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    let named = |path: PathBuf| {
+        Some((
+            path.file_stem()?.to_str()?.to_owned(),
+            std::fs::read_to_string(&path).ok()?,
+        ))
+    };
     let mut found: Vec<(String, String)> = paths.filter_map(named).collect();
     found.sort();
     if found.is_empty() {
-        let own = builtin::BUILTINS.iter().map(|builtin| (builtin.name.to_owned(), builtin.source.to_owned()));
+        let own = builtin::BUILTINS
+            .iter()
+            .map(|builtin| (builtin.name.to_owned(), builtin.source.to_owned()));
         return ("chatparse's own templates".to_owned(), own.collect());
     }
     ("vendors' templates".to_owned(), found)
@@ -56,7 +69,12 @@ struct Row {
     pairs: [(Times, Times); 4],
 }
 
-const COLUMNS: [&str; 4] = ["new tools", "same tools", "compile and learn", "compile, first request"];
+const COLUMNS: [&str; 4] = [
+    "new tools",
+    "same tools",
+    "compile and learn",
+    "compile, first request",
+];
 
 pub fn report(report: &mut Report, folder: Option<PathBuf>) {
     let (title, templates) = templates(folder);
@@ -64,7 +82,10 @@ pub fn report(report: &mut Report, folder: Option<PathBuf>) {
     report.line("Prompt, parser and grammar for two tools and three messages: on a template that is compiled and learnt, with tools that");
     report.line("it has not seen, and with tools that it has; beside it llama.cpp's request, on a template that it keeps. Then compiling and");
     report.line("learning a template, and all from the source to the first answer, beside the same of llama.cpp.\n");
-    let rows: Vec<Row> = templates.iter().filter_map(|(name, source)| row(name, source)).collect();
+    let rows: Vec<Row> = templates
+        .iter()
+        .filter_map(|(name, source)| row(name, source))
+        .collect();
     let ratio = |row: &Row, at: usize| Ratio::of(&row.pairs[at].1, &row.pairs[at].0).median;
     report.head(&[
         "over all templates",
@@ -83,9 +104,17 @@ pub fn report(report: &mut Report, folder: Option<PathBuf>) {
             us(rows.iter().map(|row| row.pairs[at].0.median()).collect()),
             us(rows.iter().map(|row| row.pairs[at].1.median()).collect()),
             format!("× {}", short(quantile(ratios.clone(), 0.5))),
-            format!("{}–{}", short(quantile(ratios.clone(), 0.1)), short(quantile(ratios.clone(), 0.9))),
+            format!(
+                "{}–{}",
+                short(quantile(ratios.clone(), 0.1)),
+                short(quantile(ratios.clone(), 0.9))
+            ),
             short(quantile(ratios.clone(), 0.0)),
-            format!("{} of {}", ratios.iter().filter(|ratio| **ratio < 1.0).count(), ratios.len()),
+            format!(
+                "{} of {}",
+                ratios.iter().filter(|ratio| **ratio < 1.0).count(),
+                ratios.len()
+            ),
         ]);
     }
     report.line(&format!(
@@ -129,8 +158,13 @@ fn many_tools(salt: &str, last: &str) -> String {
 }
 
 const MANY: usize = 200;
-const WITH_MANY: [&str; 5] =
-    ["Qwen-Qwen2.5-7B-Instruct", "Qwen3-Coder", "GLM-4.6", "openai-gpt-oss-120b", "deepseek-ai-DeepSeek-V3.2"];
+const WITH_MANY: [&str; 5] = [
+    "Qwen-Qwen2.5-7B-Instruct",
+    "Qwen3-Coder",
+    "GLM-4.6",
+    "openai-gpt-oss-120b",
+    "deepseek-ai-DeepSeek-V3.2",
+];
 
 fn many(report: &mut Report, templates: &[(String, String)]) {
     report.line(&format!("### {MANY} tools\n"));
@@ -148,26 +182,42 @@ fn many(report: &mut Report, templates: &[(String, String)]) {
         "same",
         "ratio",
     ]);
-    for (name, source) in templates.iter().filter(|(name, _)| WITH_MANY.contains(&name.as_str())) {
+    for (name, source) in templates
+        .iter()
+        .filter(|(name, _)| WITH_MANY.contains(&name.as_str()))
+    {
         let (bos, eos) = ("<s>", "</s>");
-        let (Ok(ours), Some(theirs)) = (ChatTemplate::new(source, bos, eos), llama::Template::new(source, bos, eos))
-        else {
+        let (Ok(ours), Some(theirs)) = (
+            ChatTemplate::new(source, bos, eos),
+            llama::Template::new(source, bos, eos),
+        ) else {
             continue;
         };
         let run = |body: &str, grammar: bool| {
-            let params = ours.request(body, "{}").and_then(|request| ours.params(&request)).expect("it takes tools");
+            let params = ours
+                .request(body, "{}")
+                .and_then(|request| ours.params(&request))
+                .expect("it takes tools");
             if grammar {
                 params.grammar();
             }
         };
         let bodies = |kind: &str, last: bool| -> Vec<String> {
             let body = |round| {
-                if last { many_tools(kind, &format!("_{round}")) } else { many_tools(&format!("{kind}{round}"), "") }
+                if last {
+                    many_tools(kind, &format!("_{round}"))
+                } else {
+                    many_tools(&format!("{kind}{round}"), "")
+                }
             };
             (0..ROUNDS).map(body).collect()
         };
-        let (fresh, plain, one, same) =
-            (bodies("a", false), bodies("b", false), bodies("c", true), many_tools("d", ""));
+        let (fresh, plain, one, same) = (
+            bodies("a", false),
+            bodies("b", false),
+            bodies("c", true),
+            many_tools("d", ""),
+        );
         let (mut fresh, mut plain, mut one) = (fresh.iter(), plain.iter(), one.iter());
         run(&many_tools("c", ""), false);
         run(&same, false);
@@ -183,7 +233,12 @@ fn many(report: &mut Report, templates: &[(String, String)]) {
         );
         let ms = |at: usize| short(times[at].median() / 1e3);
         let mut cells = vec![name.clone(), ms(0)];
-        (1..5).for_each(|at| cells.extend([ms(at), format!("× {}", short(Ratio::of(&times[0], &times[at]).median))]));
+        (1..5).for_each(|at| {
+            cells.extend([
+                ms(at),
+                format!("× {}", short(Ratio::of(&times[0], &times[at]).median)),
+            ])
+        });
         report.row(&cells);
     }
     report.line("");
@@ -197,7 +252,9 @@ fn row(name: &str, source: &str) -> Option<Row> {
     let their_request = llama::Request::new(&body("").to_string())?;
     let params = ours.params(&same).ok()?;
     let their_params = theirs.apply(&their_request)?;
-    if params.prompt != their_params.prompt() || params.grammar().text.is_empty() != (their_params.grammar_len() == 0) {
+    if params.prompt != their_params.prompt()
+        || params.grammar().text.is_empty() != (their_params.grammar_len() == 0)
+    {
         println!("{name}: not the same prompt, or no grammar on one side; left out");
         return None;
     }
@@ -210,20 +267,50 @@ fn row(name: &str, source: &str) -> Option<Row> {
         &mut [
             &mut || rounds.next().into_iter().flatten().for_each(run),
             &mut || (0..REPEATS).for_each(|_| run(&same)),
-            &mut || drop(ChatTemplate::new(source, bos, eos).map(|template| template.layout().to_json())),
+            &mut || {
+                drop(
+                    ChatTemplate::new(source, bos, eos).map(|template| template.layout().to_json()),
+                )
+            },
             &mut || {
                 let template = ChatTemplate::new(source, bos, eos);
-                drop(template.and_then(|template| template.params(&same)).map(|params| params.grammar().clone()));
+                drop(
+                    template
+                        .and_then(|template| template.params(&same))
+                        .map(|params| params.grammar().clone()),
+                );
             },
             &mut || drop(theirs.apply(&their_request)),
             &mut || drop(llama::Template::new(source, bos, eos)),
-            &mut || drop(llama::Template::new(source, bos, eos).map(|template| template.apply(&their_request))),
+            &mut || {
+                drop(
+                    llama::Template::new(source, bos, eos)
+                        .map(|template| template.apply(&their_request)),
+                )
+            },
         ],
     );
-    let [new, known, cold, first, theirs, their_cold, their_first] = <[Times; 7]>::try_from(times).ok()?;
-    let each = |times: Times| Times(times.0.into_iter().map(|time| time / REPEATS as f64).collect());
-    let pairs = [(each(new), theirs.clone()), (each(known), theirs), (cold, their_cold), (first, their_first)];
-    Some(Row { name: name.to_owned(), pairs })
+    let [new, known, cold, first, theirs, their_cold, their_first] =
+        <[Times; 7]>::try_from(times).ok()?;
+    let each = |times: Times| {
+        Times(
+            times
+                .0
+                .into_iter()
+                .map(|time| time / REPEATS as f64)
+                .collect(),
+        )
+    };
+    let pairs = [
+        (each(new), theirs.clone()),
+        (each(known), theirs),
+        (cold, their_cold),
+        (first, their_first),
+    ];
+    Some(Row {
+        name: name.to_owned(),
+        pairs,
+    })
 }
 
 fn schemas(report: &mut Report) {
@@ -236,21 +323,36 @@ fn schemas(report: &mut Report) {
             json!({"enum": ["red", "green", "blue"]}),
             json!({"type": "array", "items": {"type": "number"}, "maxItems": 8}),
         ];
-        let fields: serde_json::Map<String, Value> =
-            (0..count).map(|at| (format!("property_{at}"), kinds[at % kinds.len()].clone())).collect();
+        let fields: serde_json::Map<String, Value> = (0..count)
+            .map(|at| (format!("property_{at}"), kinds[at % kinds.len()].clone()))
+            .collect();
         json!({"type": "object", "properties": fields, "required": ["property_0"]})
     };
-    for (name, schema) in [("any value", json!({})), ("10 properties", object(10)), ("100 properties", object(100))] {
+    for (name, schema) in [
+        ("any value", json!({})),
+        ("10 properties", object(10)),
+        ("100 properties", object(100)),
+    ] {
         let text = schema.to_string();
         let times = in_turn(
             15,
             &mut [
-                &mut || drop(serde_json::from_str::<Value>(&text).map(|schema| grammar::from_json_schema(&schema))),
+                &mut || {
+                    drop(
+                        serde_json::from_str::<Value>(&text)
+                            .map(|schema| grammar::from_json_schema(&schema)),
+                    )
+                },
                 &mut || assert!(llama::schema_grammar(&text) > 0),
             ],
         );
         let us = |at: usize| format!("{} µs", short(times[at].median()));
-        report.row(&[name, &us(0), &us(1), &Ratio::of(&times[1], &times[0]).to_string()]);
+        report.row(&[
+            name,
+            &us(0),
+            &us(1),
+            &Ratio::of(&times[1], &times[0]).to_string(),
+        ]);
     }
     report.line("");
 }

@@ -19,12 +19,25 @@ struct System {
 }
 
 fn systems(case: &Case) -> Vec<System> {
-    let mut systems = vec![System { name: "chatparse", run: parsers::chatparse(parsers::ours(case).1) }];
-    systems.extend(parsers::dynamo(case).map(|run| System { name: "dynamo-parsers-v2", run }));
-    let smg = if case.place == Place::Reasoning { "reasoning-parser" } else { "tool-parser" };
+    let mut systems = vec![System {
+        name: "chatparse",
+        run: parsers::chatparse(parsers::ours(case).1),
+    }];
+    systems.extend(parsers::dynamo(case).map(|run| System {
+        name: "dynamo-parsers-v2",
+        run,
+    }));
+    let smg = if case.place == Place::Reasoning {
+        "reasoning-parser"
+    } else {
+        "tool-parser"
+    };
     systems.extend(parsers::smg(case).map(|run| System { name: smg, run }));
     #[cfg(feature = "llama")]
-    systems.extend(llama(case).map(|run| System { name: "llama.cpp", run }));
+    systems.extend(llama(case).map(|run| System {
+        name: "llama.cpp",
+        run,
+    }));
     systems
 }
 
@@ -43,9 +56,14 @@ fn llama_params(case: &Case) -> Option<crate::llama::Params> {
 }
 
 fn time(systems: &[&System], output: &str, rounds: usize) -> Vec<Times> {
-    let mut bodies: Vec<Box<dyn FnMut() + '_>> =
-        systems.iter().map(|system| Box::new(|| drop((system.run)(output))) as Box<dyn FnMut()>).collect();
-    let mut bodies: Vec<&mut dyn FnMut()> = bodies.iter_mut().map(|body| body.as_mut() as &mut dyn FnMut()).collect();
+    let mut bodies: Vec<Box<dyn FnMut() + '_>> = systems
+        .iter()
+        .map(|system| Box::new(|| drop((system.run)(output))) as Box<dyn FnMut()>)
+        .collect();
+    let mut bodies: Vec<&mut dyn FnMut()> = bodies
+        .iter_mut()
+        .map(|body| body.as_mut() as &mut dyn FnMut())
+        .collect();
     in_turn(rounds, &mut bodies)
 }
 
@@ -54,7 +72,15 @@ pub fn report(report: &mut Report) {
     report.line("Median time of the rounds; in brackets how many times chatparse's time that is, as the median of the rounds' ratios");
     report
         .line("with the 10th and 90th percentile. Results are checked to be equal; a system that differs is marked.\n");
-    report.head(&["output", "system", "32 KB", "ratio", "256 KB", "ratio", "deltas at 32 KB"]);
+    report.head(&[
+        "output",
+        "system",
+        "32 KB",
+        "ratio",
+        "256 KB",
+        "ratio",
+        "deltas at 32 KB",
+    ]);
     for case in CASES {
         table(report, case);
     }
@@ -69,8 +95,15 @@ fn table(report: &mut Report, case: &Case) {
     let (small, large) = (case.output(SIZES[0]), case.output(SIZES[1]));
     let first = time(&systems.iter().collect::<Vec<_>>(), &small, 1);
     // The slow ones in fewer rounds: they take seconds each.
-    let slow: Vec<bool> = first.iter().map(|times| times.median() > PATIENCE).collect();
-    let quick = |quick: bool| -> Vec<usize> { (0..systems.len()).filter(|&at| at == 0 || slow[at] != quick).collect() };
+    let slow: Vec<bool> = first
+        .iter()
+        .map(|times| times.median() > PATIENCE)
+        .collect();
+    let quick = |quick: bool| -> Vec<usize> {
+        (0..systems.len())
+            .filter(|&at| at == 0 || slow[at] != quick)
+            .collect()
+    };
     let mut measured: Vec<Option<(Times, Times)>> = vec![None; systems.len()];
     let mut large_times: Vec<Option<(Times, Times)>> = vec![None; systems.len()];
     for (indices, rounds, at_large) in [(quick(true), ROUNDS, true), (quick(false), 3, false)] {
@@ -90,15 +123,23 @@ fn table(report: &mut Report, case: &Case) {
     }
     for (at, system) in systems.iter().enumerate() {
         let parsed = (system.run)(&small);
-        let checked = parsed.as_ref().ok_or("it fails".to_owned()).and_then(|parsed| case.check(SIZES[0], parsed));
-        let Some((times, ours)) = &measured[at] else { continue };
+        let checked = parsed
+            .as_ref()
+            .ok_or("it fails".to_owned())
+            .and_then(|parsed| case.check(SIZES[0], parsed));
+        let Some((times, ours)) = &measured[at] else {
+            continue;
+        };
         let ms = |time: f64| format!("{} ms", short(time / 1e3));
         let (large, large_ratio) = match &large_times[at] {
             Some((times, ours)) => (ms(times.median()), Ratio::of(times, ours).to_string()),
             None => {
                 let once = time(&[&systems[0], system], &large, 1);
                 let ratio = once[1].median() / once[0].median();
-                (format!("{} \\*", ms(once[1].median())), format!("× {} \\*", short(ratio)))
+                (
+                    format!("{} \\*", ms(once[1].median())),
+                    format!("× {} \\*", short(ratio)),
+                )
             }
         };
         let ratio = |text: String| if at == 0 { String::new() } else { text };
@@ -108,8 +149,19 @@ fn table(report: &mut Report, case: &Case) {
         };
         let deltas = parsed.map_or(0, |parsed| parsed.deltas).to_string();
         let deltas = deltas.as_str();
-        let (small, small_ratio) = (ms(times.median()), ratio(Ratio::of(times, ours).to_string()));
-        report.row(&[case.name, &name, &small, &small_ratio, &large, &ratio(large_ratio), deltas]);
+        let (small, small_ratio) = (
+            ms(times.median()),
+            ratio(Ratio::of(times, ours).to_string()),
+        );
+        report.row(&[
+            case.name,
+            &name,
+            &small,
+            &small_ratio,
+            &large,
+            &ratio(large_ratio),
+            deltas,
+        ]);
     }
 }
 
@@ -122,11 +174,22 @@ fn flatness(report: &mut Report) {
     report.line("### Time of a piece, by the length of the output\n");
     report.line("In memory that the process has used before; the last column: where the allocator gives memory back in between, and the");
     report.line("system's work on fresh pages comes on top for long outputs.\n");
-    report.head(&["output", "1 KB", "32 KB", "1 MB", "4 MB", "4 MB to 32 KB", "in fresh memory"]);
+    report.head(&[
+        "output",
+        "1 KB",
+        "32 KB",
+        "1 MB",
+        "4 MB",
+        "4 MB to 32 KB",
+        "in fresh memory",
+    ]);
     for (case, first) in CASES.iter().zip(&first) {
         let each = by_length(case);
         let mut cells = vec![case.name.to_owned()];
-        cells.extend(each.iter().map(|times| format!("{:.0} ns", times.median() * 1e3)));
+        cells.extend(
+            each.iter()
+                .map(|times| format!("{:.0} ns", times.median() * 1e3)),
+        );
         cells.extend([&each, first].map(|each| Ratio::of(&each[3], &each[1]).to_string()));
         report.row(&cells);
     }
@@ -138,14 +201,19 @@ fn by_length(case: &Case) -> Vec<Times> {
     let run = parsers::chatparse(parsers::ours(case).1);
     let outputs = [KB, 32 * KB, KB * KB, 4 * KB * KB].map(|size| case.output(size));
     // As many bytes in each round.
-    let repeats = outputs.each_ref().map(|output| (outputs[3].len() / output.len()).min(32));
+    let repeats = outputs
+        .each_ref()
+        .map(|output| (outputs[3].len() / output.len()).min(32));
     let mut bodies: Vec<Box<dyn FnMut() + '_>> = (0..outputs.len())
         .map(|at| {
             let (run, output, repeats) = (&run, &outputs[at], repeats[at]);
             Box::new(move || (0..repeats).for_each(|_| drop(run(output)))) as Box<dyn FnMut()>
         })
         .collect();
-    let mut bodies: Vec<&mut dyn FnMut()> = bodies.iter_mut().map(|body| body.as_mut() as &mut dyn FnMut()).collect();
+    let mut bodies: Vec<&mut dyn FnMut()> = bodies
+        .iter_mut()
+        .map(|body| body.as_mut() as &mut dyn FnMut())
+        .collect();
     let times = in_turn(7, &mut bodies).into_iter().enumerate();
     let each = times.map(|(at, times)| {
         let pieces = (outputs[at].len().div_ceil(CHUNK) * repeats[at]) as f64;
@@ -165,7 +233,10 @@ fn curves(report: &mut Report) {
                 break;
             }
         }
-        Curve { name: system.name.to_owned(), points }
+        Curve {
+            name: system.name.to_owned(),
+            points,
+        }
     });
     plot(
         "streaming.svg",
@@ -184,15 +255,23 @@ fn one_shot(report: &mut Report) {
     report.head(&["output", "chatparse", "llama.cpp", "ratio"]);
     for case in CASES {
         let (ours, output) = (parsers::ours(case).1, case.output(33 * KB));
-        let Some(theirs) = llama_params(case) else { continue };
+        let Some(theirs) = llama_params(case) else {
+            continue;
+        };
         let times = in_turn(
             51,
-            &mut [&mut || drop(ours.parser.parse(output.as_bytes(), false, false)), &mut || {
-                drop(theirs.parse(&output))
-            }],
+            &mut [
+                &mut || drop(ours.parser.parse(output.as_bytes(), false, false)),
+                &mut || drop(theirs.parse(&output)),
+            ],
         );
         let us = |at: usize| format!("{} µs", short(times[at].median()));
-        report.row(&[case.name, &us(0), &us(1), &Ratio::of(&times[1], &times[0]).to_string()]);
+        report.row(&[
+            case.name,
+            &us(0),
+            &us(1),
+            &Ratio::of(&times[1], &times[0]).to_string(),
+        ]);
     }
     report.line("");
 }

@@ -1,21 +1,18 @@
 //! Grammars for constrained sampling, from JSON schemas and formats, as GBNF; their triggers; and
 //! checks of texts against grammars and of values against schemas.
 #![forbid(unsafe_code)]
-// What only the dialects use is not in a build without them, either.
-#![cfg_attr(not(feature = "dialects"), allow(dead_code, unused_imports))]
 
 #[macro_use]
 extern crate chatparse_base;
 
 mod faithful;
 mod formats;
-mod llama;
 mod matcher;
-mod print;
+mod output;
 mod regular;
-mod rules;
+pub mod rules;
 pub mod schema;
-mod text;
+pub mod text;
 pub mod valid;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
@@ -23,14 +20,12 @@ pub use faithful::Undeclared;
 pub use formats::from_peg::{SectionRoot, TextSections, from_arena, linked};
 pub use matcher::recogniser::Recogniser;
 pub use matcher::{ByteSet, Matcher};
-pub use print::{Dialect, Printed, Start};
-pub use rules::{Bounds, Builder, Fidelity, FidelityKind, Grammar, Pad, Rule, Section, spelled};
+pub use output::{Notation, Printed, Start};
+pub use rules::{Builder, Fidelity, FidelityKind, Grammar, Letter, Rule, Section, spelled};
 pub use text::sample::Walk;
 
 use serde::Serialize;
 use serde_json::Value;
-
-use chatparse_message::GrammarStyle;
 
 /// The grammar of the JSON values that a schema allows, compact or pretty-printed.
 ///
@@ -46,15 +41,7 @@ use chatparse_message::GrammarStyle;
 /// # Ok::<(), chatparse::Error>(())
 /// ```
 pub fn from_json_schema(schema: &Value) -> Result<Grammar> {
-    from_json_schema_as(schema, GrammarStyle::default())
-}
-
-/// [`from_json_schema`] in the given style.
-///
-/// # Errors
-/// As there.
-pub fn from_json_schema_as(schema: &Value, style: GrammarStyle) -> Result<Grammar> {
-    let mut builder = Builder::with_style(style);
+    let mut builder = Builder::new();
     builder.add_schema("", schema)?;
     Ok(builder.finish())
 }

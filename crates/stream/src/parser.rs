@@ -208,7 +208,7 @@ impl Parser {
 
     /// Like [`Parser::grammar`], with schemas in this style.
     pub fn grammar_in(&self, lazy: bool, style: GrammarStyle) -> Grammar {
-        self.fallback.grammar(lazy, style)
+        self.fallback.grammar(lazy, chatparse_llama::letter(style))
     }
 
     /// The grammar of the output, as a machine at its first byte: all that the format is, also

@@ -45,12 +45,18 @@ type Decode = dyn Fn(&[u32]) -> Result<String> + Send + Sync;
 impl Model {
     /// The model of this template.
     pub fn new(template: ChatTemplate) -> Model {
-        Model { template, decode: None }
+        Model {
+            template,
+            decode: None,
+        }
     }
 
     /// The text of token ids, special tokens included: then what a prompt leaves open is read from
     /// the prompt itself. Without it, the starting state of the request says it.
-    pub fn with_decode(mut self, decode: impl Fn(&[u32]) -> Result<String> + Send + Sync + 'static) -> Model {
+    pub fn with_decode(
+        mut self,
+        decode: impl Fn(&[u32]) -> Result<String> + Send + Sync + 'static,
+    ) -> Model {
         self.decode = Some(Arc::new(decode));
         self
     }
@@ -123,7 +129,12 @@ impl Told {
     fn tell(&mut self, delta: &Delta<'_>, output: &mut UnifiedParserOutput) {
         let call = |name: Option<&str>, arguments: &str, complete: bool| {
             let (name, arguments) = (name.map(str::to_owned), arguments.to_owned());
-            ToolCallDelta { tool_index: delta.call, name, arguments, complete }
+            ToolCallDelta {
+                tool_index: delta.call,
+                name,
+                arguments,
+                complete,
+            }
         };
         match (delta.kind, &mut self.guided) {
             (DeltaKind::Reasoning, _) => output.push_reasoning(delta.text),
@@ -154,7 +165,11 @@ impl UnifiedParser for Chatparse {
         self.told = Told::default();
         if let UnifiedToolOutputMode::GuidedJson { named_tool: tool } = init.tool_output_mode {
             let (policy, payload) = (init.invalid_guided_payload, String::new());
-            self.told.guided = Some(Guided { tool, policy, payload });
+            self.told.guided = Some(Guided {
+                tool,
+                policy,
+                payload,
+            });
         }
         match (&self.model.decode, init.starting_state) {
             (Some(decode), _) if !init.prompt_token_ids.is_empty() => {
@@ -179,7 +194,9 @@ impl UnifiedParser for Chatparse {
             self.open(Opening::Template)?;
         }
         if let Some(stream) = &mut self.stream {
-            stream.feed(delta.as_bytes()).for_each(|delta| self.told.tell(&delta, output));
+            stream
+                .feed(delta.as_bytes())
+                .for_each(|delta| self.told.tell(&delta, output));
         }
         Ok(())
     }
@@ -187,14 +204,21 @@ impl UnifiedParser for Chatparse {
     fn finish(&mut self) -> Result<UnifiedParserOutput> {
         let mut output = UnifiedParserOutput::default();
         self.parse_into("", &mut output)?;
-        let Some(stream) = &mut self.stream else { return Ok(output) };
+        let Some(stream) = &mut self.stream else {
+            return Ok(output);
+        };
         let ended = stream.finish(false);
-        stream.deltas().for_each(|delta| self.told.tell(&delta, &mut output));
+        stream
+            .deltas()
+            .for_each(|delta| self.told.tell(&delta, &mut output));
         self.ended = true;
         if let Some(guided) = &mut self.told.guided {
             guided.end(&mut output)?;
         } else if self.policy == MalformedToolCallPolicy::Reject && ended.strict(false).is_err() {
-            return Err(MalformedToolCall { reason: "the output breaks the format of the model's template" }.into());
+            return Err(MalformedToolCall {
+                reason: "the output breaks the format of the model's template",
+            }
+            .into());
         }
         Ok(output)
     }
@@ -202,7 +226,12 @@ impl UnifiedParser for Chatparse {
     fn reset(&mut self) -> String {
         self.told.ids.clear();
         self.ended = false;
-        let mut left = self.told.guided.as_mut().map(|guided| std::mem::take(&mut guided.payload)).unwrap_or_default();
+        let mut left = self
+            .told
+            .guided
+            .as_mut()
+            .map(|guided| std::mem::take(&mut guided.payload))
+            .unwrap_or_default();
         if let Some(stream) = &mut self.stream {
             left.push_str(&String::from_utf8_lossy(stream.pending()));
             stream.reset();

@@ -7,8 +7,15 @@ use serde_json::Value;
 
 /// The texts of a kind, without white space at their ends.
 fn texts(events: &Value, kind: &str) -> String {
-    let events = events.as_array().into_iter().flatten().filter(|event| event["kind"] == kind);
-    events.filter_map(|event| event["text"].as_str()).map(str::trim).collect()
+    let events = events
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|event| event["kind"] == kind);
+    events
+        .filter_map(|event| event["text"].as_str())
+        .map(str::trim)
+        .collect()
 }
 
 /// The same of all texts; events in their order.
@@ -55,22 +62,36 @@ fn streams_of_their_tests() {
             format!("{package}/../..")
         ),
     };
-    let Some(streams) = beside::streams(&theirs) else { return };
+    let Some(streams) = beside::streams(&theirs) else {
+        return;
+    };
     beside::judge(
         &streams,
         1130,
         &[
-            Cause("Guided decoding: text or markup stands around the JSON, or it is no JSON.", 455, |stream| {
-                stream["given"]["mode"] != "Native"
-            }),
+            Cause(
+                "Guided decoding: text or markup stands around the JSON, or it is no JSON.",
+                455,
+                |stream| stream["given"]["mode"] != "Native",
+            ),
             Cause("White space at a marker is no text.", 40, |stream| {
                 trimmed(&stream["ours"]) == trimmed(&stream["theirs"])
             }),
-            Cause("Theirs is an error.", 4, |stream| stream["theirs"]["error"].is_string()),
-            Cause("Reasoning ends where the template says: no call or answer is in the middle of it.", 50, |stream| {
-                texts(&stream["ours"], "reasoning") != texts(&stream["theirs"], "reasoning")
+            Cause("Theirs is an error.", 4, |stream| {
+                stream["theirs"]["error"].is_string()
             }),
-            Cause("A call that breaks the format is text, or has what could be read.", 135, |_| true),
+            Cause(
+                "Reasoning ends where the template says: no call or answer is in the middle of it.",
+                50,
+                |stream| {
+                    texts(&stream["ours"], "reasoning") != texts(&stream["theirs"], "reasoning")
+                },
+            ),
+            Cause(
+                "A call that breaks the format is text, or has what could be read.",
+                135,
+                |_| true,
+            ),
         ],
     );
 }

@@ -43,26 +43,46 @@ pub struct Model {
 impl Model {
     /// The model of this template.
     pub fn new(name: impl Into<String>, template: ChatTemplate) -> Model {
-        Model { name: name.into(), template }
+        Model {
+            name: name.into(),
+            template,
+        }
     }
 
     /// The parser of the calls of one output. It follows a reasoning parser, ours or another:
     /// reasoning that is still there becomes text, without its markers.
     pub fn tool_parser(&self) -> Tools {
-        Tools { model: self.clone(), stream: None, left: None }
+        Tools {
+            model: self.clone(),
+            stream: None,
+            left: None,
+        }
     }
 
     /// The parser of the reasoning of one output. What is no reasoning is left as it is, calls
     /// included.
     pub fn reasoning_parser(&self) -> Reasoning {
-        Reasoning { model: self.clone(), opening: Opening::Nothing, stream: None, thinking: false }
+        Reasoning {
+            model: self.clone(),
+            opening: Opening::Nothing,
+            stream: None,
+            thinking: false,
+        }
     }
 
     fn stream(&self, request: &Request, opening: Opening) -> Result<Stream, String> {
-        let prompt = opening::prompt(&self.template, request, opening).map_err(|error| error.to_string())?;
         let prompt =
-            prompt.ok_or_else(|| format!("the template of {} has no prompt that ends so: {opening:?}", self.name))?;
-        let params = self.template.parser_for(&prompt, request).map_err(|error| error.to_string())?;
+            opening::prompt(&self.template, request, opening).map_err(|error| error.to_string())?;
+        let prompt = prompt.ok_or_else(|| {
+            format!(
+                "the template of {} has no prompt that ends so: {opening:?}",
+                self.name
+            )
+        })?;
+        let params = self
+            .template
+            .parser_for(&prompt, request)
+            .map_err(|error| error.to_string())?;
         Ok(opening::stream(&params))
     }
 
@@ -73,7 +93,8 @@ impl Model {
             chatparse::Tool::new(&function.name, description, function.parameters.clone())
         };
         request.tools = tools.iter().map(tool).collect();
-        self.stream(&request, Opening::Response).map_err(ParserError::ParsingFailed)
+        self.stream(&request, Opening::Response)
+            .map_err(ParserError::ParsingFailed)
     }
 }
 
@@ -95,7 +116,9 @@ fn told<'a>(deltas: impl Iterator<Item = Delta<'a>>) -> StreamingParseResult {
             parameters: parameters.to_owned(),
         };
         match (delta.kind, result.calls.last_mut()) {
-            (DeltaKind::Reasoning | DeltaKind::Content, _) => result.normal_text.push_str(delta.text),
+            (DeltaKind::Reasoning | DeltaKind::Content, _) => {
+                result.normal_text.push_str(delta.text)
+            }
             (DeltaKind::ToolName, _) => result.calls.push(item(Some(delta.text), "")),
             (DeltaKind::ToolArguments, Some(last)) if last.tool_index == delta.call => {
                 last.parameters.push_str(delta.text)
@@ -124,12 +147,22 @@ impl ToolParser for Tools {
         let _ = stream.feed(output.as_bytes());
         let message = stream.finish(false).message;
         let calls = message.tool_calls.iter().map(|call| ToolCall {
-            function: FunctionCall { name: call.name.clone(), arguments: call.arguments.clone() },
+            function: FunctionCall {
+                name: call.name.clone(),
+                arguments: call.arguments.clone(),
+            },
         });
-        Ok((message.reasoning_content.clone() + &message.text(), calls.collect()))
+        Ok((
+            message.reasoning_content.clone() + &message.text(),
+            calls.collect(),
+        ))
     }
 
-    async fn parse_incremental(&mut self, chunk: &str, tools: &[Tool]) -> Result<StreamingParseResult, ParserError> {
+    async fn parse_incremental(
+        &mut self,
+        chunk: &str,
+        tools: &[Tool],
+    ) -> Result<StreamingParseResult, ParserError> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
             none => none.insert(self.model.of_tools(tools)?),
@@ -140,13 +173,26 @@ impl ToolParser for Tools {
     /// Whether the text has a text that calls begin with.
     fn has_tool_markers(&self, text: &str) -> bool {
         let mut request = Request::new(Vec::new());
-        request.tools.push(chatparse::Tool::new(NAME, "", serde_json::json!({"type": "object"})));
-        self.model.template.parser_for("", &request).is_ok_and(|params| {
-            params.constraint.triggers().iter().any(|trigger| match trigger.kind {
-                TriggerKind::Word => text.contains(trigger.value.split(NAME).next().unwrap_or_default()),
-                _ => true,
+        request.tools.push(chatparse::Tool::new(
+            NAME,
+            "",
+            serde_json::json!({"type": "object"}),
+        ));
+        self.model
+            .template
+            .parser_for("", &request)
+            .is_ok_and(|params| {
+                params
+                    .constraint
+                    .triggers()
+                    .iter()
+                    .any(|trigger| match trigger.kind {
+                        TriggerKind::Word => {
+                            text.contains(trigger.value.split(NAME).next().unwrap_or_default())
+                        }
+                        _ => true,
+                    })
             })
-        })
     }
 
     fn get_unstreamed_tool_args(&self) -> Option<Vec<ToolCallItem>> {
@@ -159,7 +205,9 @@ impl ToolParser for Tools {
     }
 
     fn take_unstreamed_normal_text(&mut self) -> String {
-        let Some(stream) = self.stream.as_mut().filter(|_| self.left.is_none()) else { return String::new() };
+        let Some(stream) = self.stream.as_mut().filter(|_| self.left.is_none()) else {
+            return String::new();
+        };
         stream.finish(false);
         let StreamingParseResult { normal_text, calls } = told(stream.deltas());
         self.left = Some(calls);
@@ -181,7 +229,9 @@ pub struct Reasoning {
 
 impl Reasoning {
     fn begin(&self) -> Result<Stream, ParseError> {
-        self.model.stream(&Request::new(Vec::new()), self.opening).map_err(ParseError::ConfigError)
+        self.model
+            .stream(&Request::new(Vec::new()), self.opening)
+            .map_err(ParseError::ConfigError)
     }
 }
 
@@ -205,7 +255,10 @@ impl ReasoningParser for Reasoning {
         Ok(ParserResult::new(message.text(), message.reasoning_content))
     }
 
-    fn parse_reasoning_streaming_incremental(&mut self, text: &str) -> Result<ParserResult, ParseError> {
+    fn parse_reasoning_streaming_incremental(
+        &mut self,
+        text: &str,
+    ) -> Result<ParserResult, ParseError> {
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.begin()?,
@@ -222,7 +275,9 @@ impl ReasoningParser for Reasoning {
     }
 
     fn flush(&mut self) -> Result<ParserResult, ParseError> {
-        let Some(mut stream) = self.stream.take() else { return Ok(ParserResult::default()) };
+        let Some(mut stream) = self.stream.take() else {
+            return Ok(ParserResult::default());
+        };
         stream.finish(false);
         Ok(split(stream.deltas()))
     }

@@ -15,8 +15,14 @@ fn calls_are(stream: &Value) -> bool {
 
 /// Compares the texts without white space.
 fn texts(stream: &Value, compare: fn(&str, &str) -> bool) -> bool {
-    let text = |said: &Value| said["text"].as_str().map(|text| text.split_whitespace().collect::<String>());
-    text(&stream["ours"]).zip(text(&stream["theirs"])).is_some_and(|(ours, theirs)| compare(&ours, &theirs))
+    let text = |said: &Value| {
+        said["text"]
+            .as_str()
+            .map(|text| text.split_whitespace().collect::<String>())
+    };
+    text(&stream["ours"])
+        .zip(text(&stream["theirs"]))
+        .is_some_and(|(ours, theirs)| compare(&ours, &theirs))
 }
 
 #[test]
@@ -59,7 +65,9 @@ fn streams_of_their_tests() {
             format!("{package}/../..")
         ),
     };
-    let Some(streams) = beside::streams(&theirs) else { return };
+    let Some(streams) = beside::streams(&theirs) else {
+        return;
+    };
     beside::judge(
         &streams,
         330,
@@ -67,28 +75,57 @@ fn streams_of_their_tests() {
             Cause("White space at a marker is no text.", 10, |stream| {
                 calls_are(stream) && texts(stream, |ours, theirs| ours == theirs)
             }),
-            Cause("Reasoning that reaches the tool parser loses its markers.", 4, |stream| {
-                calls_are(stream) && stream["theirs"]["text"].as_str().unwrap().contains("think>")
-            }),
-            Cause("Text between and behind calls, and text that breaks a format, is kept.", 30, |stream| {
-                calls_are(stream) && texts(stream, |ours, theirs| ours.len() > theirs.len())
-            }),
-            Cause("A call that breaks off, or breaks the format, has the arguments so far.", 48, |stream| {
-                let calls = stream["ours"]["calls"].as_array();
-                calls.into_iter().flatten().any(|call| call["arguments"].is_string())
-            }),
-            Cause("A call that theirs leaves in the text, or drops.", 28, |stream| {
-                count(&stream["ours"]) > count(&stream["theirs"])
-            }),
-            Cause("A call in a notation that the template does not show is text.", 6, |stream| {
-                count(&stream["ours"]) < count(&stream["theirs"])
-            }),
-            Cause("Values have the types of the schema, and texts their white space.", 22, |stream| {
-                count(&stream["ours"]) == count(&stream["theirs"]) && !calls_are(stream)
-            }),
-            Cause("A marker, or the beginning of a call, is no text.", 4, |stream| {
-                calls_are(stream) && texts(stream, |ours, theirs| theirs.starts_with(ours))
-            }),
+            Cause(
+                "Reasoning that reaches the tool parser loses its markers.",
+                4,
+                |stream| {
+                    calls_are(stream)
+                        && stream["theirs"]["text"]
+                            .as_str()
+                            .unwrap()
+                            .contains("think>")
+                },
+            ),
+            Cause(
+                "Text between and behind calls, and text that breaks a format, is kept.",
+                30,
+                |stream| {
+                    calls_are(stream) && texts(stream, |ours, theirs| ours.len() > theirs.len())
+                },
+            ),
+            Cause(
+                "A call that breaks off, or breaks the format, has the arguments so far.",
+                48,
+                |stream| {
+                    let calls = stream["ours"]["calls"].as_array();
+                    calls
+                        .into_iter()
+                        .flatten()
+                        .any(|call| call["arguments"].is_string())
+                },
+            ),
+            Cause(
+                "A call that theirs leaves in the text, or drops.",
+                28,
+                |stream| count(&stream["ours"]) > count(&stream["theirs"]),
+            ),
+            Cause(
+                "A call in a notation that the template does not show is text.",
+                6,
+                |stream| count(&stream["ours"]) < count(&stream["theirs"]),
+            ),
+            Cause(
+                "Values have the types of the schema, and texts their white space.",
+                22,
+                |stream| count(&stream["ours"]) == count(&stream["theirs"]) && !calls_are(stream),
+            ),
+            Cause(
+                "A marker, or the beginning of a call, is no text.",
+                4,
+                |stream| {
+                    calls_are(stream) && texts(stream, |ours, theirs| theirs.starts_with(ours))
+                },
+            ),
         ],
     );
 }

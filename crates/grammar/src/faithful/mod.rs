@@ -39,7 +39,6 @@ use crate::rules::{Builder, Fidelity, FidelityKind, Notes, Rule, clean};
 use crate::schema::{Base, Document, refused};
 use crate::valid::Checker;
 use chatparse_base::{Error, ErrorKind, Result, limits};
-use chatparse_message::GrammarStyle;
 use chatparse_peg::{Literals, Notation};
 
 /// Whether objects may have properties that their schema does not mention.
@@ -194,7 +193,7 @@ impl<'a> Lowering<'_, 'a> {
         all.is_outer = self.writing.types() != types::ALL;
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
-            name if primitive::is_reserved(&clean(&name.into()), GrammarStyle::Faithful) => {
+            name if is_reserved(&clean(&name.into())) => {
                 format_smolstr!("{name}-")
             }
             name => name.into(),
@@ -491,6 +490,11 @@ fn counted<'a>(all: &Conjunction<'a>, key: &'static str, pick: fn(u64, u64) -> u
         .reduce(pick)
 }
 
+/// Whether the name is reserved for a shared rule or the top.
+fn is_reserved(name: &str) -> bool {
+    name == "root" || primitive::find(name, primitive::FAITHFUL).is_some()
+}
+
 /// A name with another part appended.
 fn below(name: &str, part: &str) -> SmolStr {
     let mut below = if name == "root" {
@@ -508,7 +512,7 @@ fn below(name: &str, part: &str) -> SmolStr {
             hasher.finish()
         );
     }
-    if below.is_empty() || primitive::is_reserved(&below, GrammarStyle::Faithful) {
+    if below.is_empty() || is_reserved(&below) {
         format_smolstr!("{below}-")
     } else {
         below

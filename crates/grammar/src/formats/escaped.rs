@@ -27,7 +27,7 @@ impl Escaped {
         add: impl FnOnce(&mut Builder) -> Result<SmolStr>,
     ) -> Result<Rule> {
         let plain = self.plain.get_or_insert_with(|| {
-            let mut plain = Builder::with_style(rules.style);
+            let mut plain = Builder::with_letter(rules.letter);
             plain.spacing = rules.spacing;
             plain
         });

@@ -17,19 +17,18 @@ use crate::formats::escaped::Escaped;
 use crate::formats::nullable::{Nullable, is_only_read, may_be_string, written};
 use crate::rules::primitive::no_character;
 use crate::rules::{
-    Builder, Fidelity, FidelityKind, Grammar, Rule, SPACE, Section, class, clean, distinct,
+    Builder, Fidelity, FidelityKind, Grammar, Letter, Rule, SPACE, Section, class, clean, distinct,
     string_character,
 };
 use crate::schema;
 use chatparse_base::limits;
 use chatparse_base::store::{Store, fingerprint, hash_of};
-use chatparse_message::GrammarStyle;
 use chatparse_peg::{Annotated, Arena, Expr, ExprId, Notation, Parts, SchemaRef, Spacing};
 
-/// The grammar of a format, with schemas in this style. `lazy`: the grammar of its trigger rules,
+/// The grammar of a format, with schemas by this letter. `lazy`: the grammar of its trigger rules,
 /// which begins at a trigger.
-pub fn from_arena(arena: &Arena, lazy: bool, style: GrammarStyle) -> Grammar {
-    let mut rules = Builder::with_style(style);
+pub fn from_arena(arena: &Arena, lazy: bool, letter: Option<&'static Letter>) -> Grammar {
+    let mut rules = Builder::with_letter(letter);
     rules.add_format(arena, lazy);
     rules.finish()
 }
@@ -44,7 +43,7 @@ pub fn linked(
     texts: &TextSections,
     make: impl FnOnce(BTreeSet<(usize, u32)>) -> Vec<Arc<Section>>,
 ) -> Option<Grammar> {
-    let mut rules = Builder::with_style(GrammarStyle::Faithful);
+    let mut rules = Builder::new();
     let Lowered { links, needs, size } = rules.lower_format(arena, lazy, Some(name), texts);
     let mut sections = vec![Arc::new(Section {
         needs,
@@ -65,7 +64,7 @@ pub struct SectionRoot {
 impl Section {
     /// The faithful rules of these expressions. `texts`: the rules of texts that were made so far.
     pub fn of_roots(arena: &Arena, roots: &[SectionRoot], texts: &TextSections) -> Section {
-        let mut rules = Builder::with_style(GrammarStyle::Faithful);
+        let mut rules = Builder::new();
         let mark = rules.mark();
         rules.spacing = arena.spacing;
         let mut lowering = Lowering::new(arena, &mut rules, texts);
@@ -100,7 +99,7 @@ impl Builder {
         name: Option<LinkName>,
         texts: &TextSections,
     ) -> Lowered {
-        let spacing = if self.style == GrammarStyle::Faithful {
+        let spacing = if self.is_faithful() {
             format.spacing
         } else {
             Spacing::Free
@@ -138,7 +137,7 @@ impl Builder {
             ..
         } = lowering;
         // What somebody has written by hand may name any rule.
-        if self.style == GrammarStyle::Faithful && !verbatim && is_new {
+        if self.is_faithful() && !verbatim && is_new {
             self.without_aliases(mark, &[SmolStr::new_static("root")]);
         }
         self.spacing = before;
@@ -348,7 +347,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
                     .into_iter()
                     .map(|child| self.lower(child))
                     .collect();
-                if self.rules.style == GrammarStyle::Faithful {
+                if self.rules.is_faithful() {
                     distinct(&mut branches);
                 }
                 if branches.len() == 1 {
@@ -374,7 +373,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             Expr::Char(set) => class(set.ranges.iter().copied(), set.negated),
             Expr::Excluding(_, markers) => {
                 let [markers, others] = &**markers;
-                let faithful = self.rules.style == GrammarStyle::Faithful;
+                let faithful = self.rules.is_faithful();
                 self.text(markers, if faithful { others } else { &[] }, Text::Closed)
             }
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
@@ -497,7 +496,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
 
     /// Whether the child stands for the value, with less than the schema says.
     fn is_unfollowed(&self, value: &Annotated) -> bool {
-        let llama = self.rules.style != GrammarStyle::Faithful;
+        let llama = !self.rules.is_faithful();
         matches!(
             value.notation,
             Notation::Parts | Notation::PerhapsLeftOut | Notation::PerhapsMore
@@ -543,9 +542,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
     fn is_child(&self, value: &Annotated) -> bool {
         match value.notation {
             Notation::JsonOrChild => may_be_string(&value.schema),
-            Notation::Text | Notation::Quoted(_) | Notation::Printed => {
-                self.rules.style != GrammarStyle::Faithful
-            }
+            Notation::Text | Notation::Quoted(_) | Notation::Printed => !self.rules.is_faithful(),
             _ => false,
         }
     }
@@ -586,7 +583,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
         };
         let found = document.pointer(pointer).unwrap_or(&Value::Null);
         // llama.cpp takes `true` below the top only.
-        if *found == Value::Bool(true) && self.rules.style != GrammarStyle::Faithful {
+        if *found == Value::Bool(true) && !self.rules.is_faithful() {
             return self.rules.shared("value");
         }
         let writing = match value.notation {
@@ -714,7 +711,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(3);
         // With a dash, so that no word is a name.
         let start = format_smolstr!("{}-{}", kind.name(), in_base_36(number));
-        let (mut rules, mut needs) = (Builder::with_style(self.rules.style), Vec::new());
+        let (mut rules, mut needs) = (Builder::with_letter(self.rules.letter), Vec::new());
         let closed = kind == Text::Closed;
         // What closes a section of character data is nowhere in it.
         let is_data = closed
@@ -758,7 +755,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
     /// marker begins means the marker, so the grammar need not follow how it goes on.
     fn first_tag<'m>(&self, marker: &'m str) -> &'m str {
         match marker.find('>') {
-            _ if self.rules.style != GrammarStyle::Faithful => marker,
+            _ if !self.rules.is_faithful() => marker,
             Some(end) if marker.starts_with('<') || marker.starts_with(DATA_END) => &marker[..=end],
             _ => marker,
         }
@@ -855,7 +852,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
     /// Many required parts: a rule for each subset would be too many. llama.cpp's grammars count
     /// them.
     fn in_order(&mut self, required: Vec<Rule>, optional: &[Rule], between: Rule) -> Rule {
-        if self.rules.style != GrammarStyle::Faithful {
+        if !self.rules.is_faithful() {
             let all: Vec<Rule> = required.iter().chain(optional).cloned().collect();
             let (least, most) = (required.len() as u64, all.len() as u64);
             return item(Rule::choice(all)).repeat(least, Some(most));

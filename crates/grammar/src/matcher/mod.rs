@@ -46,7 +46,7 @@ struct Way {
 pub struct Source {
     /// Without rules, any output is allowed.
     pub grammar: Grammar,
-    /// The text before a lazy one; see `print::behind`.
+    /// The text before a lazy one; see `output::behind`.
     pub free: Option<Grammar>,
     /// The costs of its steps, once they are needed.
     costs: OnceLock<Vec<u32>>,

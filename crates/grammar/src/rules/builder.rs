@@ -4,20 +4,32 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::rules::primitive;
+use crate::rules::primitive::{self, Primitive};
 use crate::rules::{Fidelity, Grammar, Rule, SIGN, SPACE, Section, SectionRule};
 use crate::text::dead;
 use crate::text::repetition::{self, Reader};
 use chatparse_base::Result;
-use chatparse_message::GrammarStyle;
 use chatparse_peg::Spacing;
+
+/// Another way to write schemas as rules than the faithful one: by the letter of llama.cpp's texts.
+#[derive(Debug)]
+pub struct Letter {
+    /// Adds the rules of a schema, whose references lead into another value. Takes the builder, the
+    /// name of the schema's rule (`""`: the top), the schema and that value. Returns the actual name
+    /// and the departures from the schema.
+    pub add: fn(&mut Builder, &str, &Value, &Value) -> Result<(SmolStr, Vec<Fidelity>)>,
+    /// The shared rules that differ from the faithful ones.
+    pub primitives: &'static [Primitive],
+}
 
 /// Collects rules under unique names. An equal rule of the same name is shared.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    pub(crate) style: GrammarStyle,
+    /// How schemas are written; `None`: faithfully.
+    pub letter: Option<&'static Letter>,
     /// The white space in JSON.
     pub(crate) spacing: Spacing,
     rules: BTreeMap<SmolStr, Entry>,
@@ -29,9 +41,9 @@ pub struct Builder {
     journal: Vec<SmolStr>,
     report: Vec<Fidelity>,
     /// The rules of references, by document and pointer.
-    pub(crate) references: HashMap<(u64, String), SmolStr>,
+    pub references: HashMap<(u64, String), SmolStr>,
     /// The number of documents that were too deep to be compared with others.
-    pub(crate) strange: u64,
+    pub strange: u64,
 }
 
 /// A rule and the place of its text. A recursive rule is named before it has a body.
@@ -63,16 +75,16 @@ impl Default for Builder {
 impl Builder {
     /// A builder with the rule `space`, for the blanks between the parts of a JSON value.
     pub fn new() -> Self {
-        Builder::with_style(GrammarStyle::default())
+        Builder::with_letter(None)
     }
 
-    /// Like [`Builder::new`], for schemas in this style.
-    pub fn with_style(style: GrammarStyle) -> Self {
+    /// Like [`Builder::new`], for schemas by this letter.
+    pub fn with_letter(letter: Option<&'static Letter>) -> Self {
         let texts = String::with_capacity(2048);
         let (rules, numbered, journal, report, references) = Default::default();
         let spacing = Spacing::Free;
         let mut builder = Builder {
-            style,
+            letter,
             spacing,
             rules,
             texts,
@@ -101,11 +113,27 @@ impl Builder {
         } else {
             clean(&name)
         };
-        if primitive::is_reserved(&name, self.style) && name != "root" {
+        if name != "root" && self.is_reserved(&name) {
             self.add(&format_smolstr!("{name}-"), body)
         } else {
             self.add(&name, body)
         }
+    }
+
+    /// Whether schemas are written faithfully.
+    pub(crate) fn is_faithful(&self) -> bool {
+        self.letter.is_none()
+    }
+
+    /// The shared rule of this name.
+    pub(crate) fn primitive(&self, name: &str) -> Option<&'static Primitive> {
+        let own = self.letter.map(|letter| letter.primitives);
+        primitive::find(name, own.unwrap_or(primitive::FAITHFUL))
+    }
+
+    /// Whether the name is reserved for a shared rule or the top.
+    pub fn is_reserved(&self, name: &str) -> bool {
+        name == "root" || self.primitive(name).is_some()
     }
 
     /// Whether there is a rule of exactly this name.
@@ -136,10 +164,10 @@ impl Builder {
     /// Returns the rules, which have this many parts.
     pub(crate) fn section(mut self, size: usize) -> Section {
         while self.fit() {}
-        let spaced = |(name, entry)| {
+        let is_spaced = self.rules.iter().any(|(name, entry)| {
             name != SPACE && self.text(entry).is_some_and(|text| text.contains(SPACE))
-        };
-        if self.style == GrammarStyle::Faithful && !self.rules.iter().any(spaced) {
+        });
+        if self.is_faithful() && !is_spaced {
             self.rules.remove(SPACE);
         }
         let Builder {
@@ -210,7 +238,7 @@ impl Builder {
     }
 
     /// Like [`Builder::add_rule`], but the name may be that of a shared rule.
-    pub(crate) fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
+    pub fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
         let name = clean(name);
         let rule = self.settled(rule);
         let text = self.write(&rule);
@@ -263,7 +291,7 @@ impl Builder {
     }
 
     /// Reserves a free name like `name`, for a rule that [`Builder::fill`] adds.
-    pub(crate) fn reserve(&mut self, name: &SmolStr) -> SmolStr {
+    pub fn reserve(&mut self, name: &SmolStr) -> SmolStr {
         // A host may pass a name without a usable character.
         let name = if name.is_empty() {
             "rule".into()
@@ -288,14 +316,14 @@ impl Builder {
     }
 
     /// Adds the body of a reserved name.
-    pub(crate) fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
+    pub fn fill(&mut self, reserved: &SmolStr, rule: Rule) {
         let rule = self.settled(rule);
         let text = Some(self.write(&rule));
         self.rules.insert(reserved.clone(), Entry { rule, text });
     }
 
     fn settled(&self, rule: Rule) -> Rule {
-        settled(if self.style == GrammarStyle::Faithful {
+        settled(if self.is_faithful() {
             rule.spaced(self.spacing)
         } else {
             rule
@@ -314,7 +342,7 @@ impl Builder {
     }
 
     /// The length of all rules that were ever added, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.texts.len()
     }
 
@@ -465,7 +493,7 @@ pub fn clean(name: &SmolStr) -> SmolStr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Pad;
+    use crate::rules::Pad;
 
     #[test]
     fn names() {

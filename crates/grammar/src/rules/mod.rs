@@ -9,7 +9,7 @@ mod rule;
 mod schema_rules;
 mod section;
 
-pub use builder::{Builder, clean};
+pub use builder::{Builder, Letter, clean};
 pub use class::{class, one_of, string_character};
 pub use report::{Fidelity, FidelityKind, Notes};
 pub use rule::{Blank, Bounds, Pad, Rule, SPACE, distinct, spelled};

@@ -1,16 +1,17 @@
 //! The rules that schemas share: `string`, `value`, `date` and so on.
 
 use crate::rules::{Blank, Pad, Rule};
-use chatparse_message::GrammarStyle;
 use smol_str::SmolStr;
 
 /// A shared rule, and the shared rules that it needs.
+#[derive(Debug)]
 pub struct Primitive {
     pub name: &'static str,
     body: Body,
     pub needs: &'static [&'static str],
 }
 
+#[derive(Debug)]
 enum Body {
     /// As GBNF.
     Written(&'static str),
@@ -27,33 +28,18 @@ impl Primitive {
     }
 }
 
-/// The shared rule of this name.
-pub fn find(name: &str, style: GrammarStyle) -> Option<&'static Primitive> {
-    let own: &[Primitive] = if style == GrammarStyle::Faithful {
-        FAITHFUL
-    } else {
-        &[]
-    };
+/// The shared rule of this name among `own`, or among the rules that all styles have.
+pub fn find(name: &str, own: &'static [Primitive]) -> Option<&'static Primitive> {
     own.iter()
-        .chain(PRIMITIVES)
+        .chain(COMMON)
         .find(|primitive| primitive.name == name)
 }
 
-/// Whether the name is reserved for a shared rule or the top.
-pub fn is_reserved(name: &str, style: GrammarStyle) -> bool {
-    name == "root" || find(name, style).is_some()
-}
-
-const PRIMITIVES: &[Primitive] = &[
+const COMMON: &[Primitive] = &[
     written("boolean", r#"("true" | "false")"#, &[]),
+    // Parts of llama.cpp's numbers: all styles reserve their names.
     written("decimal-part", "[0-9]{1,16}", &[]),
     written("integral-part", "[0] | [1-9] [0-9]{0,15}", &[]),
-    written(
-        "number",
-        r#"("-"? integral-part) ("." decimal-part)? ([eE] [-+]? integral-part)?"#,
-        &["integral-part", "decimal-part"],
-    ),
-    written("integer", r#"("-"? integral-part)"#, &["integral-part"]),
     written(
         "value",
         "object | array | string | number | boolean | null",
@@ -68,11 +54,6 @@ const PRIMITIVES: &[Primitive] = &[
     written(
         "uuid",
         r#""\"" [0-9a-fA-F]{8} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{4} "-" [0-9a-fA-F]{12} "\"""#,
-        &[],
-    ),
-    written(
-        "char",
-        r#"[^"\\\x7F\x00-\x1F] | [\\] (["\\bfnrt] | "u" [0-9a-fA-F]{4})"#,
         &[],
     ),
     written("string", r#""\"" char* "\"""#, &["char"]),
@@ -96,8 +77,8 @@ const PRIMITIVES: &[Primitive] = &[
     written("date-time-string", r#""\"" date-time "\"""#, &["date-time"]),
 ];
 
-/// Rules that differ because they allow all of JSON: any number of digits, an escaped solidus.
-const FAITHFUL: &[Primitive] = &[
+/// Rules that allow all of JSON: any number of digits, an escaped solidus.
+pub const FAITHFUL: &[Primitive] = &[
     written("integer", r#""-"? ("0" | [1-9] [0-9]*)"#, &[]),
     // Most readers reject larger exponents.
     written(
@@ -160,7 +141,8 @@ const FAITHFUL: &[Primitive] = &[
     written("python-null", r#"("null" | "None")"#, &[]),
 ];
 
-const fn written(
+/// A rule with this text.
+pub const fn written(
     name: &'static str,
     text: &'static str,
     needs: &'static [&'static str],

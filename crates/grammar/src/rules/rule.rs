@@ -122,7 +122,7 @@ impl Rule {
     }
 
     /// A sequence without the empty parts; a single part is not wrapped.
-    pub(crate) fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
+    pub fn joined(parts: impl IntoIterator<Item = Rule>) -> Rule {
         let mut parts: Vec<Rule> = parts
             .into_iter()
             .filter(|part| *part != Rule::Empty)
@@ -189,7 +189,7 @@ impl Rule {
     }
 
     /// Repeats the rule; zero times is written as the empty text.
-    pub(crate) fn repeat_or_nothing(self, min: u64, max: Option<u64>) -> Rule {
+    pub fn repeat_or_nothing(self, min: u64, max: Option<u64>) -> Rule {
         if max == Some(0) {
             Rule::Empty
         } else {

@@ -4,11 +4,8 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use crate::faithful::{self, Undeclared, Writing};
-use crate::llama;
-use crate::rules::primitive;
 use crate::rules::{Builder, Rule};
 use chatparse_base::Result;
-use chatparse_message::GrammarStyle;
 
 impl Builder {
     /// Adds the rules of a JSON schema and returns the name of its rule. `name` `""` or `"root"`
@@ -45,9 +42,9 @@ impl Builder {
         let mark = self.mark();
         // The rule `root` is the top.
         let name = if name == "root" { "" } else { name };
-        let added = match self.style {
-            GrammarStyle::Faithful => faithful::add(self, name, schema, root, undeclared, writing),
-            _ => llama::add(self, name, schema, root),
+        let added = match self.letter {
+            None => faithful::add(self, name, schema, root, undeclared, writing),
+            Some(letter) => (letter.add)(self, name, schema, root),
         };
         let (added, notes) = added.inspect_err(|_| self.undo(mark))?;
         notes.into_iter().for_each(|note| self.note(note));
@@ -55,9 +52,9 @@ impl Builder {
     }
 
     /// Adds the shared rule of this name, with all rules that it needs.
-    pub(crate) fn share(&mut self, name: &'static str) -> SmolStr {
+    pub fn share(&mut self, name: &'static str) -> SmolStr {
         if !self.has_rule(name)
-            && let Some(shared) = primitive::find(name, self.style)
+            && let Some(shared) = self.primitive(name)
         {
             self.add(&SmolStr::new_static(name), shared.body());
             self.share_all(shared.needs);
@@ -66,18 +63,18 @@ impl Builder {
     }
 
     /// A reference to a shared rule.
-    pub(crate) fn shared(&mut self, name: &'static str) -> Rule {
+    pub fn shared(&mut self, name: &'static str) -> Rule {
         Rule::Reference(self.share(name))
     }
 
     /// Adds a rule, and refers to it.
-    pub(crate) fn refer(&mut self, name: &SmolStr, rule: Rule) -> Rule {
+    pub fn refer(&mut self, name: &SmolStr, rule: Rule) -> Rule {
         Rule::Reference(self.add(name, rule))
     }
 
     /// The body of a shared rule, for use under another name.
-    pub(crate) fn unshared(&mut self, name: &'static str) -> Rule {
-        match primitive::find(name, self.style) {
+    pub fn unshared(&mut self, name: &'static str) -> Rule {
+        match self.primitive(name) {
             Some(shared) => {
                 self.share_all(shared.needs);
                 shared.body()

@@ -48,17 +48,15 @@ impl Section {
 
     /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
-        let report = self
-            .report
-            .iter()
-            .map(|note| size_of::<Fidelity>() + note.pointer.len() + note.message.len());
-        let rules = self.rules.len() * size_of::<SectionRule>() + self.size * size_of::<Rule>();
-        let needs = self.needs.iter().map(|section| section.bytes());
-        size_of::<Section>()
-            + rules
-            + self.texts.len()
-            + report.sum::<usize>()
-            + needs.sum::<usize>()
+        let mut bytes = size_of::<Section>() + self.texts.len();
+        bytes += self.rules.len() * size_of::<SectionRule>() + self.size * size_of::<Rule>();
+        for note in &self.report {
+            bytes += size_of::<Fidelity>() + note.pointer.len() + note.message.len();
+        }
+        for section in &self.needs {
+            bytes += section.bytes();
+        }
+        bytes
     }
 }
 
@@ -92,14 +90,12 @@ impl Grammar {
 
     /// No grammar; `why`: what a request that may expect one is told.
     pub fn none(why: Option<&str>) -> Grammar {
-        let report = why
-            .map(|why| Fidelity::new("", "#", FidelityKind::Widened, why))
-            .into_iter()
-            .collect();
-        Grammar {
-            report,
-            ..Grammar::default()
+        let mut grammar = Grammar::default();
+        if let Some(why) = why {
+            let note = Fidelity::new("", "#", FidelityKind::Widened, why);
+            grammar.report.push(note);
         }
+        grammar
     }
 
     /// Its rules as a tree. Only a host's text is read.
@@ -155,13 +151,11 @@ impl Grammar {
         let mut all: Vec<Arc<Section>> = Vec::with_capacity(sections.len() + 8);
         let mut texts: HashSet<*const Section> = HashSet::new();
         for section in sections {
-            all.extend(
-                section
-                    .needs
-                    .iter()
-                    .filter(|text| texts.insert(Arc::as_ptr(text)))
-                    .cloned(),
-            );
+            for text in &section.needs {
+                if texts.insert(Arc::as_ptr(text)) {
+                    all.push(Arc::clone(text));
+                }
+            }
             all.push(section);
         }
         let sections = all;
@@ -178,9 +172,7 @@ impl Grammar {
                 match known.entry(&rule.name) {
                     Entry::Vacant(place) => {
                         place.insert(body);
-                        [&*rule.name, SIGN, body, "\n"]
-                            .into_iter()
-                            .for_each(|part| text.push_str(part));
+                        text.extend([&*rule.name, SIGN, body, "\n"]);
                     }
                     Entry::Occupied(place) if *place.get() == body => {}
                     Entry::Occupied(_) => return None,

@@ -19,11 +19,12 @@ pub(super) use self::document::{Base, Document, Steps, draft_within};
 pub(super) use self::draft::{Draft, Fields};
 pub(super) use self::keywords::Keywords;
 use self::pointer::place;
-pub(super) use self::pointer::{Places, Step, find};
-pub(super) use self::types::{
-    Format, SAY_NOTHING, all_of, has_object_keywords, has_string_keywords,
+pub use self::pointer::{Places, Step, find};
+pub(super) use self::types::SAY_NOTHING;
+pub use self::types::{
+    Format, Types, all_of, allows_any_string, has_object_keywords, has_string_keywords,
+    may_be_string, types,
 };
-pub use self::types::{Types, allows_any_string, may_be_string, types};
 use chatparse_base::{Error, ErrorKind, number};
 use chatparse_peg::SchemaRef;
 
@@ -37,7 +38,7 @@ pub fn from_text(text: &str) -> Result<Value, Error> {
 }
 
 /// An error about the schema at `pointer`.
-pub(super) fn refused(pointer: &str, message: &str) -> Error {
+pub fn refused(pointer: &str, message: &str) -> Error {
     Error::new(
         ErrorKind::Schema,
         format!("JSON schema error at {pointer}: {message}"),

@@ -1,4 +1,5 @@
-//! [`Diff`]: splits two renders of one template into the text that they share and the text that only one of them has.
+//! [`Diff`]: splits two renders of one template into the text that they share and the text that
+//! only one of them has.
 
 use super::markup::{Segment, segments};
 use chatparse_base::find::{shared, shared_end};

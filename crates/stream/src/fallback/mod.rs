@@ -18,10 +18,8 @@ use crate::report::CallOrigin;
 use chatparse_base::store::{Store, hash_of};
 use chatparse_format::late::Want;
 use chatparse_format::parts::Parts;
-use chatparse_grammar::{self as grammar, Grammar};
-use chatparse_message::{
-    BareCalls, CallsInReasoning, Dialects, GrammarStyle, Leniency, NearlyJson, Tool,
-};
+use chatparse_grammar::{self as grammar, Grammar, Letter};
+use chatparse_message::{BareCalls, CallsInReasoning, Dialects, Leniency, NearlyJson, Tool};
 use chatparse_peg::{self as peg, Arena, Expr, Program, lossy};
 use dialects::{LateRows, Offer, Seen};
 use serde::{Deserialize, Serialize};
@@ -92,15 +90,16 @@ impl FallbackConfig {
         whole.get_or_init(|| Arc::new(parts.whole(Want::Whole)))
     }
 
-    /// The grammar of the format; `lazy`: of what follows a trigger.
-    pub fn grammar(&self, lazy: bool, style: GrammarStyle) -> Grammar {
+    /// The grammar of the format, with schemas by this letter; `lazy`: of what follows a trigger.
+    pub fn grammar(&self, lazy: bool, letter: Option<&'static Letter>) -> Grammar {
         let Some((parts, _)) = &self.parts else {
-            return grammar::from_arena(&self.format, lazy, style);
+            return grammar::from_arena(&self.format, lazy, letter);
         };
-        let linked = (style == GrammarStyle::Faithful)
+        let linked = letter
+            .is_none()
             .then(|| parts.grammar(&self.format, lazy))
             .flatten();
-        linked.unwrap_or_else(|| grammar::from_arena(&parts.whole(Want::Grammar), lazy, style))
+        linked.unwrap_or_else(|| grammar::from_arena(&parts.whole(Want::Grammar), lazy, letter))
     }
 
     /// The format as it is compiled: it may lack what calls have behind their heads.

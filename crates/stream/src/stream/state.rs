@@ -14,7 +14,7 @@ use crate::output::Json;
 use crate::report::Status;
 use chatparse_base::{Error, Result, limits};
 use chatparse_format::Tag;
-use chatparse_grammar::{Dialect, Matcher, Printed, schema, valid};
+use chatparse_grammar::{Matcher, Notation, Printed, schema, valid};
 use chatparse_message::{IncompleteCalls, ToolCall};
 use chatparse_peg::incomplete_tail;
 
@@ -186,7 +186,7 @@ impl Stream {
     /// # Errors
     /// [`crate::ErrorKind::InvalidArgument`] if the output is nothing that the grammar allows, and
     /// as [`Matcher::grammar`].
-    pub fn grammar(&mut self, dialect: Dialect) -> Result<Printed> {
+    pub fn grammar(&mut self, dialect: impl Notation) -> Result<Printed> {
         self.hold()?;
         self.matcher_here()?.grammar(dialect)
     }

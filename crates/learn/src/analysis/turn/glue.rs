@@ -1,4 +1,5 @@
-//! [`Glue`]: the text between two parts of a turn, with operations to compare and split pieces of it.
+//! [`Glue`]: the text between two parts of a turn, with operations to compare and split pieces of
+//! it.
 
 use std::ops::Range;
 
