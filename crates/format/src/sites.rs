@@ -35,7 +35,7 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Whether the tool is for any that is not offered.
+    /// Whether the tool stands for any that is not offered.
     pub fn is_any(&self) -> bool {
         self.tool.name == FormatBuilder::ANY
     }

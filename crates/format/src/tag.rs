@@ -108,7 +108,7 @@ impl Tag {
         TagId(FIRST_DIALECT + index as u16)
     }
 
-    /// The row of the dialect, if the id is for one.
+    /// The row of the dialect, if the id stands for one.
     pub fn dialect_of(id: TagId) -> Option<u16> {
         id.0.checked_sub(FIRST_DIALECT)
     }

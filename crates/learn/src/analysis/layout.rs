@@ -18,7 +18,7 @@ use super::turn::{
 use chatparse_base::find::shared_end;
 
 /// How a template writes reasoning, calls and turns. Markers have the white space that the template
-/// writes around them; an empty string is for a missing one.
+/// writes around them; an empty string stands for a missing one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// The text around reasoning, if it has markers.
