@@ -13,10 +13,10 @@ use super::text::{chat_str, utf8, view};
 use super::turn::chat_turn_fields;
 use super::view::{Lists, Pointers, View, chat_list, listed, seen};
 use crate::chat::{ChatTemplate, Params};
+use chatparse_chat::grammar::Dialect;
 #[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
 use chatparse_base::Result;
-use chatparse_chat::grammar::Dialect;
 use chatparse_message::Request;
 
 /// One request: its prompt, what the sampler and the tokeniser need, and the output's parser.
