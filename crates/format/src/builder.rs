@@ -47,7 +47,7 @@ pub struct FormatBuilder {
     pub leaves_out_null: bool,
     /// Grammars have no white space between arguments but the template's. llama.cpp's have.
     pub faithful: bool,
-    /// Arguments may be nearly JSON, and members may stand around them that calls of JSON have
+    /// Arguments may be nearly JSON, and members may be around them that calls of JSON have
     /// elsewhere.
     pub mends: bool,
     /// No offered name has a colon or a dot.
@@ -169,6 +169,17 @@ impl FormatBuilder {
         self.sequence([self.space(), child])
     }
 
+    /// Looks ahead to the child, after white space.
+    pub fn ahead(&self, child: ExprId) -> ExprId {
+        self.and(self.after_space(child))
+    }
+
+    /// One of these characters.
+    pub fn signs(&self, signs: &str) -> ExprId {
+        let signs: Vec<_> = signs.chars().map(|sign| (sign, sign)).collect();
+        self.one_of(&signs)
+    }
+
     /// The first of these that matches; `None` where there are none.
     pub fn any_way(&self, ways: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
         let ways: Vec<ExprId> = ways.into_iter().collect();
@@ -205,7 +216,7 @@ impl FormatBuilder {
 
     /// A quote of JSON or Python.
     pub fn quote(&self) -> ExprId {
-        self.one_of(&[('"', '"'), ('\'', '\'')])
+        self.signs("\"'")
     }
 
     /// Looks ahead to such a quote.
@@ -414,7 +425,7 @@ impl FormatBuilder {
     }
 
     /// The characters that end a name, of a tool or an argument: these, or the end of the attribute
-    /// that it stands in.
+    /// that it is in.
     fn name_ends_at(&self, not_in: &'static [(char, char)]) -> &'static [(char, char)] {
         if self.entities { QUOTE } else { not_in }
     }
@@ -518,13 +529,8 @@ impl FormatBuilder {
     ) -> ExprId {
         let item = self.choice(known.iter().map(|(member, _)| *member).chain(any));
         let all = self.sequence([item, self.many(self.sequence([between, item]))]);
-        let of = |need| {
-            known
-                .iter()
-                .filter(move |(_, required)| *required == need)
-                .map(|(member, _)| *member)
-        };
-        let (required, optional) = (of(true).collect(), of(false).chain(any).collect());
+        let required = by_need(&known, true).collect();
+        let optional = by_need(&known, false).chain(any).collect();
         self.parts(
             all,
             Parts {
@@ -542,13 +548,11 @@ impl FormatBuilder {
         any: Option<ExprId>,
         one: impl Fn(ExprId) -> ExprId,
     ) -> ExprId {
-        let of = |need| {
-            known
-                .iter()
-                .filter(move |(_, required)| *required == need)
-                .map(|(member, _)| one(*member))
-        };
-        self.unordered(of(true), of(false).chain(any))
+        let known: Vec<_> = known
+            .into_iter()
+            .map(|(member, need)| (one(member), need))
+            .collect();
+        self.unordered(by_need(&known, true), by_need(&known, false).chain(any))
     }
 
     /// An argument's value, written as raw text.
@@ -556,8 +560,8 @@ impl FormatBuilder {
         self.tag(Tag::ArgText, child)
     }
 
-    /// Null in front of what closes the value: the word `null` or `None`, or nothing if it may be
-    /// `empty`. `bare`: no text can stand there without quotes, so `none` is no text.
+    /// Null before what closes the value: the word `null` or `None`, or nothing if it may be
+    /// `empty`. `bare`: no text can be there without quotes, so `none` is no text.
     pub fn null(&self, empty: bool, bare: bool, close: ExprId) -> ExprId {
         let mut words = vec![self.literal("null"), self.literal("None")];
         words.extend(bare.then(|| self.literal("none")));
@@ -627,16 +631,12 @@ impl FormatBuilder {
     /// The text of an array or object as a JSON string.
     pub fn json_text(&self) -> ExprId {
         let rest = self.sequence([self.string_body(b'"'), self.literal("\"")]);
-        let begins = self.sequence([
-            self.literal("\""),
-            self.one_of(&[('[', '['), ('{', '{')]),
-            rest,
-        ]);
+        let begins = self.sequence([self.literal("\""), self.signs("[{"), rest]);
         let text = self.tag(Tag::JsonText, self.sequence([self.literal("\""), rest]));
         self.tolerated(self.sequence([self.and(begins), text]))
     }
 
-    /// More text behind `run`, a text up to what `stop` may begin with: runs go on while it does
+    /// More text after `run`, a text up to what `stop` may begin with: runs go on while it does
     /// not match.
     pub fn more_text(&self, stop: ExprId, run: ExprId) -> ExprId {
         self.many(self.sequence([self.not(stop), self.any(), run]))
@@ -725,47 +725,37 @@ impl FormatBuilder {
     /// number, or its id, unless it has one already. `known`: what the call has itself; `again`:
     /// the id, too.
     fn other_member(&self, known: &str, again: bool) -> ExprId {
-        let named = |keys: &[&'static str], value: ExprId| {
-            let keys = keys
-                .iter()
-                .filter(|key| again && keys == IDS || !known.contains(&format!("\"{key}\"")));
-            self.choice(keys.map(|key| self.json_member(key, value)))
-        };
-        const IDS: &[&str] = &["id", "call_id", "tool_call_id"];
+        const IDS: [&str; 3] = ["id", "call_id", "tool_call_id"];
+        let is_new = |key: &&str| !known.contains(&format!("\"{key}\""));
         let number = coverage::number(self);
-        let id = match IDS.iter().any(|key| known.contains(&format!("\"{key}\""))) {
-            true => self.choice([
-                self.sequence([self.quote(), coverage::name(self), self.quote()]),
-                number,
-            ]),
-            false => {
-                let quoted = [
-                    self.literal("\""),
-                    self.tool_id(self.string_body(b'"')),
-                    self.literal("\""),
-                ];
-                self.choice([
-                    self.sequence(quoted),
-                    self.single_quoted_id(),
-                    self.tool_id(number),
-                ])
-            }
+        let id = if IDS.iter().all(is_new) {
+            let id = self.tool_id(self.string_body(b'"'));
+            let quoted = self.sequence([self.literal("\""), id, self.literal("\"")]);
+            self.choice([quoted, self.single_quoted_id(), self.tool_id(number)])
+        } else {
+            let name = [self.quote(), coverage::name(self), self.quote()];
+            self.choice([self.sequence(name), number])
         };
         let kinds = ["function", "tool_call", "tool_use"].map(|kind| self.json_word(kind));
-        self.choice([
-            named(IDS, id),
-            named(&["type"], self.choice(kinds)),
-            named(&["index"], number),
-        ])
+        let ids = IDS
+            .iter()
+            .filter(|key| again || is_new(key))
+            .map(|key| (*key, id));
+        let others = [("type", self.choice(kinds)), ("index", number)];
+        let others = others.into_iter().filter(|(key, _)| is_new(key));
+        self.choice(
+            ids.chain(others)
+                .map(|(key, value)| self.json_member(key, value)),
+        )
     }
 
-    /// Such members in front of others, with their commas, at least one.
+    /// Such members before others, with their commas, at least one.
     pub fn other_members(&self, known: &str, again: bool) -> ExprId {
         let member = self.other_member(known, again);
         self.some(self.sequence([member, self.space(), self.literal(","), self.space()]))
     }
 
-    /// [`FormatBuilder::other_members`] in front of all others, or the call is the member
+    /// [`FormatBuilder::other_members`] before all others, or the call is the member
     /// `function` of an object with such members.
     pub fn members_in_front(&self, known: &str, again: bool) -> ExprId {
         self.shared(&format!("members in front {again} {known}"), || {
@@ -781,7 +771,7 @@ impl FormatBuilder {
         })
     }
 
-    /// Such members behind the others.
+    /// Such members after the others.
     pub fn members_behind(&self, known: &str) -> ExprId {
         self.shared(&format!("members behind {known}"), || {
             let last =
@@ -803,28 +793,21 @@ impl FormatBuilder {
 
     /// A call of one of these tools, with a rule for each.
     pub fn known_tool(&self, tools: &[Tool], call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
-        let of = |place: usize, tool: &Tool| {
-            self.tool.set(Some(place));
-            let call = call(tool);
-            self.tool.set(None);
-            call
-        };
         let (number, mut common) = (self.late.rule(), None);
         let calls = tools.iter().enumerate().map(|(place, tool)| {
             let name = &*tool.name;
-            let late = self.late.is_part(place, name).then(|| {
-                if self.late.is_named(name) {
-                    common = common.or_else(|| {
-                        self.late.unless_full(place, || {
-                            of(place, &Tool::new(Expr::NAME, "", Value::Null))
-                        })
-                    });
-                    common
-                } else {
-                    self.late.unless_full(place, || of(place, tool))
-                }
-            });
-            let call = late.flatten().unwrap_or_else(|| of(place, tool));
+            let late = if !self.late.is_part(place, name) {
+                None
+            } else if self.late.is_named(name) {
+                let any = Tool::new(Expr::NAME, "", Value::Null);
+                let make = || self.call_at(place, &any, call);
+                common = common.or_else(|| self.late.unless_full(place, make));
+                common
+            } else {
+                self.late
+                    .unless_full(place, || self.call_at(place, tool, call))
+            };
+            let call = late.unwrap_or_else(|| self.call_at(place, tool, call));
             if self.late.is_of_grammar() {
                 self.late.note(number, call);
             }
@@ -835,6 +818,14 @@ impl FormatBuilder {
             }
         });
         self.choice(calls)
+    }
+
+    /// A call whose parts belong to the tool at this place.
+    fn call_at(&self, place: usize, tool: &Tool, call: &dyn Fn(&Tool) -> ExprId) -> ExprId {
+        self.tool.set(Some(place));
+        let call = call(tool);
+        self.tool.set(None);
+        call
     }
 
     /// Like `known_tool`, and also calls of tools that are not offered, unless these are to be
@@ -892,7 +883,7 @@ impl FormatBuilder {
         self.whole(Tag::Separator, child)
     }
 
-    /// The text in front is markup, even if the output leaves the format directly behind it.
+    /// The text in front is markup, even if the output leaves the format directly after it.
     pub fn markup_ends(&self) -> ExprId {
         self.tag(Tag::Markup, self.empty())
     }
@@ -931,6 +922,12 @@ impl FormatBuilder {
         let spaced = parts.into_iter().flat_map(|part| [self.space(), part]);
         self.sequence(spaced.skip(1))
     }
+}
+
+/// The members that are required, or the others.
+fn by_need(known: &[(ExprId, bool)], need: bool) -> impl Iterator<Item = ExprId> {
+    let own = known.iter().filter(move |(_, required)| *required == need);
+    own.map(|(member, _)| *member)
 }
 
 /// Names, of which one may begin with another.

@@ -75,14 +75,10 @@ impl FormatBuilder {
         let wrapper = ends
             .wrapper
             .map(|(wrapper, _)| format!("{}{wrapper}", &marker[..marker.find(core).unwrap_or(0)]));
-        let left_out = || {
-            names
-                .iter()
-                .map(String::as_str)
-                .chain(end)
-                .chain(wrapper.as_deref())
-        };
-        if core.is_empty() || core.len() == marker.len() && left_out().next().is_none() {
+        // The texts that end the text where its marker is left out.
+        let mut left_out: Vec<&str> = names.iter().map(String::as_str).collect();
+        left_out.extend(end.into_iter().chain(wrapper.as_deref()));
+        if core.is_empty() || core.len() == marker.len() && left_out.is_empty() {
             let close = self.arg_close(self.marker(marker));
             return self.sequence([self.arg_text(self.until_marker([marker])), close]);
         }
@@ -94,7 +90,7 @@ impl FormatBuilder {
         let signs: Vec<_> = next
             .iter()
             .map(String::as_str)
-            .chain(left_out())
+            .chain(left_out.iter().copied())
             .filter_map(|text| text.trim_start().chars().next())
             .chain('\t'..='\r')
             .chain([' '])
@@ -123,7 +119,7 @@ impl FormatBuilder {
             .stem()
             .into_iter()
             .chain(opening.as_deref())
-            .chain(left_out());
+            .chain(left_out);
         let run = [marker.trim_end()]
             .into_iter()
             .chain(cores.iter().map(String::as_str));

@@ -44,51 +44,57 @@ fn with_texts(
     if let Some(text) = glue.literal().filter(|text| !text.is_empty()) {
         return text_of(p, text);
     }
-    let next = |at: usize| match glue.pieces().nth(at + 1) {
+    let pieces: Vec<GluePiece> = glue.pieces().collect();
+    let attribute = numbered_attribute(&pieces);
+    let mut exprs = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        if let Some((number, before, behind)) = attribute
+            && (number - 1..=number + 1).contains(&at)
+        {
+            if at == number {
+                exprs.push(numbered_tag(p, before, behind, text_of));
+            }
+            continue;
+        }
+        exprs.push(match piece {
+            GluePiece::Any => any_words(p, &pieces[at + 1..]),
+            GluePiece::Text(text) => text_of(p, text),
+            GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
+            GluePiece::Key => again(p, key),
+            GluePiece::Counter => coverage::number(p),
+            GluePiece::Word => coverage::any_word(p),
+        });
+    }
+    p.sequence(exprs)
+}
+
+/// A tag with the number of a call as an attribute. The number means nothing, so a model may leave
+/// it out.
+fn numbered_tag(
+    p: &FormatBuilder,
+    before: (&str, &str),
+    behind: &str,
+    text_of: fn(&FormatBuilder, &str) -> ExprId,
+) -> ExprId {
+    let number = coverage::number(p);
+    let [front, name, quote, behind] =
+        [before.0, before.1, "\"", behind].map(|text| text_of(p, text));
+    let written = p.sequence([front, name, number, quote, behind]);
+    p.or(p.atomic(written), NUMBER, |way| way(p, front, behind))
+}
+
+/// Words and special tokens that mean nothing, up to the next of these pieces.
+fn any_words(p: &FormatBuilder, next: &[GluePiece]) -> ExprId {
+    let ends = match next.first() {
         Some(GluePiece::Text(text)) => p.not(p.marker(text.trim_start())),
         _ => p.empty(),
     };
-    let expr = |piece: &GluePiece| match piece {
-        GluePiece::Any => {
-            let at = glue
-                .pieces()
-                .position(|piece| piece == GluePiece::Any)
-                .unwrap_or_default();
-            let word = || coverage::any_word(p);
-            let each = p.sequence([
-                next(at),
-                p.choice([word(), wrappers::token(p, word())]),
-                p.space(),
-            ]);
-            p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
-        }
-        GluePiece::Text(text) => text_of(p, text),
-        GluePiece::Name => again(p, tool.map_or("", |tool| &tool.name)),
-        GluePiece::Key => again(p, key),
-        GluePiece::Counter => coverage::number(p),
-        GluePiece::Word => coverage::any_word(p),
-    };
-    let pieces: Vec<GluePiece> = glue.pieces().collect();
-    let Some((at, before, behind)) = numbered_attribute(&pieces) else {
-        return p.sequence(pieces.iter().map(expr));
-    };
-    // The number means nothing, so a model may leave it out.
-    let rest = pieces[at + 2..].iter().map(expr).collect::<Vec<_>>();
-    let number = expr(&pieces[at]);
-    let written = p.sequence([
-        text_of(p, before.0),
-        text_of(p, before.1),
-        number,
-        text_of(p, "\""),
-        text_of(p, behind),
-    ]);
-    let tag = p.or(p.atomic(written), NUMBER, |way| {
-        way(p, text_of(p, before.0), text_of(p, behind))
-    });
-    p.sequence(pieces[..at - 1].iter().map(expr).chain([tag]).chain(rest))
+    let word = coverage::any_word(p);
+    let each = p.sequence([ends, p.choice([word, wrappers::token(p, word)]), p.space()]);
+    p.only_read(true, p.after_space(p.repeat(each, 0, Some(HEADER_WORDS))))
 }
 
-/// A name in front of a call that has its own.
+/// A name before a call that has its own.
 pub fn announced_name(p: &FormatBuilder) -> ExprId {
     p.tag(Tag::Announced, coverage::any_word(p))
 }
@@ -107,8 +113,8 @@ pub fn without_word(glue: &Glue) -> Option<Glue> {
 /// Most words and tokens of [`GluePiece::Any`].
 const HEADER_WORDS: u32 = 8;
 
-/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text in front of the
-/// attribute and its name, and the text behind it.
+/// The number of a call as an attribute of a tag, ` index="1"`: its place, the text before the
+/// attribute and its name, and the text after it.
 fn numbered_attribute<'g>(
     pieces: &[GluePiece<'g>],
 ) -> Option<(usize, (&'g str, &'g str), &'g str)> {
@@ -124,7 +130,7 @@ fn numbered_attribute<'g>(
     Some((at, before.split_at(name), behind.strip_prefix('"')?))
 }
 
-/// Glue behind JSON, whose white space is free.
+/// Glue after JSON, whose white space is free.
 pub fn behind_json(p: &FormatBuilder, close: &Glue, tool: Option<&Tool>) -> ExprId {
     let (space, rest) = split_space(close);
     if rest.is_empty() {
@@ -224,20 +230,19 @@ fn json_part(p: &FormatBuilder, text: &str) -> ExprId {
 
 /// A text of the template, and what the rules read in its place.
 fn spelled_text(p: &FormatBuilder, text: &str) -> ExprId {
-    // White space may be left out, so what else may be there comes first.
-    let ways = || {
-        let breaks = p.with_spelled_breaks(text).into_iter();
-        p.choice(
-            breaks
-                .chain([p.marker(text)])
-                .chain(p.ways(MARKER, |way| way(p, text))),
-        )
-    };
     if p.variants(text).nth(1).is_some() {
-        p.shared(&format!("text {text}"), ways)
+        p.shared(&format!("text {text}"), || spellings(p, text))
     } else {
-        ways()
+        spellings(p, text)
     }
+}
+
+fn spellings(p: &FormatBuilder, text: &str) -> ExprId {
+    // White space may be left out, so other texts in its place come first.
+    let mut ways = p.with_spelled_breaks(text);
+    ways.push(p.marker(text));
+    ways.extend(p.ways(MARKER, |way| way(p, text)));
+    p.choice(ways)
 }
 
 /// A name, repeated.
@@ -297,7 +302,7 @@ pub fn split_space(glue: &Glue) -> (&str, Glue) {
     (&head[..length], glue.without_start(length))
 }
 
-/// The texts that end a text in front of this glue: with the template's white space in front, if it
+/// The texts that end a text before this glue: with the template's white space in front, if it
 /// has any, and without.
 pub fn heads(glue: &Glue) -> Vec<String> {
     let whole = glue.head().trim_end();
@@ -312,28 +317,28 @@ pub fn heads(glue: &Glue) -> Vec<String> {
 }
 
 /// Whether this glue identifies a part of the template: it has a marker or the beginning of one,
-/// such as `<call name="`, or a word in front of punctuation.
+/// such as `<call name="`, or a word before punctuation.
 pub fn is_strong(glue: &Glue) -> bool {
     let text = glue.head().trim_start();
-    let word = text
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|at| *at >= 3);
-    let runs_on = word.is_some_and(|at| !text[at..].starts_with(char::is_whitespace));
-    let open = text
-        .char_indices()
-        .rev()
-        .find(|(_, sign)| brackets::opens(*sign));
+    let word = word_length(text);
+    let after_word = &text[word..];
+    let runs_on = word >= 3 && after_word.starts_with(|c: char| !c.is_whitespace());
+    let mut signs = text.char_indices().rev();
+    let open = signs.find(|(_, sign)| brackets::opens(*sign));
     let name = open.map_or("", |(at, sign)| {
         text[at + sign.len_utf8()..].trim_start_matches(|c| c == '/' || is_bar(c))
     });
-    let begins = name
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(name.len())
-        >= 2;
-    let token = || {
-        glue.marker_spans()
+    runs_on
+        || word_length(name) >= 2
+        || glue.markers().next().is_some()
+        || glue
+            .marker_spans()
             .into_iter()
             .any(|span| brackets::ends_token(&glue.head()[span]))
-    };
-    begins || runs_on || token() || glue.markers().next().is_some()
+}
+
+/// How many bytes of letters, digits and underscores a text begins with.
+fn word_length(text: &str) -> usize {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
+    end.unwrap_or(text.len())
 }

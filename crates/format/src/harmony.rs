@@ -110,11 +110,25 @@ fn triggers(spec: &FormatSpec, dialect: Dialect) -> [Trigger; 4] {
 
 /// A pattern of this text.
 fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || c == '_';
-    text.chars()
-        .flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c]))
-        .collect()
+    let mut pattern = String::new();
+    for c in text.chars() {
+        if !c.is_alphanumeric() && c != '_' {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
 }
+
+/// The characters of recipients.
+const NAME: &[(char, char)] = &[
+    ('A', 'Z'),
+    ('a', 'z'),
+    ('0', '9'),
+    ('_', '_'),
+    ('-', '-'),
+    ('.', '.'),
+];
 
 impl Harmony<'_> {
     fn output(&self) -> Arena {
@@ -174,7 +188,7 @@ impl Harmony<'_> {
                     self.behind_calls(next, any, call),
                 ];
                 let calls = self.ended(p.sequence(calls), &[CALL, END]);
-                // No text is in front of a structured response.
+                // No text is before a structured response.
                 let [preamble, analysis] = any;
                 let preamble = p.only_read(response.is_some(), preamble);
                 let first = [preamble, analysis, other];
@@ -224,7 +238,7 @@ impl Harmony<'_> {
         p.sequence([text, p.many(self.message_or_text(start, message)), last])
     }
 
-    /// A message, or text without a header behind the end of one.
+    /// A message, or text without a header after the end of one.
     fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
         let p = self.p;
         p.or(p.sequence([start, message]), BARE_TEXT, |way| {
@@ -235,18 +249,7 @@ impl Harmony<'_> {
     /// A recipient in a header that is no function.
     pub fn recipient(&self) -> ExprId {
         let p = self.p;
-        let word = coverage::word(
-            p,
-            1,
-            &[
-                ('A', 'Z'),
-                ('a', 'z'),
-                ('0', '9'),
-                ('_', '_'),
-                ('-', '-'),
-                ('.', '.'),
-            ],
-        );
+        let word = coverage::word(p, 1, NAME);
         let ends = p.not(word);
         let offered = self
             .spec
@@ -311,7 +314,7 @@ impl Harmony<'_> {
             return sign;
         }
         // The model writes one space or two.
-        let spaces = p.repeat(p.one_of(&[(' ', ' ')]), 0, Some(2));
+        let spaces = p.repeat(p.signs(" "), 0, Some(2));
         p.sequence([sign, spaces, p.between(TOKEN, |way| way(self))])
     }
 
@@ -342,7 +345,7 @@ impl Harmony<'_> {
         ]))
     }
 
-    /// Like `first_header`, in front of a call whose own header may be on that channel as well.
+    /// Like `first_header`, before a call whose own header may be on that channel as well.
     fn header_before_another(&self) -> ExprId {
         self.p.between(CALL_HEADER, |way| way(self))
     }
@@ -468,7 +471,7 @@ impl Harmony<'_> {
         )
     }
 
-    /// If the host does not stop the model behind its calls, it goes on to think, call and answer
+    /// If the host does not stop the model after its calls, it goes on to think, call and answer
     /// in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;
@@ -489,14 +492,7 @@ impl Harmony<'_> {
     /// The recipient is before or after the channel.
     fn call(&self, tool: &Tool) -> ExprId {
         let p = self.p;
-        let more = p.one_of(&[
-            ('A', 'Z'),
-            ('a', 'z'),
-            ('0', '9'),
-            ('_', '_'),
-            ('-', '-'),
-            ('.', '.'),
-        ]);
+        let more = p.one_of(NAME);
         let to =
             |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
         // A name with a namespace is a recipient.

@@ -1,8 +1,8 @@
 //! Builds formats from a learnt turn: its parts, and the glue between them.
 //!
-//! A model writes reasoning, then content, then calls; some write content behind the calls. Each
+//! A model writes reasoning, then content, then calls; some write content after the calls. Each
 //! part is a step that ends for good, so that nothing is read twice. A step accepts any glue that
-//! was seen in front of its part, whatever part came before.
+//! was seen before its part, whatever part came before.
 
 use crate::rules::calls::{first_tags, tag_prefix};
 use crate::rules::thought::OPENING;
@@ -11,6 +11,8 @@ use crate::rules::turn::{
     TURN_END,
 };
 use std::cell::OnceCell;
+
+use serde_json::Value;
 
 use super::builder::FormatBuilder;
 use super::calls::learnt as calls;
@@ -112,7 +114,7 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
     }
 }
 
-/// The rule for calls of tools that are not offered, in front of one that is.
+/// The rule for calls of tools that are not offered, before one that is.
 pub const UNLISTED_FRONT: &str = "unlisted-calls-in-front";
 
 /// All calls of a message in a turn without anything else.
@@ -147,7 +149,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where the first text or call may begin: behind the prompt, unless that opens the reasoning.
+    /// Where the first text or call may begin: after the prompt, unless that opens the reasoning.
     pub fn begin(&self) -> &'static [SlotKind] {
         match self.thought.is_some_and(|thought| thought.open.is_empty()) {
             true => &[SlotKind::Reasoning],
@@ -161,10 +163,9 @@ impl<'a> Writer<'a> {
 
     fn output(&self) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let before = self
-            .thought
-            .map(|thought| thought.before_message(self.opening, self.reads_thoughts()))
-            .unwrap_or(self.opening);
+        let before = self.thought.map_or(self.opening, |thought| {
+            thought.before_message(self.opening, self.reads_thoughts())
+        });
         let opened = &self.opening[before.len()..];
         let mut steps = match spec.opening.begun {
             Some(begun) => self.begun(begun),
@@ -176,96 +177,94 @@ impl<'a> Writer<'a> {
                 vec![p.sequence([p.literal(before), again]), thought]
             }
         };
-        let begun = spec.opening.begun_content();
-        let fenced = if spec.is_faithful() {
-            spec.options.prose
-        } else {
-            !self.tolerances.bare_response
-        };
-        let response = spec.response_schema().map(|schema| {
-            let (all, close) = (p.response(schema, fenced), self.close(Content));
-            let wrapped = self
-                .turn
-                .glues(self.begin(), Content)
-                .filter(|glue| !glue.is_blank() && begun.is_none());
-            let mut ways: Vec<ExprId> = wrapped
-                .map(|open| p.sequence([p.glue(open), all, close]))
-                .collect();
-            // What nothing has opened need not be closed.
-            ways.push(p.sequence([
-                all,
-                if ways.is_empty() {
-                    close
-                } else {
-                    p.optional(close)
-                },
-            ]));
-            p.choice(ways)
-        });
+        let response = spec.response_schema().map(|schema| self.response(schema));
         // An engine may hold the model to the schema from the first byte on, also where the prompt
         // has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
-        let thoughtless = response
-            .filter(|_| {
-                thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off
-            })
-            .map(|all| {
-                let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
-                p.sequence([p.and(all), all])
-            });
-        if let Some(response) = response.filter(|_| !self.callable || !spec.call_or_response()) {
-            steps.push(response);
-        } else {
-            // The end of the last text of a turn is not repeated behind calls.
-            let close = self.close(Content);
-            let ways = if self.callable {
-                self.ways_of_calls()
-            } else {
-                Vec::new()
-            };
-            let (at_once, marked) = ways
-                .into_iter()
-                .partition::<Vec<_>, _>(|(at_once, _)| *at_once);
-            let begins_turn =
-                !at_once.is_empty() && begun.is_none_or(|text| text.trim().is_empty());
-            let [at_once, marked] =
-                [at_once, marked].map(|ways| p.choice(ways.into_iter().map(|(_, way)| way)));
-            let behind = match self.callable {
-                true if spec.call_required() || response.is_some() => marked,
-                true if self.tolerances.allowed_calls => p.choice([
-                    marked,
-                    p.sequence([p.not(self.announced_call()), self.last_text(Vec::new())]),
-                ]),
-                true => p.choice([marked, close]),
-                false => close,
-            };
-            let content = p.only_read(spec.calls_only(), self.content());
-            let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), behind]);
-            steps.push(match (response, begins_turn) {
-                // No text that the schema does not ask for is in front of a call.
-                (Some(response), _) => {
-                    p.choice([at_once, marked, response, p.only_read(true, all)])
-                }
-                (None, true) => {
-                    let glues = self
-                        .before_first_call()
-                        .iter()
-                        .filter(|glue| self.begins_turn(glue));
-                    let opens = p.choice(glues.map(|open| p.glue(open)));
-                    p.choice([
-                        at_once,
-                        p.sequence([p.not(p.sequence([opens, self.named_call()])), all]),
-                    ])
-                }
-                (None, false) => all,
-            });
-        }
+        let at_once = thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off;
+        let thoughtless = response.filter(|_| at_once).map(|all| {
+            let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
+            p.sequence([p.and(all), all])
+        });
+        steps.push(match response {
+            Some(response) if !self.callable || !spec.call_or_response() => response,
+            _ => self.content_and_calls(response),
+        });
         steps.extend([self.end(), p.end()]);
         let front = steps.remove(0);
         p.sequence([front, p.choice([thoughtless, Some(p.sequence(steps))])])
     }
 
-    /// A message that the prompt has begun: the template's text in front of it, its reasoning, and
+    /// A structured response, with the markers of content or without.
+    fn response(&self, schema: &Value) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        let fenced = match spec.is_faithful() {
+            true => spec.options.prose,
+            false => !self.tolerances.bare_response,
+        };
+        let (all, close) = (p.response(schema, fenced), self.close(Content));
+        let mut ways = Vec::new();
+        if spec.opening.begun_content().is_none() {
+            let opens = self.turn.glues(self.begin(), Content);
+            for open in opens.filter(|open| !open.is_blank()) {
+                ways.push(p.sequence([p.glue(open), all, close]));
+            }
+        }
+        // A response without a marker before it need not have the one after it.
+        let close = match ways.is_empty() {
+            true => close,
+            false => p.optional(close),
+        };
+        ways.push(p.sequence([all, close]));
+        p.choice(ways)
+    }
+
+    /// The content of a turn and its calls. `response`: a structured response in place of both.
+    fn content_and_calls(&self, response: Option<ExprId>) -> ExprId {
+        let (p, spec) = (self.p, self.spec);
+        // The end of the last text of a turn is not repeated after calls.
+        let close = self.close(Content);
+        let (mut at_once, mut marked) = (Vec::new(), Vec::new());
+        if self.callable {
+            for (begins_turn, way) in self.ways_of_calls() {
+                if begins_turn {
+                    at_once.push(way);
+                } else {
+                    marked.push(way);
+                }
+            }
+        }
+        let mut begun = spec.opening.begun_content().into_iter();
+        let begins_turn = !at_once.is_empty() && begun.all(|text| text.trim().is_empty());
+        let [at_once, marked] = [at_once, marked].map(|ways| p.choice(ways));
+        let last = if !self.callable {
+            close
+        } else if spec.call_required() || response.is_some() {
+            marked
+        } else if self.tolerances.allowed_calls {
+            let text = [p.not(self.announced_call()), self.last_text(Vec::new())];
+            p.choice([marked, p.sequence(text)])
+        } else {
+            p.choice([marked, close])
+        };
+        let content = p.only_read(spec.calls_only(), self.content());
+        let all = p.sequence([content, p.between(NO_CALLS, |way| way(self)), last]);
+        if let Some(response) = response {
+            // No text that the schema does not ask for is before a call.
+            return p.choice([at_once, marked, response, p.only_read(true, all)]);
+        }
+        if !begins_turn {
+            return all;
+        }
+        let opens = self.before_first_call().iter();
+        let opens = opens
+            .filter(|open| self.begins_turn(open))
+            .map(|open| p.glue(open));
+        let call = p.sequence([p.choice(opens), self.named_call()]);
+        p.choice([at_once, p.sequence([p.not(call), all])])
+    }
+
+    /// A message that the prompt has begun: the template's text before it, its reasoning, and
     /// its content so far, which the content's own step reads.
     fn begun(&self, begun: Begun) -> Vec<ExprId> {
         let (p, prefill) = (self.p, &*self.spec.opening.prefill);
@@ -307,7 +306,7 @@ impl<'a> Writer<'a> {
         self.p.not(self.p.empty())
     }
 
-    /// The glue in front of the first call. If reasoning is not separated, its end is content.
+    /// The glue before the first call. If reasoning is not separated, its end is content.
     pub fn before_first_call(&self) -> &[Glue] {
         self.before_first_call.get_or_init(|| {
             let thought = self.thought.filter(|_| !self.reads_thoughts());
@@ -316,12 +315,12 @@ impl<'a> Writer<'a> {
             for glue in self.before_calls() {
                 let reasoning = glue.head().rfind(close).filter(|_| !close.is_empty());
                 let glue = glue.without_start(reasoning.map_or(0, |at| at + close.len()));
-                // What stands in front of the marker of calls may be missing.
+                // What is before the marker of calls may be missing.
                 let marker = glue
                     .head()
                     .find(self.marker())
                     .filter(|_| !self.marker().trim().is_empty());
-                // In a dialect what stands in front of any marker.
+                // In a dialect what is before any marker.
                 let spans = if self.p.dialect.is_some() {
                     glue.marker_spans()
                 } else {
@@ -361,23 +360,23 @@ impl<'a> Writer<'a> {
             return p.after_space(p.any_of(marks));
         }
         let names = self.named_call();
-        let opens = || {
-            let glues = self.before_first_call().iter().map(Glue::trim_start);
-            p.choice(
-                glues
-                    .chain(self.bare_open().cloned())
-                    .map(|open| p.glue(&open)),
-            )
-        };
-        let written = p.sequence([p.exactly(!p.prefix.is_empty(), opens), p.space(), names]);
+        let opens = p.exactly(!p.prefix.is_empty(), || self.opens_call());
+        let written = p.sequence([opens, p.space(), names]);
         let near = self
             .near_tag()
-            .map(|tag| p.sequence([opens(), p.space(), names, tag]));
+            .map(|tag| p.sequence([self.opens_call(), p.space(), names, tag]));
         p.sequence([
             p.space(),
             self.near_section(),
             p.choice([Some(written), near]),
         ])
+    }
+
+    /// The opening of the first call, with or without the markers around all calls.
+    fn opens_call(&self) -> ExprId {
+        let glues = self.before_first_call().iter().map(Glue::trim_start);
+        let glues = glues.chain(self.bare_open().cloned());
+        self.p.choice(glues.map(|open| self.p.glue(&open)))
     }
 
     /// Where a tag is known by the token before it, what tells a call from a quotation without that
@@ -430,7 +429,7 @@ impl<'a> Writer<'a> {
         self.p.between(SECTION_OPEN, |way| way(self))
     }
 
-    /// Whether calls begin so only where the turn begins: without a marker, which they have behind
+    /// Whether calls begin so only where the turn begins: without a marker, which they have after
     /// text.
     pub fn begins_turn(&self, glue: &Glue) -> bool {
         let named = self.turn.calls_begin_with_names();
@@ -446,7 +445,7 @@ impl<'a> Writer<'a> {
         self.callable && named && marked && !is_strong(glue)
     }
 
-    /// All calls of a message with the glue around them, and the text behind them if the template
+    /// All calls of a message with the glue around them, and the text after them if the template
     /// has one.
     fn calls(&self) -> ExprId {
         self.p
@@ -464,162 +463,177 @@ impl<'a> Writer<'a> {
         )
     }
 
+    /// The glue before calls without the opening of each call.
+    fn outer(&self, glue: &Glue) -> Glue {
+        glue.strip_suffix(&self.call_open).unwrap_or_default()
+    }
+
+    /// Whether each call is JSON in markers of its own, without markers around all calls.
+    fn wraps_each_call(&self) -> bool {
+        let tools = &self.layout.tools;
+        tools.format == ToolFormat::JsonNative
+            && tools.section_start.is_empty()
+            && !self.wrapper_close.is_blank()
+    }
+
     /// The ways to begin calls, and whether each is one only where the turn begins.
     fn ways_of_calls(&self) -> Vec<(bool, ExprId)> {
-        let (p, turn) = (self.p, self.turn);
-        let wrapper_close = &self.wrapper_close;
-        let outer = |glue: &Glue| glue.strip_suffix(&self.call_open).unwrap_or_default();
-        let tools = &self.layout.tools;
-        let apart = tools.format == ToolFormat::JsonNative
-            && tools.section_start.is_empty()
-            && !wrapper_close.is_blank();
-        let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
-        let between: Vec<ExprId> = self
-            .turn
-            .glues([Call], Call)
-            .map(|glue| {
-                if apart {
-                    let (outer, close) = (outer(glue), behind_json(p, wrapper_close, None));
-                    // This white space is not JSON's.
-                    let (space, open) = split_space(&outer);
-                    p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
-                } else {
-                    p.glue(&wrapper_close.and(&outer(glue)))
-                }
-            })
-            .collect();
-        let following = |call: &str| {
-            between
-                .iter()
-                .map(|between| p.sequence([*between, p.reference(call)]))
-                .collect()
-        };
-        let (mut rest, mut next): (Vec<ExprId>, Vec<ExprId>) = (vec![call], following("call"));
-        let shown = !next.is_empty();
-        if p.is_defined(calls::UNLISTED) && shown && !self.tolerances.allowed_calls {
-            let front = p.sequence([p.reference(calls::UNLISTED), p.choice(between.clone())]);
-            let front = p.sequence([p.some(front), p.and(self.named_call())]);
-            rest.insert(
-                0,
-                p.only_read(true, p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)))),
-            );
-            let more: Vec<ExprId> = following(calls::UNLISTED);
-            next.extend(more.into_iter().map(|call| p.only_read(true, call)));
+        let p = self.p;
+        let rest = self.first_call_and_others();
+        let firsts = self.openings_of_calls();
+        // Calls after the end of calls, and reasoning between them.
+        let mut again = Vec::new();
+        for (core, _) in &firsts {
+            again.push(p.sequence([p.space(), p.glue(core), rest]));
         }
-        next.extend(p.ways(NEXT_CALL, |way| way(self)));
-        // A further call is a call, whether or not the request allows it. llama.cpp's grammars
-        // allow it where each JSON call has markers of its own only.
-        let next = p.many(p.choice(next));
-        let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
-        let llama = !self.spec.is_faithful() && (apart || self.tolerances.further_calls);
-        if !excluded {
-            rest.push(p.only_read(!(shown && (self.spec.parallel() || llama)), next));
-        }
-        rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(Call)]);
-        if let Some(text) = self.turn.glues([Call], Content).next() {
-            let only_calls = self.spec.calls_only();
-            let marks = if self.tolerances.allowed_calls {
-                Vec::new()
+        let again = p.between(CALLS_CLOSED, |way| way(self, &again));
+        // A grammar constrains from the marker of calls on.
+        let (mut triggers, mut ways) = (Vec::new(), Vec::new());
+        let marker = self.marker();
+        for (core, spaces) in &firsts {
+            let space = any_space(p, spaces);
+            let way = if marker.starts_with(char::is_whitespace) {
+                self.constrained(&mut triggers, core.clone(), space, [rest, again])
             } else {
-                self.marks_of_calls().to_vec()
+                let place = core.head().find(marker).filter(|_| !marker.is_empty());
+                let (front, from) = core.split_at(place.unwrap_or(0));
+                let calls = self.constrained(&mut triggers, from, p.empty(), [rest, again]);
+                p.sequence([space, p.glue(&front), calls])
             };
-            // Once the name of a call was shown, it is no text.
-            let no_call = self.tolerances.allowed_calls && !excluded;
-            let no_call = no_call.then(|| p.not(self.announced_call()));
-            // What closes all calls is read by now. Text without a marker of its own tells a
-            // quotation of calls.
-            let mut ends = self.turn.glues([Call], End).filter(|end| !end.is_blank());
-            let open = ends.find_map(|end| text.strip_prefix(end).filter(is_strong));
-            let open = p.glue(open.as_ref().unwrap_or(text));
-            let front = p.between(AFTER_CALLS, |way| way(self));
-            let text = p.sequence([
-                no_call,
-                Some(front),
-                Some(open),
-                Some(self.last_text(marks)),
-            ]);
-            rest.push(p.only_read(only_calls, p.optional(text)));
+            ways.push((self.begins_turn(&core.and(&self.call_open)), way));
         }
-        let rest = p.rule("calls", p.sequence(rest));
-        // Where the same opening follows different white space, the part before it decides which.
+        for (core, _) in &firsts {
+            let others = p.ways(CALLS, |way| way(self, core, rest));
+            ways.extend(others.into_iter().map(|way| (false, way)));
+        }
+        // Without the markers around all calls.
+        if self.bare_open().is_some() {
+            // A dialect is known by its marker.
+            let open = match p.dialect {
+                Some(_) => p.empty(),
+                None => p.and(self.announced_call()),
+            };
+            let bare_calls = self.tolerances.bare_calls;
+            let calls = if bare_calls {
+                self.constrained(&mut triggers, Glue::default(), p.empty(), [rest, again])
+            } else {
+                p.sequence([rest, again])
+            };
+            let bare = p.sequence([p.space(), open, self.near_section(), calls]);
+            ways.push((false, p.only_read(!bare_calls, bare)));
+        }
+        ways
+    }
+
+    /// The rule for calls from the text `from` on, at which a grammar begins to constrain: one rule
+    /// for each text.
+    fn constrained(
+        &self,
+        triggers: &mut Vec<Glue>,
+        from: Glue,
+        space: ExprId,
+        [rest, again]: [ExprId; 2],
+    ) -> ExprId {
+        let p = self.p;
+        let known = triggers.iter().position(|known| *known == from);
+        let name = match known.unwrap_or(triggers.len()) {
+            0 => "tool-call".to_owned(),
+            number => format!("tool-call-{number}"),
+        };
+        if known.is_some() {
+            return p.reference(name);
+        }
+        let calls = p.sequence([space, p.glue(&from), rest, again, self.spelled_end()]);
+        triggers.push(from);
+        p.trigger_rule(name, calls)
+    }
+
+    /// The texts that open all calls, each with the white space that may be before it: where the
+    /// same text follows different white space, the part before it decides which.
+    fn openings_of_calls(&self) -> Vec<(Glue, Vec<&str>)> {
         let mut firsts: Vec<(Glue, Vec<&str>)> = Vec::new();
-        let before = self.before_first_call();
-        for glue in before {
+        for glue in self.before_first_call() {
             let (space, _) = split_space(glue);
-            let core = split_space(&glue.strip_suffix(&self.call_open).unwrap_or_default()).1;
+            let core = split_space(&self.outer(glue)).1;
             match firsts.iter_mut().find(|(known, _)| *known == core) {
                 Some((_, spaces)) if spaces.contains(&space) => {}
                 Some((_, spaces)) => spaces.push(space),
                 None => firsts.push((core, vec![space])),
             }
         }
-        // Calls behind the end of calls, and reasoning between them.
-        let again: Vec<ExprId> = firsts
-            .iter()
-            .map(|(core, _)| p.sequence([p.space(), p.glue(core), rest]))
-            .collect();
-        let again = p.between(CALLS_CLOSED, |way| way(self, &again));
-        // A grammar constrains from the marker of calls on.
-        let mut triggers: Vec<Glue> = Vec::new();
-        let mut constrained = |from: Glue, space: ExprId| {
-            let at = triggers
-                .iter()
-                .position(|known| *known == from)
-                .unwrap_or(triggers.len());
-            let name = if at == 0 {
-                "tool-call".to_owned()
+        firsts
+    }
+
+    /// The rule for a call, further calls, the end of all calls and the text after them.
+    fn first_call_and_others(&self) -> ExprId {
+        let (p, turn) = (self.p, self.turn);
+        let call = p.rule("call", calls::any(p, turn, self.spec, self.is_marked()));
+        let mut between = Vec::new();
+        for glue in turn.glues([Call], Call) {
+            let outer = self.outer(glue);
+            between.push(if self.wraps_each_call() {
+                let close = behind_json(p, &self.wrapper_close, None);
+                // This white space is not JSON's.
+                let (space, open) = split_space(&outer);
+                p.sequence([close, p.fixed(p.space(), space, space), p.glue(&open)])
             } else {
-                format!("tool-call-{at}")
-            };
-            if at < triggers.len() {
-                return p.reference(name);
+                p.glue(&self.wrapper_close.and(&outer))
+            });
+        }
+        let (mut rest, mut next) = (vec![call], Vec::new());
+        for between in &between {
+            next.push(p.sequence([*between, p.reference("call")]));
+        }
+        let shown = !next.is_empty();
+        if p.is_defined(calls::UNLISTED) && shown && !self.tolerances.allowed_calls {
+            let front = p.sequence([p.reference(calls::UNLISTED), p.choice(between.clone())]);
+            let front = p.sequence([p.some(front), p.and(self.named_call())]);
+            let front = p.optional(p.rule(UNLISTED_FRONT, p.atomic(front)));
+            rest.insert(0, p.only_read(true, front));
+            for between in between {
+                let call = p.sequence([between, p.reference(calls::UNLISTED)]);
+                next.push(p.only_read(true, call));
             }
-            let calls = p.sequence([space, p.glue(&from), rest, again, self.spelled_end()]);
-            triggers.push(from);
-            p.trigger_rule(name, calls)
+        }
+        next.extend(p.ways(NEXT_CALL, |way| way(self)));
+        // A further call is a call, whether or not the request allows it. llama.cpp's grammars
+        // allow it where each JSON call has markers of its own only.
+        let next = p.many(p.choice(next));
+        let excluded = self.tolerances.allowed_calls && !self.spec.parallel();
+        if !excluded {
+            let further = self.wraps_each_call() || self.tolerances.further_calls;
+            let llama = !self.spec.is_faithful() && further;
+            rest.push(p.only_read(!(shown && (self.spec.parallel() || llama)), next));
+        }
+        rest.extend([p.between(LAST_CALL, |way| way(self)), self.close(Call)]);
+        rest.extend(self.text_after_calls(excluded));
+        p.rule("calls", p.sequence(rest))
+    }
+
+    /// The text that the template writes after calls. `excluded`: further calls are text.
+    fn text_after_calls(&self, excluded: bool) -> Option<ExprId> {
+        let (p, allowed_calls) = (self.p, self.tolerances.allowed_calls);
+        let text = self.turn.glues([Call], Content).next()?;
+        let marks = if allowed_calls {
+            Vec::new()
+        } else {
+            self.marks_of_calls().to_vec()
         };
-        let marker = self.marker();
-        let mut ways: Vec<(bool, ExprId)> = firsts
-            .iter()
-            .map(|(core, spaces)| {
-                let space = any_space(p, spaces);
-                let at_once = self.begins_turn(&core.and(&self.call_open));
-                if marker.starts_with(char::is_whitespace) {
-                    return (at_once, constrained(core.clone(), space));
-                }
-                let at = core
-                    .head()
-                    .find(marker)
-                    .filter(|_| !marker.is_empty())
-                    .unwrap_or(0);
-                let calls = constrained(core.without_start(at), p.empty());
-                (at_once, p.sequence([space, p.glue(&core.up_to(at)), calls]))
-            })
-            .collect();
-        for (core, _) in &firsts {
-            ways.extend(
-                p.ways(CALLS, |way| way(self, core, rest))
-                    .into_iter()
-                    .map(|way| (false, way)),
-            );
-        }
-        // Without the markers around all calls.
-        if self.bare_open().is_some() {
-            // A dialect is known by its marker.
-            let open = if p.dialect.is_some() {
-                p.empty()
-            } else {
-                p.and(self.announced_call())
-            };
-            let calls = if self.tolerances.bare_calls {
-                constrained(Glue::default(), p.empty())
-            } else {
-                p.sequence([rest, again])
-            };
-            let bare = p.sequence([p.space(), open, self.near_section(), calls]);
-            ways.push((false, p.only_read(!self.tolerances.bare_calls, bare)));
-        }
-        ways
+        // Once the name of a call was shown, it is no text.
+        let no_call = (allowed_calls && !excluded).then(|| p.not(self.announced_call()));
+        // The end of all calls is read by now. Text without a marker of its own may be a quotation
+        // of calls.
+        let mut ends = self.turn.glues([Call], End).filter(|end| !end.is_blank());
+        let open = ends.find_map(|end| text.strip_prefix(end).filter(is_strong));
+        let open = p.glue(open.as_ref().unwrap_or(text));
+        let front = p.between(AFTER_CALLS, |way| way(self));
+        let text = [
+            no_call,
+            Some(front),
+            Some(open),
+            Some(self.last_text(marks)),
+        ];
+        Some(p.only_read(self.spec.calls_only(), p.optional(p.sequence(text))))
     }
 
     /// The text that shows that a call begins.
@@ -663,23 +677,19 @@ impl<'a> Writer<'a> {
             return p.empty();
         }
         let is_json = is_call && self.layout.tools.format == ToolFormat::JsonNative;
-        let close = |end: &Glue| {
-            if is_json {
-                end_of_json(p, end)
-            } else {
-                p.glue(end)
-            }
-        };
         let left_out = p.only_read(must, p.empty());
         let ends = ends.iter().map(|(end, token)| {
+            let close = match is_json {
+                _ if end.is_blank() => p.empty(),
+                true => end_of_json(p, end),
+                false => p.glue(end),
+            };
             if !token.is_blank() {
                 let token = p.optional(p.sequence([p.space(), p.glue(token), p.markup_ends()]));
-                return p.sequence([
-                    Some(end).filter(|end| !end.is_blank()).map(close),
-                    Some(token),
-                ]);
+                let close = Some(close).filter(|_| !end.is_blank());
+                return p.sequence([close, Some(token)]);
             }
-            let closes = p.or(close(end), LIST_CLOSE, |way| way(p, end));
+            let closes = p.or(close, LIST_CLOSE, |way| way(p, end));
             // Where no section is open, grammars leave out the token.
             let ends_turn = self.turn.is_stop(end) && !in_section;
             p.only_read(ends_turn, p.sequence([closes, p.markup_ends()]))
@@ -687,7 +697,7 @@ impl<'a> Writer<'a> {
         p.choice(ends.chain([left_out]))
     }
 
-    /// What closes a part, and what ends the turn with it, if turns end otherwise behind other
+    /// What closes a part, and what ends the turn with it, if turns end otherwise after other
     /// parts. What nothing opens is closed by nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
         let mut opens = self.turn.glues([Prompt, SlotKind::Reasoning], Content);
@@ -728,7 +738,7 @@ impl<'a> Writer<'a> {
         ])
     }
 
-    /// Whether something opens in front of the first call, for each glue there.
+    /// Whether something opens before the first call, for each glue there.
     fn sections(&self) -> impl Iterator<Item = bool> {
         self.before_first_call().iter().map(|glue| {
             glue.strip_suffix(&self.call_open)
@@ -745,20 +755,22 @@ impl<'a> Writer<'a> {
     /// a token ends the turn.
     fn spelled_end(&self) -> ExprId {
         let p = self.p;
-        let optional = |end: &Glue, more: ExprId| {
-            if end.is_blank() {
-                more
-            } else {
-                p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more]))
-            }
-        };
         let (before, last) = self.turn.end.before_last_marker();
-        let token = optional(&last, p.empty());
+        let token = self.optional_end(&last, p.empty());
         if before.is_blank() {
             p.only_read(true, token)
         } else {
-            optional(&before, token)
+            self.optional_end(&before, token)
         }
+    }
+
+    /// An end that the model may leave out, and `more` after it.
+    fn optional_end(&self, end: &Glue, more: ExprId) -> ExprId {
+        let p = self.p;
+        if end.is_blank() {
+            return more;
+        }
+        p.optional(p.sequence([p.space(), p.glue(end), p.markup_ends(), more]))
     }
 
     /// Whether a marker identifies calls. Only then can calls of tools that are not offered be
@@ -784,7 +796,7 @@ impl<'a> Writer<'a> {
         if !callable || marker.is_empty() {
             return Constraint::Free;
         }
-        // The marker may stand behind the name that each call begins with.
+        // The marker may be after the name that each call begins with.
         let behind = self
             .before_calls()
             .all(|glue| glue.literal().is_some_and(|text| !text.contains(marker)));

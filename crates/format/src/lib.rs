@@ -96,7 +96,7 @@ impl<'a> FormatSpec<'a> {
         self.options.grammar_style == GrammarStyle::Faithful
     }
 
-    /// Whether a grammar has no content in front of calls.
+    /// Whether a grammar has no content before calls.
     pub fn calls_only(&self) -> bool {
         self.call_required() && !self.options.prose && self.is_faithful()
     }
@@ -134,7 +134,7 @@ impl<'a> FormatSpec<'a> {
         Some(&*self.options.json_schema).filter(|schema| schema.is_object() && !calls_only)
     }
 
-    /// Whether a call may stand in place of a structured response.
+    /// Whether a call may be in place of a structured response.
     pub fn call_or_response(&self) -> bool {
         self.options.compat == Compat::Off && !self.tools().is_empty()
     }
@@ -189,7 +189,7 @@ impl Format {
         self.name.unwrap_or("peg-native")
     }
 
-    /// A format in which all output behind the prompt's opening is content.
+    /// A format in which all output after the prompt's opening is content.
     pub fn content_only(opening: &str) -> Format {
         let p = FormatBuilder::default();
         let root = p.spaced([p.literal(opening), p.content(p.rest())]);

@@ -61,17 +61,11 @@ pub struct Resolved {
 impl Resolved {
     /// Copies what `spec` refers to.
     pub fn new(writing: &Arc<Writing>, spec: &FormatSpec) -> Resolved {
-        let FormatSpec {
-            options,
-            opening,
-            offered,
-        } = *spec;
-        let (writing, options, opening) = (Arc::clone(writing), options.clone(), opening.clone());
         Resolved {
-            writing,
-            options,
-            opening,
-            tools: offered.to_vec(),
+            writing: Arc::clone(writing),
+            options: spec.options.clone(),
+            opening: spec.opening.clone(),
+            tools: spec.offered.to_vec(),
         }
     }
 

@@ -119,13 +119,13 @@ impl Resolved {
         let tool = &self.spec().tools()[place];
         let (arena, built) = self.alone(tool, Want::Grammar);
         let built: BTreeMap<u32, ExprId> = built.into_iter().collect();
-        let root = |rule: &u32| {
-            Some(SectionRoot {
+        let mut roots = Vec::new();
+        for rule in rules {
+            roots.extend(built.get(rule).map(|expr| SectionRoot {
                 name: rule_name(&tool.name, *rule),
-                expr: *built.get(rule)?,
-            })
-        };
-        let roots: Vec<SectionRoot> = rules.iter().filter_map(root).collect();
+                expr: *expr,
+            }));
+        }
         Section::of_roots(&arena, &roots, texts)
     }
 

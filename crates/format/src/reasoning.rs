@@ -26,7 +26,7 @@ impl Writer<'_> {
         let opened_again = p.between(THOUGHT_OPENED, |way| way(self, &thought.start));
         let rest = p.sequence([opened_again, block, more, closers]);
         match thought.open.is_empty() {
-            // As in llama.cpp, a grammar does not insist on the end of reasoning in front of calls.
+            // As in llama.cpp, a grammar does not insist on the end of reasoning before calls.
             true if self.spec.call_required() => {
                 let at_once = p.glue(&thought.close.trim_start());
                 let unclosed = p.empty();
@@ -42,7 +42,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Reasoning behind calls.
+    /// Reasoning after calls.
     pub fn late_reasoning(&self) -> Option<ExprId> {
         let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
         let again = self.reasoning_again(thought)?;
@@ -93,25 +93,18 @@ impl Writer<'_> {
         } else {
             self.before_first_call()
         };
-        let behind = |text: &str| -> Vec<&str> {
-            calls
-                .iter()
-                .filter_map(|call| call.head().trim_start().strip_prefix(text.trim()))
-                .collect()
-        };
-        let opens =
-            opens
-                .filter(|glue| is_strong(glue))
-                .flat_map(|glue| match glue.up_to_first_marker() {
-                    first if behind(first.head()).is_empty() => heads(&first),
-                    _ => heads(glue),
-                });
-        let opens = p.spelled(opens);
-        let rests: Vec<String> = opens
-            .iter()
-            .flat_map(|open| behind(open))
-            .map(Glue::from)
-            .filter_map(|rest| rest.first_marker().map(str::to_owned))
+        let mut texts = Vec::new();
+        for glue in opens.filter(|glue| is_strong(glue)) {
+            let first = glue.up_to_first_marker();
+            texts.extend(match rests_of_calls(calls, first.head()).next() {
+                None => heads(&first),
+                Some(_) => heads(glue),
+            });
+        }
+        let opens = p.spelled(texts);
+        let rests = opens.iter().flat_map(|open| rests_of_calls(calls, open));
+        let rests: Vec<String> = rests
+            .filter_map(|rest| Glue::from(rest).first_marker().map(str::to_owned))
             .collect();
         let ends: Vec<String> = p
             .spelled(heads(&thought.close))
@@ -212,7 +205,7 @@ impl Writer<'_> {
         edges.any(|edge| edge.glue.head().trim_start().starts_with(text))
     }
 
-    /// What opens more reasoning directly behind the end of reasoning.
+    /// What opens more reasoning directly after the end of reasoning.
     pub fn reasoning_again(&self, thought: &Reasoning) -> Option<ExprId> {
         let open = if thought.open.is_empty() {
             Glue::from(&*thought.start)
@@ -220,7 +213,7 @@ impl Writer<'_> {
             thought.open.trim_start()
         };
         let again = self.p.glue(&open);
-        // What begins a turn may stand in front of each of its parts.
+        // What begins a turn may be before each of its parts.
         let opening = self.turn.opening.trim();
         let front = if self.thinks_in_messages() {
             self.p.optional(self.p.marker(opening))
@@ -241,7 +234,7 @@ impl Writer<'_> {
         !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
     }
 
-    /// Whether a glue opens and closes reasoning, or closes it. Behind text it does not.
+    /// Whether a glue opens and closes reasoning, or closes it. After text it does not.
     pub fn has_thought(&self, glue: &Glue) -> bool {
         let close = self
             .thought
@@ -249,4 +242,10 @@ impl Writer<'_> {
             .filter(|close| is_strong(close));
         close.is_some_and(|close| glue.head().contains(close.core()))
     }
+}
+
+/// The rests of the openings of calls that begin with this text.
+fn rests_of_calls<'g>(calls: &'g [Glue], text: &str) -> impl Iterator<Item = &'g str> {
+    let heads = calls.iter().map(|call| call.head().trim_start());
+    heads.filter_map(move |head| head.strip_prefix(text.trim()))
 }

@@ -110,12 +110,9 @@ impl End {
 
 /// The text that a call has beside its name and its arguments.
 pub fn keys(turn: &TurnFormat, open: &Glue) -> String {
-    let glues = turn.pieces().filter_map(|piece| {
-        if let CallPiece::Glue(glue) = piece {
-            Some(glue)
-        } else {
-            None
-        }
+    let glues = turn.pieces().filter_map(|piece| match piece {
+        CallPiece::Glue(glue) => Some(glue),
+        _ => None,
     });
     glues
         .chain([open])

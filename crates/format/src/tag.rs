@@ -46,7 +46,7 @@ pub enum Tag {
     Unknown,
     /// The name in this call has `&`, quotes and angle brackets as XML entities.
     Entities,
-    /// What a call that broke goes on with: the rest of its arguments, as it stands.
+    /// What a call that broke goes on with: the rest of its arguments, as it is.
     Broken,
     /// Text of `content` that the format marks as the answer.
     Answer,
@@ -55,7 +55,7 @@ pub enum Tag {
     Markup,
     /// The name in this call has the escapes of a JSON string.
     Escaped,
-    /// A name in front of a call's own: text of `reasoning_content`, unless it is the same.
+    /// A name before a call's own: text of `reasoning_content`, unless it is the same.
     Announced,
     /// Empty: the raw text that follows is an array or object that breaks.
     BrokenJson,

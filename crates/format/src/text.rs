@@ -20,7 +20,7 @@ use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
-    /// The markers that end a text in front of calls.
+    /// The markers that end a text before calls.
     pub fn marks_of_calls(&self) -> &[String] {
         self.marks_of_calls.get_or_init(|| {
             self.marks_of(|glue| !self.has_thought(glue) && !self.begins_turn(glue))
@@ -38,7 +38,7 @@ impl Writer<'_> {
         let marker = self.marker().trim();
         let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| {
             match glue.head().find(marker) {
-                // What stands between the marker and the name may differ.
+                // What is between the marker and the name may differ.
                 Some(at) if !(named && self.p.prefix.is_empty() || marker.is_empty()) => {
                     heads(&glue.up_to(at + marker.len()))
                 }
@@ -62,7 +62,7 @@ impl Writer<'_> {
         self.turn.glues([Prompt, Reasoning], Content)
     }
 
-    /// Whether what is in front of content begins with this glue.
+    /// Whether what is before content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
         let start = glue.head().trim_start();
         !start.is_empty()
@@ -72,7 +72,7 @@ impl Writer<'_> {
     }
 
     /// What calls without the markers around all calls have before their names, and those markers:
-    /// other white space may stand behind them.
+    /// other white space may be after them.
     pub fn marks_of_bare_calls(&self) -> Vec<String> {
         let Some(open) = self.bare_open() else {
             return Vec::new();
@@ -104,46 +104,20 @@ impl Writer<'_> {
 
     fn text_up_to(&self, stops: Vec<SmolStr>) -> ExprId {
         let p = self.p;
-        let mut at_once = self.marks_of(|glue| self.has_thought(glue));
-        if self.callable {
-            at_once.extend(calls::unannounced_heads(self.turn));
-        }
-        let at_once = (!at_once.is_empty()).then(|| p.only_read(true, p.and(p.any_of(&at_once))));
-        let marks = self.marks_of_calls();
-        let blank = p.ways(CONTENT, |way| way(p, marks));
-        let freely = self.spec.options.compat == Compat::Off;
         let (opens, cut) = self.opening_at_end();
-        let (sections, unmarked) = self.section_without_marker();
-        let (headers, header) = self.up_to_header();
-        let behind_thoughts = |calls: ExprId| self.spec.extract_reasoning().then_some(calls);
-        let plain = || {
-            let words: Vec<SmolStr> = stops.iter().filter_map(|mark| first_word(mark)).collect();
-            let near = ((freely || !words.is_empty()) && !marks.is_empty()).then(|| {
-                let calls = behind_thoughts(p.any_of(marks.iter().map(|mark| mark.trim_start())));
-                let texts = [&stops, &*opens, &sections, &headers, &words].concat();
-                let stop = p.choice([p.any_of(stops.iter().cloned()), cut, unmarked, header]);
-                p.only_read(true, wrappers::text_before_calls(p, &texts, stop, calls))
-            });
-            let text = p.content(p.until_marker(stops.iter().cloned()));
-            p.choice([
-                at_once,
-                Some(p.choice(blank.iter().copied())),
-                near,
-                Some(text),
-            ])
-        };
         if self.bare_open().is_none() {
-            return plain();
+            return self.plain_text(&stops, opens, cut);
         }
-        let alone = p.only_read(true, p.and(self.announced_call()));
+        let freely = self.spec.options.compat == Compat::Off;
         // A token that nobody writes is none.
         let marked = brackets::begins_token(self.call_open.head().trim_start())
             || freely && !p.prefix.is_empty();
+        let alone = p.only_read(true, p.and(self.announced_call()));
         if !self.tolerances.bare_calls && !marked {
-            // Behind other text, what looks like a call is a part of that.
-            return p.choice([alone, plain()]);
+            // After other text, a text that looks like a call is a part of that.
+            return p.choice([alone, self.plain_text(&stops, opens, cut)]);
         }
-        // The white space in front is the template's.
+        // The white space before the call is the template's.
         let glues = self.before_first_call();
         let freely = self.tolerances.bare_calls || freely;
         let others = ["", "\n", " "].into_iter().take(if freely { 2 } else { 3 });
@@ -157,16 +131,17 @@ impl Writer<'_> {
                     .map(|space| SmolStr::from([space, &*mark].concat())),
             );
         }
-        let stop = |call: ExprId| p.choice([call, p.any_of(stops.iter().cloned()), cut]);
         let text = if freely {
-            let calls = behind_thoughts(self.announced_call());
-            wrappers::text_before_calls(p, &marks, stop(self.announced_call()), calls)
+            let call = self.announced_call();
+            let stop = p.choice([call, p.any_of(stops.iter().cloned()), cut]);
+            wrappers::text_before_calls(p, &marks, stop, self.after_thoughts(call))
         } else {
             let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
-            let stop = stop(p.sequence([apart, self.announced_call()]));
-            let more =
-                p.optional(p.sequence([p.not(stop), p.any(), p.until_marker(stops.clone())]));
-            p.content(p.sequence([p.until_marker(marks.iter().cloned()), more]))
+            let call = p.sequence([apart, self.announced_call()]);
+            let stop = p.choice([call, p.any_of(stops.iter().cloned()), cut]);
+            let more = [p.not(stop), p.any(), p.until_marker(stops.clone())];
+            let run = p.until_marker(marks.iter().cloned());
+            p.content(p.sequence([run, p.optional(p.sequence(more))]))
         };
         let text = p.only_read(true, text);
         // A grammar has no mark of such a call in the text. llama.cpp's have.
@@ -176,6 +151,38 @@ impl Writer<'_> {
             stops
         };
         p.choice([alone, text, p.content(p.until_marker(written))])
+    }
+
+    /// Text up to one of `stops`. `opens` and `cut`: the opening of calls at the end of the output.
+    fn plain_text(&self, stops: &[SmolStr], opens: Vec<SmolStr>, cut: ExprId) -> ExprId {
+        let (p, marks) = (self.p, self.marks_of_calls());
+        let mut at_once = self.marks_of(|glue| self.has_thought(glue));
+        if self.callable {
+            at_once.extend(calls::unannounced_heads(self.turn));
+        }
+        let mut ways = Vec::new();
+        if !at_once.is_empty() {
+            ways.push(p.only_read(true, p.and(p.any_of(&at_once))));
+        }
+        ways.extend(p.ways(CONTENT, |way| way(p, marks)));
+        let words: Vec<SmolStr> = stops.iter().filter_map(|mark| first_word(mark)).collect();
+        let freely = self.spec.options.compat == Compat::Off;
+        if (freely || !words.is_empty()) && !marks.is_empty() {
+            let (sections, unmarked) = self.section_without_marker();
+            let (headers, header) = self.up_to_header();
+            let calls = p.any_of(marks.iter().map(|mark| mark.trim_start()));
+            let texts = [stops, &opens, &sections, &headers, &words].concat();
+            let stop = p.choice([p.any_of(stops.iter().cloned()), cut, unmarked, header]);
+            let text = wrappers::text_before_calls(p, &texts, stop, self.after_thoughts(calls));
+            ways.push(p.only_read(true, text));
+        }
+        ways.push(p.content(p.until_marker(stops.iter().cloned())));
+        p.choice(ways)
+    }
+
+    /// The calls before which an empty thought is no text.
+    fn after_thoughts(&self, calls: ExprId) -> Option<ExprId> {
+        self.spec.extract_reasoning().then_some(calls)
     }
 
     /// Calls with their members in another order, up to the name.
@@ -203,7 +210,7 @@ impl Writer<'_> {
         ways
     }
 
-    /// What opens calls, where the output ends behind or inside of it: the markers that it begins
+    /// What opens calls, where the output ends after or inside of it: the markers that it begins
     /// with, and all of it. Such an output was cut off.
     fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
@@ -218,8 +225,11 @@ impl Writer<'_> {
                     glue.head()[..first.end].trim_start(),
                     &glue.head()[first.end..],
                 );
-                let way = || p.sequence([p.marker(open), p.sequence(p.each_optional(rest))]);
-                brackets::is_marker(open).then(|| (open.into(), way()))
+                if !brackets::is_marker(open) {
+                    return None;
+                }
+                let rest = p.sequence(p.each_optional(rest));
+                Some((open.into(), p.sequence([p.marker(open), rest])))
             });
         let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();
         (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
@@ -417,13 +427,11 @@ impl Writer<'_> {
                 }
                 // Or such a list, which begins with what is not offered.
                 if p.is_defined(UNLISTED_FRONT) {
-                    let bracket = || p.optional(p.literal("["));
-                    let front = || p.reference(UNLISTED_FRONT);
-                    alone.extend(
-                        opens
-                            .iter()
-                            .map(|open| p.sequence([p.glue(open), bracket(), front()])),
-                    );
+                    for open in &opens {
+                        let bracket = p.optional(p.literal("["));
+                        let front = p.reference(UNLISTED_FRONT);
+                        alone.push(p.sequence([p.glue(open), bracket, front]));
+                    }
                 }
                 if self.callable && !begun {
                     alone.extend(self.other_orders());
@@ -431,7 +439,7 @@ impl Writer<'_> {
                 let text = wrappers::text_before(p, stops, &ends, self.spec.extract_reasoning());
                 let alone = alone
                     .into_iter()
-                    .map(|opened| p.only_read(true, p.and(p.after_space(opened))));
+                    .map(|opened| p.only_read(true, p.ahead(opened)));
                 p.choice(alone.chain([text]))
             }
         };
@@ -440,19 +448,17 @@ impl Writer<'_> {
             let block = again
                 .map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
             let close = p.ways(LATE_THOUGHT, |way| way(self, thought));
-            let last = p.choice(
-                p.ways(LATE_TEXT, |way| way(self, &ends))
-                    .into_iter()
-                    .chain([text]),
-            );
+            let last = p.rather(text, LATE_TEXT, |way| way(self, &ends));
             let more = p.many(p.sequence([p.choice(block.into_iter().chain(close)), last]));
             // As the template writes it, or as models do that have learnt it elsewhere.
             p.sequence([text, p.only_read(!self.turn.has_late_thoughts(), more)])
         });
         // Text after a marker of its own ends at another one, or as the template writes calls after
         // text.
-        let follows = |glue: &Glue| self.turn.glues([Content], Call).any(|other| other == glue);
-        let own = self.marks_of(|glue| is_strong(glue) || follows(glue));
+        let own = self.marks_of(|glue| {
+            let mut after_text = self.turn.glues([Content], Call);
+            is_strong(glue) || after_text.any(|other| other == glue)
+        });
         let marked_text = match own.is_empty() || own == stops {
             true => text,
             false => self.text_up_to(own.iter().chain(&ends).map(SmolStr::new).collect()),

@@ -53,7 +53,7 @@ pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> O
 }
 
 /// The reasoning that a content begins with, between the markers of reasoning, and the content
-/// behind it; `None` if the reasoning is not closed.
+/// after it; `None` if the reasoning is not closed.
 pub fn split<'t>(
     turn: &TurnFormat,
     layout: &Layout,

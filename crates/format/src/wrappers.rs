@@ -26,26 +26,19 @@ const NAMES: [&str; 9] = [
     "action",
 ];
 
-/// Maximum number of wrappers or marks of thoughts in front of a call. Without it, a row of them
+/// Maximum number of wrappers or marks of thoughts before a call. Without it, a row of them
 /// would be read once for each.
 pub const MARKS: u32 = 4;
 
-/// What may stand around an empty thought in front of calls.
+/// What may be around an empty thought before calls.
 pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 
 /// One or more calls in nested wrappers. `held`: a call inside a tag or special tokens. There, a
 /// call without a marker is not a quotation, so `held` may match one. `own`: what opens and closes
 /// calls of the format.
 pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2]) -> ExprId {
-    let row = |call| {
-        let separator = p.optional(separator(p));
-        p.sequence([
-            call,
-            p.many(p.sequence([p.space(), separator, p.space(), call])),
-        ])
-    };
-    let calls = p.rule("calls-in-a-row", row(call));
-    let held = p.rule("held-calls-in-a-row", row(held));
+    let calls = p.rule("calls-in-a-row", row(p, call));
+    let held = p.rule("held-calls-in-a-row", row(p, held));
     let list = p.sequence([
         p.literal("["),
         p.space(),
@@ -65,7 +58,13 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
     with(once, p.choice([marked, once]))
 }
 
-/// The texts that wrappers begin with, but for the bracket of a list. They are as long as can be: a
+/// Calls one after the other.
+fn row(p: &FormatBuilder, call: ExprId) -> ExprId {
+    let next = [p.space(), p.optional(separator(p)), p.space(), call];
+    p.sequence([call, p.many(p.sequence(next))])
+}
+
+/// The texts that wrappers begin with, except the bracket of a list. They are as long as can be: a
 /// text is tried where it ends.
 pub fn starts() -> impl Iterator<Item = String> {
     let named = NAMES
@@ -80,7 +79,7 @@ pub fn starts() -> impl Iterator<Item = String> {
 
 /// The text that models write between calls.
 pub fn separator(p: &FormatBuilder) -> ExprId {
-    p.one_of(&[(',', ','), (';', ';')])
+    p.signs(",;")
 }
 
 /// A wrapper with `inner`, or with `marked` if it is a tag or a special token.
@@ -90,18 +89,19 @@ fn around(
     marked: ExprId,
     [opens, closes]: [ExprId; 2],
 ) -> [ExprId; 7] {
-    let holding = |inner: ExprId, open: ExprId, close: ExprId| {
-        p.sequence([open, p.space(), inner, p.optional(p.after_space(close))])
-    };
     [
-        holding(inner, fence(p), p.literal("```")),
-        holding(marked, special(p, false), special(p, true)),
+        holding(p, inner, [fence(p), p.literal("```")]),
+        holding(p, marked, [special(p, false), special(p, true)]),
         p.sequence([thoughts(p), inner]),
-        holding(marked, tag(p, "<"), tag(p, "</")),
-        holding(marked, opens, closes),
+        holding(p, marked, [tag(p, "<"), tag(p, "</")]),
+        holding(p, marked, [opens, closes]),
         p.sequence([p.literal(WORD), p.space(), marked]),
-        holding(inner, p.literal("["), p.literal("]")),
+        holding(p, inner, [p.literal("["), p.literal("]")]),
     ]
+}
+
+fn holding(p: &FormatBuilder, inner: ExprId, [open, close]: [ExprId; 2]) -> ExprId {
+    p.sequence([open, p.space(), inner, p.optional(p.after_space(close))])
 }
 
 /// Text up to calls without a marker, which begin with one of these texts, and up to the wrappers
@@ -144,7 +144,7 @@ pub fn text_before(
     p.choice([p.only_read(true, text), plain])
 }
 
-/// Text up to `stop`, which begins with one of `marks`, and an empty thought in front of `calls`.
+/// Text up to `stop`, which begins with one of `marks`, and an empty thought before `calls`.
 pub fn text_before_calls(
     p: &FormatBuilder,
     marks: &[SmolStr],
@@ -186,22 +186,20 @@ fn text_up_to<S: Into<SmolStr>>(
     p.sequence([p.content(p.sequence([run, more])), p.optional(rest)])
 }
 
-/// Closers behind calls, and ends of the turn. `ends`: the texts that end calls and turns;
+/// Closers after calls, and ends of the turn. `ends`: the texts that end calls and turns;
 /// `openings`: the texts that begin calls. `foreign`: the calls are of another format, so what
 /// looks like a closer may be theirs, and tokens at the end of the output the end of their turn.
 pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
-    let any = || p.choice([known, tag(p, "</"), in_brackets(p, "[/")]);
-    // A bracket only together with the marker behind it.
-    let bracket =
-        p.optional(p.sequence([p.one_of(&[(']', ']'), ('}', '}'), (')', ')')]), p.space()]));
+    // A bracket only together with the marker after it.
+    let bracket = p.optional(p.sequence([p.signs("]})"), p.space()]));
     let next = p.any_of(openings.iter().map(|opening| opening.trim()));
     let fence = p.sequence([
         p.literal("```"),
         p.choice([p.end(), p.and(p.literal("\n"))]),
     ]);
     let closer = if foreign {
-        p.choice([fence, any()])
+        p.choice([fence, known, tag(p, "</"), in_brackets(p, "[/")])
     } else {
         known
     };
@@ -244,33 +242,25 @@ pub fn token(p: &FormatBuilder, word: ExprId) -> ExprId {
 }
 
 /// `<|name|>`, `[NAME]`, or a token of DeepSeek that is spelled out without its bars. `closes`:
-/// behind calls, where the token opens nothing.
+/// after calls, where the token opens nothing.
 pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
     let any = coverage::word(
         p,
         2,
         &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')],
     );
-    let between = |left: &str, right: &str| {
-        p.sequence([
-            p.literal(left),
-            p.optional(p.literal("/")),
-            any,
-            p.literal(right),
-        ])
-    };
-    let half = if closes {
-        between("<|", ">")
-    } else {
-        p.never()
-    };
-    let token = p.choice([
-        between("<|", "|>"),
-        half,
-        between("<｜", "｜>"),
-        between("<tool▁", ">"),
-    ]);
-    let opens = p.after_space(p.one_of(&[('{', '{'), ('[', '[')]));
+    let brackets = [("<|", "|>"), ("<|", ">"), ("<｜", "｜>"), ("<tool▁", ">")];
+    let tokens = brackets
+        .into_iter()
+        .map(|(left, right)| match (left, right) {
+            ("<|", ">") if !closes => p.never(),
+            _ => {
+                let slash = p.optional(p.literal("/"));
+                p.sequence([p.literal(left), slash, any, p.literal(right)])
+            }
+        });
+    let token = p.choice(tokens);
+    let opens = p.after_space(p.signs("{["));
     if closes {
         p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")])
     } else {

@@ -1,9 +1,9 @@
 //! Arguments that are written one by one.
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::{self as text, glue, is_strong};
-use super::members::{Member, members, unlisted_name};
-use super::values::{is_between_quotes, perhaps_quoted, unquoted};
+use super::members::{Member, is_between_quotes, members, unlisted_name};
+use super::values::{perhaps_quoted, unquoted};
+use crate::builder::FormatBuilder;
+use crate::glue::{self as text, glue, is_strong};
 use crate::rules::arguments::{
     ARGUMENT, ARGUMENT_OPEN, BRANCH, LAST_ARGUMENT, NAME_OF_ARGUMENT_CLOSE,
     NAME_OF_ARGUMENT_CLOSED, NEXT_ARGUMENT, TEXT, TEXT_BEGIN, VALUE_OPEN,
@@ -13,7 +13,7 @@ use crate::sites::{Arguments, Tags, Values, tag};
 use crate::wrappers;
 use chatparse_base::sort;
 use chatparse_grammar::{schema, spelled};
-use chatparse_learn::analysis::turn::{Encoding, Glue, Slot, ValueKind};
+use chatparse_learn::analysis::turn::{Encoding, Glue, Slot, ValueKind, slots_of};
 use chatparse_peg::{ExprId, Notation};
 use smol_str::SmolStr;
 
@@ -28,6 +28,11 @@ fn spaced(marker: &str) -> Vec<SmolStr> {
     };
     let others = spaces.iter().map(|space| tags.join(space).into());
     [marker.trim().into()].into_iter().chain(others).collect()
+}
+
+/// The white space that a marker ends with.
+fn space_after(marker: &Glue) -> &str {
+    &marker.head()[marker.head().trim_end().len()..]
 }
 
 impl Arguments<'_> {
@@ -48,29 +53,22 @@ impl Arguments<'_> {
     /// The arguments of the schema, and whether each is required.
     pub fn known(&self) -> Vec<(ExprId, bool)> {
         let p = self.p;
+        let mut known = Vec::new();
         if self.is_any() {
-            return Vec::new();
+            return known;
         }
         let prefix = format!("tool-{}-arg-", self.tool.name);
-        let all = members(p, &self.root, &prefix, true);
-        let known = all.iter().map(|member| {
-            let argument = member.perhaps(
-                p,
-                member.left_out,
-                Notation::PerhapsLeftOut,
-                self.argument(member),
-            );
-            (p.rule(member.rule.clone(), argument), member.required)
-        });
-        // A tag that opens an argument and stands there twice is glue. Not a part of each argument:
+        for member in members(p, &self.root, &prefix, true) {
+            let (left_out, argument) = (member.left_out, self.argument(&member));
+            let argument = member.perhaps(p, left_out, Notation::PerhapsLeftOut, argument);
+            known.push((p.rule(member.rule.clone(), argument), member.required));
+        }
+        // A tag that opens an argument and is there twice is glue. Not a part of each argument:
         // they begin with fixed texts.
-        let others = p
-            .ways(ARGUMENT, |way| way(self))
-            .into_iter()
-            .map(|way| (way, false));
-        let mut known: Vec<_> = known.chain(others).collect();
+        let others = p.ways(ARGUMENT, |way| way(self));
+        known.extend(others.into_iter().map(|way| (way, false)));
         if let Some((first, _)) = known.first_mut() {
-            *first = p.choice(p.ways(BRANCH, |way| way(self)).into_iter().chain([*first]));
+            *first = p.rather(*first, BRANCH, |way| way(self));
         }
         known
     }
@@ -104,38 +102,36 @@ impl Arguments<'_> {
     /// A name, and the value in each form that its types allow.
     pub fn argument(&self, member: &Member) -> ExprId {
         let p = self.p;
+        let slots = &self.members.slots;
         let known = !FormatBuilder::is_any(member.name);
         let python = self.members.is_python();
-        let quoted = self.members.slots.iter().any(|(kind, slot)| {
-            *kind == ValueKind::Text
-                && (slot.encoding == Encoding::Quoted || is_between_quotes(slot))
-        });
-        let after = (known && (python || quoted)).then(|| self.after());
+        let quoted = slots_of(slots, ValueKind::Text)
+            .any(|slot| slot.encoding == Encoding::Quoted || is_between_quotes(slot));
         let enclosing = self
             .close
-            .filter(|close| is_strong(close) && close.is_literal())
-            .map(|close| close.core());
-        let (tool, nested) = (self.tool, &self.members.nested);
+            .filter(|close| is_strong(close) && close.is_literal());
         let values = Values {
             p,
-            tool,
-            nested,
+            tool: self.tool,
+            nested: &self.members.nested,
             python,
-            after,
-            enclosing,
+            after: (known && (python || quoted)).then(|| self.after()),
+            enclosing: enclosing.map(Glue::core),
             within: None,
             next: None,
         };
-        let raw = |slot: &Slot| self.raw(slot, member);
         let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
-        let ways = self.members.befores().into_iter().filter_map(|before| {
-            let (opens, value) = values.of(&self.members.slots, before, member, 0, &raw)?;
-            // The name is certain behind the marker that closes it.
+        let mut ways = Vec::new();
+        for before in self.members.befores() {
+            let Some((opens, value)) =
+                values.of(slots, before, member, 0, &|slot| self.raw(slot, member))
+            else {
+                continue;
+            };
+            // The name is certain after the marker that closes it.
             let close = opens.up_to_first_marker();
             let rest = opens.strip_prefix(&close).unwrap_or_default();
-            let named = perhaps_quoted(p, p.arg_name(member.name), &close, &self.members.slots);
-            let value_close =
-                Glue::common_start(self.members.slots.iter().map(|(_, slot)| &slot.close));
+            let value_close = Glue::common_start(slots.iter().map(|(_, slot)| &slot.close));
             let [next, name_close, value_open, value_close] =
                 [&self.members.next, &close, &rest, &value_close].map(tag);
             let tags = Tags {
@@ -145,20 +141,24 @@ impl Arguments<'_> {
                 value_open,
                 value_close,
             };
+            // The name, with the text that opens an argument.
+            let named = perhaps_quoted(p, p.arg_name(member.name), &close, slots);
             let ends = p.or(between(&close), NAME_OF_ARGUMENT_CLOSE, |way| way(&tags));
             let name = p.sequence([between(before), p.stray_space(), named, ends]);
-            let other = |open: ExprId| p.sequence([open, name]);
-            let opens = p.ways(ARGUMENT_OPEN, |way| way(self).filter(|_| known).map(other));
-            let name = p.choice([other(self.opens)].into_iter().chain(opens));
+            let written = p.sequence([self.opens, name]);
+            let name = p.or(written, ARGUMENT_OPEN, |way| {
+                Some(p.sequence([way(self).filter(|_| known)?, name]))
+            });
+            // The value.
+            let ends_again = p.between(NAME_OF_ARGUMENT_CLOSED, |way| way(&tags));
             let rest = between(&rest);
             let rest = p.or(rest, VALUE_OPEN, |way| way(&tags, rest));
-            let ends_again = p.between(NAME_OF_ARGUMENT_CLOSED, |way| way(&tags));
-            Some(p.sequence([p.atomic(name), ends_again, rest, p.markup_ends(), value]))
-        });
+            ways.push(p.sequence([p.atomic(name), ends_again, rest, p.markup_ends(), value]));
+        }
         p.choice(ways)
     }
 
-    /// Raw text and its end. Without a marker, the text ends in front of an argument or of what may
+    /// Raw text and its end. Without a marker, the text ends before an argument or before what may
     /// follow a call.
     fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
         let p = self.p;
@@ -169,58 +169,58 @@ impl Arguments<'_> {
         } else {
             slot.close.clone()
         };
-        let mut ends = text::heads(&spelled);
         let written = |text| member.written(p, text, "text", Notation::Text);
-        if let Some(end) = p
-            .first_tag(&spelled)
-            .filter(|_| known && !p.prefix.is_empty())
-        {
-            let texts = p.ways(TEXT_END, |way| way(p, end, self.after()));
-            let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker([end]))]));
+        // A tag with a token before it ends the text, or the same tag without the token.
+        let prefixed = known && !p.prefix.is_empty();
+        if let Some(end) = p.first_tag(&spelled).filter(|_| prefixed) {
+            let text = p.arg_text(p.until_marker([end]));
+            let text = p.rather(text, TEXT_END, |way| way(p, end, self.after()));
             return written(p.excluding(p.sequence([text, p.arg_close(close)]), [end]));
         }
-        if is_strong(&spelled) && spelled.is_literal() {
-            // A text between two quotes may hold anything else.
-            let quoted = slot.open.head().ends_with(spelled.head());
-            let text = self.marked_text(&spelled, spelled == slot.close && known && !quoted);
-            return written(text);
-        }
         if is_strong(&spelled) {
-            return p.sequence([
-                written(p.arg_text(p.until_marker(ends))),
-                p.arg_close(close),
-            ]);
+            if spelled.is_literal() {
+                // A text between two quotes may hold anything else.
+                let quoted = slot.open.head().ends_with(spelled.head());
+                let shared = spelled == slot.close && known && !quoted;
+                return written(self.marked_text(&spelled, shared));
+            }
+            let text = written(p.arg_text(p.until_marker(text::heads(&spelled))));
+            return p.sequence([text, p.arg_close(close)]);
         }
-        // Without an end of its own, the text goes on over what no argument of the tool begins
-        // with.
+        self.unmarked_text(slot, member, &spelled, close)
+    }
+
+    /// Raw text without an end of its own, which goes on over texts that begin no argument of the
+    /// tool. `spelled`: its end with the names in it; `close`: that end.
+    fn unmarked_text(&self, slot: &Slot, member: &Member, spelled: &Glue, close: ExprId) -> ExprId {
+        let p = self.p;
+        let known = !FormatBuilder::is_any(member.name) && !self.is_any();
+        let any_string = schema::allows_any_string(member.schema.get());
+        let mut ends = text::heads(spelled);
         let lines = ends.is_empty() && text::heads(&spelled.and(&self.members.next)).is_empty();
         if ends.is_empty() {
-            for behind in [Some(&self.members.next), self.close].into_iter().flatten() {
-                let named = known.then(|| behind.with_names(&self.tool.name, ""));
-                ends.extend(text::heads(&spelled.and(named.as_ref().unwrap_or(behind))));
+            for after in [Some(&self.members.next), self.close].into_iter().flatten() {
+                let named = known.then(|| after.with_names(&self.tool.name, ""));
+                ends.extend(text::heads(&spelled.and(named.as_ref().unwrap_or(after))));
             }
-            ends.extend(self.next_names(&spelled));
+            ends.extend(self.next_names(spelled));
         }
         let more = p.between(TEXT, |way| way(self, &ends, close));
         let mut text = p.until_marker(ends.clone());
-        // Where a literal of Python may stand, no bare text begins as one; in a grammar none begins
-        // as what ends it, either.
-        let python = self.members.is_python() && slot.open.head().ends_with('=');
-        if python && schema::allows_any_string(member.schema.get()) {
-            let others = ends
-                .iter()
-                .filter_map(|end| end.chars().next())
-                .chain(['"', '\'']);
-            let others: Vec<_> = sort::set(others).into_iter().map(|c| (c, c)).collect();
-            let begun = p.sequence([p.none_of(&others), text]);
+        // An unquoted value begins with no quote: it would be a literal of Python. In a grammar it
+        // does not begin like its end, either.
+        if self.members.is_python() && slot.open.head().ends_with('=') && any_string {
+            let signs = ends.iter().filter_map(|end| end.chars().next());
+            let signs = sort::set(signs.chain(['"', '\'']));
+            let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
+            let begun = p.sequence([p.none_of(&signs), text]);
             text = p.optional(p.or(begun, TEXT_BEGIN, |way| way(p, &ends, text)));
         }
-        let text = written(p.arg_text(p.sequence([text, more])));
-        let more = lines && known && schema::allows_any_string(member.schema.get());
-        p.sequence([
-            member.perhaps(p, more, Notation::PerhapsMore, text),
-            p.arg_close(close),
-        ])
+        let text = p.arg_text(p.sequence([text, more]));
+        let text = member.written(p, text, "text", Notation::Text);
+        let said = lines && known && any_string;
+        let text = member.perhaps(p, said, Notation::PerhapsMore, text);
+        p.sequence([text, p.arg_close(close)])
     }
 
     /// What another argument of the tool begins with, after the end of a text.
@@ -230,16 +230,14 @@ impl Arguments<'_> {
         if self.is_any() || between.is_empty() || opens.is_blank() || !between.is_literal() {
             return Vec::new();
         }
+        self.named(between.head(), opens.head().trim_end())
+    }
+
+    /// The names of all arguments between these texts.
+    fn named(&self, before: &str, after: &str) -> Vec<String> {
         let known = members(self.p, &self.root, "", true).into_iter();
         known
-            .map(|member| {
-                format!(
-                    "{}{}{}",
-                    between.head(),
-                    member.name,
-                    opens.head().trim_end()
-                )
-            })
+            .map(|member| [before, member.name, after].concat())
             .collect()
     }
 
@@ -247,17 +245,7 @@ impl Arguments<'_> {
     /// end of the call closes it. `shared`: all arguments of the tool have this marker.
     fn marked_text(&self, marker: &Glue, shared: bool) -> ExprId {
         let p = self.p;
-        let space = &marker.head()[marker.head().trim_end().len()..];
-        let end = self
-            .close
-            .map(|close| close.and(self.wrapper_close))
-            .filter(|close| !close.marker_spans().is_empty() && close.is_literal())
-            .map(|close| format!("{space}{}", close.head()));
-        let wrapper = tag(self.wrapper_close)
-            .map(|wrapper| (wrapper, self.behind))
-            .or(self.section)
-            .filter(|_| end.is_some());
-        // What may stand behind a text with this marker. The marker itself may come twice.
+        // The texts that may follow the marker. The marker itself may come twice.
         let next = [
             Some(&self.members.next),
             self.close,
@@ -265,81 +253,67 @@ impl Arguments<'_> {
             Some(marker),
         ];
         let next: Vec<&str> = next.into_iter().flatten().map(Glue::head).collect();
-        let text = |names: &[String]| {
-            let end = end.as_deref();
-            // What ends it without its marker: in a grammar what opens any argument, the section's
-            // end, and markers with other white space.
-            let core = Some(marker.core()).filter(|core| core.len() < marker.head().len());
-            let opens = Some(self.members.next.core()).filter(|_| !names.is_empty());
-            let ends = end.into_iter().flat_map(spaced);
-            let section = wrapper.map(|(wrapper, _)| wrapper.trim());
-            let others = opens
-                .into_iter()
-                .chain(core)
-                .chain(section)
-                .map(SmolStr::new)
-                .chain(ends)
-                .collect();
-            // A call without an end of its own ends with the last value.
-            let behind = self
-                .close
-                .is_some_and(Glue::is_blank)
-                .then_some(self.behind);
-            let opens = [self.close, Some(&self.members.next)]
-                .into_iter()
-                .flatten()
-                .filter(|glue| is_strong(glue));
-            let opens: Vec<&str> = opens.map(Glue::core).collect();
-            let ends = TextEnd {
-                marker: marker.head(),
-                next: &next,
-                behind,
-                opens: &opens,
-                names,
-                end,
-                wrapper,
-            };
-            p.excluding_all(
-                p.parsed(|| p.arg_text_up_to(&ends)),
-                [marker.head()],
-                others,
-            )
-        };
         if !shared {
-            return p.shared(
-                &["text up to", marker.head(), &next.join("\0")].join("\0"),
-                || text(&[]),
-            );
+            let key = ["text up to", marker.head(), &next.join("\0")].join("\0");
+            return p.shared(&key, || self.text_up_to(marker, &next, &[]));
         }
         let rule = format!("tool-{}-text{}", self.tool.name, spelled(marker.head()));
         if p.is_defined(&rule) {
             return p.reference(rule);
         }
-        let opens = self.opens_values();
-        let is_marked = is_strong(&self.members.next) && opens.is_literal() && !opens.is_blank();
-        let names = members(p, &self.root, "", true)
-            .into_iter()
-            .filter(|_| is_marked)
-            .map(|one| {
-                format!(
-                    "{space}{}{}{}",
-                    self.members.next.head(),
-                    one.name,
-                    opens.head()
-                )
-            });
-        p.rule(rule, text(&names.collect::<Vec<_>>()))
+        let (between, opens) = (&self.members.next, self.opens_values());
+        let mut names = Vec::new();
+        if is_strong(between) && opens.is_literal() && !opens.is_blank() {
+            let before = [space_after(marker), between.head()].concat();
+            names = self.named(&before, opens.head());
+        }
+        p.rule(rule, self.text_up_to(marker, &next, &names))
+    }
+
+    /// Raw text up to this marker. `next`: the texts that may follow it; `names`: the names of other
+    /// arguments with the texts around them, which end it as well.
+    fn text_up_to(&self, marker: &Glue, next: &[&str], names: &[String]) -> ExprId {
+        let p = self.p;
+        let end = self
+            .close
+            .map(|close| close.and(self.wrapper_close))
+            .filter(|close| !close.marker_spans().is_empty() && close.is_literal())
+            .map(|close| [space_after(marker), close.head()].concat());
+        let end = end.as_deref();
+        let wrapper = tag(self.wrapper_close).map(|wrapper| (wrapper, self.behind));
+        let wrapper = wrapper.or(self.section).filter(|_| end.is_some());
+        // The ends of the text without its marker in a grammar: the opening of any argument, the
+        // marker and the end of the call with other white space, and the section's end.
+        let mut others: Vec<SmolStr> = Vec::new();
+        others.extend((!names.is_empty()).then(|| self.members.next.core().into()));
+        let core = marker.core();
+        others.extend((core.len() < marker.head().len()).then(|| core.into()));
+        others.extend(wrapper.map(|(wrapper, _)| wrapper.trim().into()));
+        others.extend(end.into_iter().flat_map(spaced));
+        let opens = [self.close, Some(&self.members.next)].into_iter().flatten();
+        let opens = opens.filter(|glue| is_strong(glue)).map(Glue::core);
+        let ends = TextEnd {
+            marker: marker.head(),
+            next,
+            // A call without an end of its own ends with the last value.
+            behind: self
+                .close
+                .is_some_and(Glue::is_blank)
+                .then_some(self.behind),
+            opens: &opens.collect::<Vec<_>>(),
+            names,
+            end,
+            wrapper,
+        };
+        let text = p.parsed(|| p.arg_text_up_to(&ends));
+        p.excluding_all(text, [marker.head()], others)
     }
 
     /// What is between two arguments.
     pub fn next(&self) -> ExprId {
         let p = self.p;
         let written = self.glue(&self.members.next);
-        p.choice(
-            p.ways(NEXT_ARGUMENT, |way| way(p, self.members))
-                .into_iter()
-                .chain([written]),
-        )
+        p.rather(written, NEXT_ARGUMENT, |way| way(p, self.members))
     }
 
     /// What may follow an argument: the name of another, or the end of the call.

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::builder::FormatBuilder;
-use super::super::{FormatSpec, Opening, learnt};
+use crate::builder::FormatBuilder;
+use crate::{FormatSpec, Opening, learnt};
 use chatparse_base::{Error, Result};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{OutputOptions, Request, Tool, UnknownTools};

@@ -1,9 +1,9 @@
 //! Ids of calls, where they are more than a piece between two glues.
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::{json_text, split_space};
+use crate::builder::FormatBuilder;
+use crate::glue::{json_text, split_space};
 use crate::rules::calls::{BEFORE_ID, FIRST_ID, NAMED_ID, QUOTED_ID};
-use chatparse_learn::analysis::turn::{CallPiece, Glue, TurnFormat};
+use chatparse_learn::analysis::turn::{CallPiece, Glue, TurnFormat, json_key};
 use chatparse_peg::ExprId;
 
 /// The opening of calls without its last quote, where that opens an id.
@@ -36,24 +36,16 @@ pub fn opening(p: &FormatBuilder, (before, key, behind): (&str, &str, Glue)) -> 
 }
 
 /// The member of a JSON object whose value is the call's number, in the text that opens a call:
-/// what is in front of it, its key, and what is behind its comma.
+/// what is before it, its key, and what is after its comma.
 pub fn generated_id(open: &Glue) -> Option<(&str, &str, Glue)> {
     let before = open.head();
     let after = open.strip_prefix(&Glue::from(before))?.behind_counter()?;
-    let key = before
-        .strip_suffix("\"")?
-        .trim_end()
-        .strip_suffix(':')?
-        .trim_end()
-        .strip_suffix('"')?
-        .rfind('"')?;
-    let rest = after
-        .head()
-        .strip_prefix('"')?
-        .trim_start()
-        .strip_prefix(',')?;
+    let front = before.strip_suffix('"')?;
+    let key = json_key(front)?.start - 1;
+    let rest = after.head().strip_prefix('"')?.trim_start();
+    let rest = rest.strip_prefix(',')?;
     let after = after.without_start(after.head().len() - rest.len());
-    Some((&before[..key], &before[key..before.len() - 1], after))
+    Some((&front[..key], &front[key..], after))
 }
 
 /// An id between quotes: `text` is what JSON's are around.

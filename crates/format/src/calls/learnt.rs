@@ -8,18 +8,19 @@ use crate::rules::calls::{
 };
 use chatparse_base::brackets;
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::super::FormatSpec;
-use super::super::builder::FormatBuilder;
-use super::super::glue::{self as text, glue, is_strong};
-use super::super::tag::Tag;
 use super::ids::{before_quoted_id, generated_id, member_key, named_id, opening, quoted_id};
 use super::members::members;
 use super::order;
+use crate::FormatSpec;
+use crate::builder::FormatBuilder;
+use crate::glue::{self as text, glue, is_strong};
 use crate::rules::calls::no_other_tag;
 use crate::sites::{Arguments, Call, End, INNER, Shared, unannounced};
+use crate::tag::Tag;
 use chatparse_base::brackets::is_marker;
 use chatparse_learn::analysis::turn::Tail;
 use chatparse_learn::analysis::turn::{
@@ -28,24 +29,24 @@ use chatparse_learn::analysis::turn::{
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
 
-/// The texts that end the content in front of a call with this glue.
+/// The texts that end the content before a call with this glue.
 pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     if is_strong(glue) {
         let first = glue.marker_spans().first().cloned().unwrap_or_default();
         let (marker, rest) = (first.end, glue.head().get(first.end..).unwrap_or_default());
-        // No text has a special token, and models vary the white space behind it.
+        // No text has a special token, and models vary the white space after it.
         let special = brackets::begins_token(&glue.head()[first]);
         if special && !rest.trim().is_empty() {
             return text::heads(&glue.up_to(marker));
         }
-        // In front of JSON the marker is enough: what models write behind it differs.
+        // Before JSON the marker is enough: what models write after it differs.
         let json = glue
             .head()
             .get(marker..)
             .and_then(|rest| rest.find(['[', '{']));
         return match json.filter(|_| marker > 0) {
             Some(at) => text::heads(&glue.up_to(marker + at)),
-            // Without a marker, several words in front of it are enough.
+            // Without a marker, several words before it are enough.
             None => {
                 let words = glue.head().find(['[', '{']).map(|at| glue.up_to(at));
                 let words = words.filter(|words| words.core().contains(char::is_whitespace));
@@ -53,96 +54,64 @@ pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
             }
         };
     }
-    let (start, whole) = (glue.head().trim_start(), glue.head());
-    let texts = |end: &str| -> Vec<String> {
-        let spaced = ["", " ", "\n"]
-            .iter()
-            .flat_map(|space| [whole, start].map(|text| format!("{text}{space}{end}")));
-        spaced.collect()
-    };
     // That part may differ from call to call.
-    match glue
-        .pieces()
-        .find(|piece| !matches!(piece, GluePiece::Text(_)))
-    {
-        Some(GluePiece::Counter) => {
-            return (0..10)
-                .flat_map(|digit| texts(&digit.to_string()))
-                .collect();
-        }
-        Some(_) => return text::heads(glue),
-        None => {}
-    }
-    match turn.calls.iter().find_map(|form| form.pieces.first()) {
-        Some(CallPiece::Name) => {
+    let mut pieces = glue.pieces();
+    let varied = pieces.find(|piece| !matches!(piece, GluePiece::Text(_)));
+    let first = turn.calls.iter().find_map(|form| form.pieces.first());
+    let starts: Vec<String> = match (varied, first) {
+        (Some(GluePiece::Counter), _) => (0..10).map(|digit| digit.to_string()).collect(),
+        (Some(_), _) => return text::heads(glue),
+        (None, Some(CallPiece::Name)) => {
             // Models write Python's calls in brackets.
-            let bare = whole.trim().is_empty() && turn.calls_are_python();
+            let bare = glue.head().trim().is_empty() && turn.calls_are_python();
             let fronts = if bare { &["", "["][..] } else { &[""] };
-            spec.tools()
-                .iter()
-                .flat_map(|tool| {
-                    fronts
-                        .iter()
-                        .map(|front| [front, &*tool.name].concat())
-                        .collect::<Vec<_>>()
-                })
-                .flat_map(|name| texts(&name))
+            let names = spec.tools().iter().map(|tool| &*tool.name);
+            names
+                .flat_map(|name| fronts.iter().map(move |front| [front, name].concat()))
                 .collect()
         }
-        Some(CallPiece::Arguments { quoted }) => texts(if *quoted { "\"{" } else { "{" }),
-        _ => text::heads(glue),
+        (None, Some(CallPiece::Arguments { quoted: true })) => vec!["\"{".to_owned()],
+        (None, Some(CallPiece::Arguments { .. })) => vec!["{".to_owned()],
+        _ => return text::heads(glue),
+    };
+    let mut heads = Vec::new();
+    for start in starts {
+        for space in ["", " ", "\n"] {
+            for front in [glue.head(), glue.head().trim_start()] {
+                heads.push([front, space, &start].concat());
+            }
+        }
     }
+    heads
 }
 
-/// One call of any tool, with its opening. `marked`: a marker in front identifies calls, so tools
+/// One call of any tool, with its opening. `marked`: a marker before it identifies calls, so tools
 /// that are not offered can be read.
 pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool) -> ExprId {
     let behind = p.rule("behind-call", behind_call(p, turn));
     let (open, wrapper_close) = turn.call_frame();
     let renamed = renamed(turn);
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
-    let inner = inner.as_ref();
-    let objects = RefCell::default();
-    let of = |turn: &TurnFormat, open: &Glue, any: bool| {
-        let (shared, objects, wrapper_close) = (&Shared::default(), &objects, &wrapper_close);
-        let call = |tool: &Tool| {
-            Call {
-                p,
-                turn,
-                tool,
-                shared,
-                objects,
-                behind,
-                open,
-                wrapper_close,
-                inner,
-            }
-            .expr()
-        };
-        if !marked && turn.calls_begin_with_names() && turn.calls_are_python() {
-            p.unknown_tool(spec, &call)
-                .map(|call| p.rule(UNLISTED, call));
-        }
-        if any {
-            p.any_tool(spec, &call)
-        } else {
-            p.known_tool(spec.tools(), &call)
-        }
+    let maker = Maker {
+        p,
+        spec,
+        marked,
+        ends_text: turn.before_calls().all(is_strong),
+        behind,
+        wrapper_close: &wrapper_close,
+        inner: inner.as_ref(),
+        objects: RefCell::default(),
     };
     // Of a name that is not known no expression can say that it is the same again.
-    let tool = of(turn, &open, marked && renamed.is_none());
+    let tool = maker.calls(turn, &open, marked && renamed.is_none());
     let renamed = renamed.map(|(first, turn)| {
-        let marked = marked || is_strong(&first);
-        (first, of(&turn, &open, marked))
+        let any = marked || is_strong(&first);
+        let call = maker.calls(&turn, &open, any);
+        (first, call)
     });
-    if let Some(inner) = inner {
-        p.rule(
-            INNER,
-            p.sequence([
-                p.glue(inner),
-                renamed.as_ref().map_or(tool, |(_, call)| *call),
-            ]),
-        );
+    if let Some(inner) = maker.inner {
+        let call = renamed.as_ref().map_or(tool, |(_, call)| *call);
+        p.rule(INNER, p.sequence([p.glue(inner), call]));
     }
     let mut calls = vec![tool];
     if let Some((first, call)) = &renamed {
@@ -153,38 +122,83 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
         // The id is in the opening.
         return p.sequence([p.tool_open(p.empty()), opening(p, id), calls]);
     }
-    let ends_text = turn.before_calls().all(is_strong);
-    let opened = |turn: &TurnFormat, open: &Glue, calls: ExprId| {
-        let open = before_quoted_id(turn, open).unwrap_or(open.clone());
-        let written = if ends_text {
-            p.glue(&open)
-        } else {
-            text::as_written(p, &open)
-        };
-        let mut ways = p.ways(CALL_OPEN, |way| way(p, turn, &open));
-        // Where the name is a key, any other would begin like it.
-        let last = if open.head().trim_end().ends_with("{\"") {
-            ways.len()
-        } else {
-            0
-        };
-        ways.insert(last, written);
-        p.sequence([p.choice(ways), calls])
-    };
-    let others = order::others(turn, &open, &wrapper_close);
-    let others = others.iter().map(|(open, turn)| {
-        let call = opened(turn, open, of(turn, open, marked));
+    let mut ways = vec![maker.opened(turn, &open, calls)];
+    for (open, turn) in order::others(turn, &open, &wrapper_close) {
+        let calls = maker.calls(&turn, &open, marked);
+        let call = maker.opened(&turn, &open, calls);
         // llama.cpp's grammars have the learnt order.
-        p.only_read(!spec.is_faithful(), call)
-    });
-    let mut ways: Vec<ExprId> = [opened(turn, &open, calls)]
-        .into_iter()
-        .chain(others)
-        .collect();
+        ways.push(p.only_read(!spec.is_faithful(), call));
+    }
     if let Some((first, call)) = &renamed {
         ways.extend(p.ways(NAME_ALONE, |way| way(p, first, *call)));
     }
     p.choice(ways)
+}
+
+/// Makes the calls of all tools of a request.
+struct Maker<'a> {
+    p: &'a FormatBuilder,
+    spec: &'a FormatSpec<'a>,
+    /// A marker before them identifies calls.
+    marked: bool,
+    /// The glue before calls ends a text.
+    ends_text: bool,
+    behind: ExprId,
+    wrapper_close: &'a Glue,
+    inner: Option<&'a Glue>,
+    objects: RefCell<HashMap<String, ExprId>>,
+}
+
+impl Maker<'_> {
+    /// Calls of each tool in this turn, without their opening. `any`: also of tools that are not
+    /// offered.
+    fn calls(&self, turn: &TurnFormat, open: &Glue, any: bool) -> ExprId {
+        let (p, shared) = (self.p, &Shared::default());
+        let call = |tool: &Tool| {
+            let call = Call {
+                p,
+                turn,
+                tool,
+                shared,
+                objects: &self.objects,
+                behind: self.behind,
+                open,
+                wrapper_close: self.wrapper_close,
+                inner: self.inner,
+            };
+            call.expr()
+        };
+        if !self.marked
+            && turn.calls_begin_with_names()
+            && turn.calls_are_python()
+            && let Some(call) = p.unknown_tool(self.spec, &call)
+        {
+            p.rule(UNLISTED, call);
+        }
+        if any {
+            p.any_tool(self.spec, &call)
+        } else {
+            p.known_tool(self.spec.tools(), &call)
+        }
+    }
+
+    /// Calls with their opening.
+    fn opened(&self, turn: &TurnFormat, open: &Glue, calls: ExprId) -> ExprId {
+        let p = self.p;
+        let open = before_quoted_id(turn, open).unwrap_or(open.clone());
+        let written = if self.ends_text {
+            p.glue(&open)
+        } else {
+            text::as_written(p, &open)
+        };
+        // Where the name is a key, any other would begin like it.
+        let opens = if open.head().trim_end().ends_with("{\"") {
+            p.rather(written, CALL_OPEN, |way| way(p, turn, &open))
+        } else {
+            p.or(written, CALL_OPEN, |way| way(p, turn, &open))
+        };
+        p.sequence([opens, calls])
+    }
 }
 
 /// The texts that calls begin with whose name is not announced.
@@ -204,7 +218,7 @@ pub fn announced(turn: &TurnFormat) -> Option<Glue> {
 /// that it is a call.
 pub const UNLISTED: &str = "unlisted-call";
 
-/// What opens such a call: what this opening has behind its last marker.
+/// What opens such a call: what this opening has after its last marker.
 fn inner_opening(opening: &Glue) -> Option<Glue> {
     let Some(GluePiece::Text(text)) = opening.pieces().last() else {
         return None;
@@ -309,11 +323,11 @@ impl Call<'_> {
     }
 
     /// Nothing of a call is visible before its name is certain: the text up to it and the glue
-    /// behind it are one group.
+    /// after it are one group.
     pub fn group(&self, head: &[CallPiece], tails: &[Tail]) -> ExprId {
         let p = self.p;
         let shared = Glue::common_start(tails.iter().map(|tail| &tail.first));
-        // A quote behind the name is enough to end it.
+        // A quote after the name is enough to end it.
         let quote = shared
             .head()
             .chars()
@@ -332,23 +346,17 @@ impl Call<'_> {
             pieces: head.to_vec(),
             close: whole.clone(),
         };
-        let pieces = || {
-            head.iter()
-                .enumerate()
-                .map(|(at, piece)| self.piece(piece, head.get(at + 1), &form))
-        };
-        match head {
-            // An id between quotes may be a number.
-            [CallPiece::Id, CallPiece::Glue(behind), ..]
-                if before_quoted_id(self.turn, self.open).is_some() =>
-            {
-                parts.push(p.or(quoted_id(p, p.string_body(b'"')), ID, |way| way(p)));
-                let after = self.glue(&behind.without_start(1));
-                parts.push(p.or(after, AFTER_ID, |way| way(self, behind)));
-                parts.extend(pieces().skip(2));
-            }
-            _ => parts.extend(pieces()),
+        let mut pieces = head;
+        // An id between quotes may be a number.
+        if let [CallPiece::Id, CallPiece::Glue(behind), rest @ ..] = head
+            && before_quoted_id(self.turn, self.open).is_some()
+        {
+            parts.push(p.or(quoted_id(p, p.string_body(b'"')), ID, |way| way(p)));
+            let after = self.glue(&behind.without_start(1));
+            parts.push(p.or(after, AFTER_ID, |way| way(self, behind)));
+            pieces = rest;
         }
+        parts.extend(self.pieces(pieces, &form));
         // Where a quote shows the name, there is no way back: an empty tag is then a way to go on.
         let opened = whole.head().trim_end();
         let inside = opened
@@ -383,7 +391,7 @@ impl Call<'_> {
                 )
             })
         {
-            parts.push(p.and(p.after_space(p.choice([p.literal("{"), p.literal("\"")]))));
+            parts.push(p.ahead(p.choice([p.literal("{"), p.literal("\"")])));
         }
         // Without the token before each tag, calls of other formats begin so.
         let rest = whole.strip_prefix(&shared).unwrap_or_default();
@@ -410,39 +418,37 @@ impl Call<'_> {
         p.choice([call].into_iter().chain(unquoted))
     }
 
-    /// Looks ahead to what the template writes behind a name.
+    fn pieces(&self, pieces: &[CallPiece], form: &CallForm) -> impl Iterator<Item = ExprId> {
+        let pieces = pieces
+            .iter()
+            .enumerate()
+            .map(|(at, piece)| (piece, pieces.get(at + 1)));
+        pieces.map(|(piece, next)| self.piece(piece, next, form))
+    }
+
+    /// Looks ahead to what the template writes after a name.
     fn behind_name(&self, tails: &[Tail]) -> ExprId {
         let p = self.p;
-        let first = |tail: &Tail| match tail.pieces.first().and_then(CallPiece::members) {
-            Some(members) if tail.first.is_blank() => members.first.trim_start(),
-            _ => tail.first.trim_start(),
-        };
-        let firsts: Vec<Glue> = tails.iter().map(first).collect();
-        if firsts.iter().any(Glue::is_blank) {
+        let mut firsts = Vec::new();
+        for tail in tails {
+            firsts.push(match tail.pieces.first().and_then(CallPiece::members) {
+                Some(members) if tail.first.is_blank() => &members.first,
+                _ => &tail.first,
+            });
+        }
+        if firsts.iter().any(|first| first.is_blank()) {
             return p.choice([Some(p.name_ends()), self.call_ends()]);
         }
         let members = tails
             .iter()
             .flat_map(|tail| tail.pieces)
             .find_map(CallPiece::members);
-        let firsts = firsts.iter().map(|first| self.glue(first));
-        let firsts = p.choice(firsts.chain(p.ways(AFTER_NAME, |way| way(self, members))));
+        let written = firsts.iter().map(|first| self.glue(&first.trim_start()));
+        let written = p.choice(written.chain(p.ways(AFTER_NAME, |way| way(self, members))));
         let extra = self.extra_ends(members);
-        let written = p.sequence([p.space(), extra, p.space(), firsts]);
-        let mut ways = vec![written];
-        for tail in tails {
-            let first = tail
-                .pieces
-                .first()
-                .and_then(CallPiece::members)
-                .filter(|_| tail.first.is_blank());
-            let first = first.map_or(&tail.first, |members| &members.first);
-            ways.extend(
-                first
-                    .literal()
-                    .into_iter()
-                    .flat_map(|text| p.with_spelled_breaks(text)),
-            );
+        let mut ways = vec![p.sequence([p.space(), extra, p.space(), written])];
+        for text in firsts.iter().filter_map(|first| first.literal()) {
+            ways.extend(p.with_spelled_breaks(text));
         }
         p.and(p.choice(ways))
     }
@@ -463,7 +469,7 @@ impl Call<'_> {
             .filter(|glue| !glue.is_blank())
             .map(|glue| p.glue(glue))
             .chain([p.end()]);
-        is_last.then(|| p.and(p.after_space(p.choice(ends))))
+        is_last.then(|| p.ahead(p.choice(ends)))
     }
 
     /// The end of the markers around all calls, which ends a call that has no end of its own.
@@ -529,12 +535,7 @@ impl Call<'_> {
         {
             (id, pieces) = (Some(key), before);
         }
-        parts.extend(
-            pieces
-                .iter()
-                .enumerate()
-                .map(|(at, piece)| self.piece(piece, pieces.get(at + 1), tail.form)),
-        );
+        parts.extend(self.pieces(pieces, tail.form));
         let is_json = matches!(pieces.last(), Some(CallPiece::Arguments { .. }));
         let is_brace = is_json && self.is_brace(&tail.form.close);
         if is_brace {
@@ -621,7 +622,7 @@ impl Call<'_> {
         })))
     }
 
-    /// One piece; `next` is the one behind it.
+    /// One piece; `next` is the one after it.
     fn piece(&self, piece: &CallPiece, next: Option<&CallPiece>, form: &CallForm) -> ExprId {
         let p = self.p;
         match piece {
@@ -671,7 +672,7 @@ impl Call<'_> {
         }
     }
 
-    /// Arguments one by one. `first`: the glue in front of them.
+    /// Arguments one by one. `first`: the glue before them.
     fn members(&self, members: &Members, first: &Glue, form: &CallForm) -> ExprId {
         let p = self.p;
         let own_close = form
@@ -705,28 +706,22 @@ impl Call<'_> {
             let ends = p.choice([p.glue(&self.turn.end), p.after_space(p.end())]);
             (end, ends)
         });
-        let writer = |tool| {
-            let opens = if each {
-                glue(p, &members.next, Some(tool), "")
-            } else {
-                p.empty()
-            };
-            let call_open = Some(self.open).filter(|_| each && members.name_close().is_some());
-            let root = p.parameters(tool).into();
-            Arguments {
-                p,
-                tool,
-                root,
-                members,
-                opens,
-                call_open,
-                close,
-                wrapper_close,
-                behind,
-                section,
-            }
+        let writer = |tool| Arguments {
+            p,
+            tool,
+            root: p.parameters(tool).into(),
+            members,
+            opens: match each {
+                true => glue(p, &members.next, Some(tool), ""),
+                false => p.empty(),
+            },
+            call_open: Some(self.open).filter(|_| each && members.name_close().is_some()),
+            close,
+            wrapper_close,
+            behind,
+            section,
         };
-        let any = || writer(&any_tool).any();
+        let writer_of_any = || writer(&any_tool).any();
         let writer = writer(self.tool);
         let known = writer.known();
         // The end of the call may look like the name of an argument. Without an end, an argument of
@@ -741,30 +736,21 @@ impl Call<'_> {
                 .iter()
                 .any(|(_, slot)| !slot.close.is_literal());
         let extra = each.then(|| self.extra_ends(Some(members)));
-        let marked = |argument| {
-            if each {
-                p.sequence([Some(p.blank()), Some(argument), extra])
-            } else {
-                argument
-            }
+        let marked = |argument| match each {
+            true => p.sequence([Some(p.blank()), Some(argument), extra]),
+            false => argument,
         };
         let any = (!repeats && (no.is_some() || self.is_any())).then(|| {
             p.only_read(
                 true,
                 p.parsed(|| {
-                    let closes = no.map_or_else(
-                        || p.empty(),
-                        |close| {
-                            p.sequence([
-                                p.not(self.glue(close)),
-                                text::no_closer(p, &members.next, close),
-                            ])
-                        },
-                    );
-                    p.sequence([
-                        closes,
-                        marked(writer.unlisted(self.shared.arguments.get(form.clone(), any))),
-                    ])
+                    let closes = no.map(|close| {
+                        let closer = text::no_closer(p, &members.next, close);
+                        p.sequence([p.not(self.glue(close)), closer])
+                    });
+                    let any = self.shared.arguments.get(form.clone(), writer_of_any);
+                    let argument = marked(writer.unlisted(any));
+                    p.sequence([closes.unwrap_or_else(|| p.empty()), argument])
                 }),
             )
         });

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::is_strong;
-use super::super::tag::Tag;
-use chatparse_learn::analysis::turn::{Slot, ValueKind};
+use crate::builder::FormatBuilder;
+use crate::glue::is_strong;
+use crate::tag::Tag;
+use chatparse_learn::analysis::turn::{Slot, ValueKind, slots_of};
 use serde_json::Value;
 
 use chatparse_grammar::schema::{self, Types};
@@ -143,14 +143,15 @@ pub fn unlisted_name(p: &FormatBuilder, prefix: &str, object: &SchemaRef) -> Str
     p.any_name_but(&format!("listed-{prefix}"), &names)
 }
 
-/// What models put around names.
+/// Whether texts are written between two marks that are the same.
+pub fn is_between_quotes(slot: &Slot) -> bool {
+    is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some()
+}
+
+/// The quotes and marks that models put around names.
 pub fn name_quotes(slots: &[(ValueKind, Slot)]) -> impl Iterator<Item = &str> {
-    let texts = slots
-        .iter()
-        .filter(|(kind, _)| *kind == ValueKind::Text)
-        .map(|(_, slot)| slot);
-    let marks = texts
-        .filter(|slot| is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some());
+    let texts = slots_of(slots, ValueKind::Text);
+    let marks = texts.filter(|slot| is_between_quotes(slot));
     ["\"", "'"]
         .into_iter()
         .chain(marks.map(|slot| slot.close.head()))
@@ -168,7 +169,7 @@ pub fn shown(p: &FormatBuilder, json: ExprId) -> ExprId {
     p.choice([p.sequence([p.and(bracket(p)), json]), p.atomic(json)])
 }
 
-/// A list or an object that breaks behind what was visible of it: `text`, as it stands.
+/// A list or an object that breaks after what was visible of it: `text`, as it is.
 pub fn broken(p: &FormatBuilder, text: ExprId) -> ExprId {
     p.sequence([
         p.space(),
@@ -196,10 +197,7 @@ fn bracket(p: &FormatBuilder) -> ExprId {
         let list = p.spaced([p.literal("["), p.choice([value, p.literal("]")])]);
         p.choice([
             list,
-            p.spaced([
-                p.literal("{"),
-                p.choice([member, p.one_of(&[('/', '/'), ('}', '}')])]),
-            ]),
+            p.spaced([p.literal("{"), p.choice([member, p.signs("/}")])]),
         ])
     })
 }
@@ -207,19 +205,17 @@ fn bracket(p: &FormatBuilder) -> ExprId {
 /// Looks ahead to the first characters of a value of these types, as JSON or Python. Strings are
 /// left out.
 pub fn sign(p: &FormatBuilder, types: Types) -> ExprId {
-    let kinds: [(Types, &[char]); 5] = [
-        (Types::OBJECT, &['{']),
-        (Types::ARRAY, &['[']),
-        (Types::NUMBER, &['-']),
-        (Types::BOOLEAN, &['t', 'f', 'T', 'F']),
-        (Types::NULL, &['n', 'N']),
+    let signs = [
+        (Types::OBJECT, "{"),
+        (Types::ARRAY, "["),
+        (Types::NUMBER, "-"),
+        (Types::BOOLEAN, "tfTF"),
+        (Types::NULL, "nN"),
     ];
-    let single = kinds
-        .iter()
-        .filter(|(kind, _)| types.has(*kind))
-        .flat_map(|(_, all)| all.iter().map(|&c| (c, c)));
-    let ranges: Vec<_> = single
-        .chain(types.has(Types::NUMBER).then_some(('0', '9')))
-        .collect();
+    let mut ranges = Vec::new();
+    for (_, signs) in signs.into_iter().filter(|(kind, _)| types.has(*kind)) {
+        ranges.extend(signs.chars().map(|sign| (sign, sign)));
+    }
+    ranges.extend(types.has(Types::NUMBER).then_some(('0', '9')));
     p.and(p.one_of(&ranges))
 }

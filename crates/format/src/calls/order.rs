@@ -2,7 +2,7 @@
 //!
 //! A template that prints a call as a whole has its keys in the order of the request's, and models
 //! vary it. The members from the name to the arguments stay together, because a tool's arguments
-//! are read by its schema; the others, constants and the id, may stand anywhere around them.
+//! are read by its schema; the others, constants and the id, may be anywhere around them.
 
 use chatparse_learn::analysis::turn::{CallForm, CallPiece, Glue, TurnFormat};
 
@@ -12,36 +12,45 @@ const MOST_OTHERS: usize = 2;
 /// What opens calls in each other order than the learnt one, and the turn with calls in that order.
 /// `open`: what opens calls; `wrapper_close`: what closes the wrapper around them.
 pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue, TurnFormat)> {
-    let members = |form: &CallForm| Members::of(form, open, wrapper_close);
-    let Some(forms) = turn.calls.iter().map(members).collect::<Option<Vec<_>>>() else {
-        return Vec::new();
-    };
-    let Some(most) = forms
+    let forms = turn
+        .calls
         .iter()
-        .map(|members| members.all.len())
-        .max()
+        .map(|form| Members::of(form, open, wrapper_close));
+    let mut forms = forms.collect::<Option<Vec<Members>>>().unwrap_or_default();
+    let most = forms.iter().map(|members| members.all.len()).max();
+    let most = most
         .filter(|most| *most <= MOST_OTHERS + 1)
-    else {
-        return Vec::new();
-    };
-    let written = |order: &Vec<usize>| {
-        let mut first: Option<Glue> = None;
-        let mut calls = Vec::new();
-        for form in forms.iter().filter(|form| form.all.len() == most) {
-            let (opens, mut call) = form.written(order)?;
-            call.close = call.close.and(wrapper_close);
-            let same = *first.get_or_insert_with(|| opens.clone()) == opens;
-            same.then(|| calls.push(call))?;
+        .unwrap_or_default();
+    forms.retain(|form| form.all.len() == most);
+    let orders = orders(most);
+    let others = orders.iter().skip(1);
+    others
+        .filter_map(|order| in_order(turn, &forms, order, wrapper_close))
+        .collect()
+}
+
+/// The opening of calls in this order, and the turn with them; `None` if their openings differ.
+fn in_order(
+    turn: &TurnFormat,
+    forms: &[Members],
+    order: &[usize],
+    wrapper_close: &Glue,
+) -> Option<(Glue, TurnFormat)> {
+    let mut first: Option<Glue> = None;
+    let mut calls = Vec::new();
+    for form in forms {
+        let (opens, mut call) = form.written(order)?;
+        if *first.get_or_insert_with(|| opens.clone()) != opens {
+            return None;
         }
-        Some((
-            first?,
-            TurnFormat {
-                calls,
-                ..turn.clone()
-            },
-        ))
+        call.close = call.close.and(wrapper_close);
+        calls.push(call);
+    }
+    let turn = TurnFormat {
+        calls,
+        ..turn.clone()
     };
-    orders(most).iter().skip(1).filter_map(written).collect()
+    Some((first?, turn))
 }
 
 /// All orders of so many things, the order as they are first.
@@ -62,7 +71,7 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 struct Members {
     /// Its members. Those from the name to the arguments are one.
     all: Vec<Vec<CallPiece>>,
-    /// The text in front of the first member, between two, and behind the last.
+    /// The text before the first member, between two, and after the last.
     around: [String; 3],
 }
 
@@ -108,7 +117,7 @@ impl Members {
                     _ if outer && text.is_empty() && member.is_empty() && c.is_whitespace() => {
                         members.around[usize::from(!members.all.is_empty())].push(c);
                     }
-                    // Nothing stands in front of the object or behind it.
+                    // Nothing is before the object or after it.
                     _ if depth == 0 => c.is_whitespace().then_some(())?,
                     _ => text.push(c),
                 }

@@ -1,17 +1,17 @@
 //! Values as the analysis learnt them: each kind with its opening and its end.
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::{self as text, glue};
-use super::super::tag::Tag;
-use super::members::{Member, members, shown, sign};
+use super::members::{Member, is_between_quotes, members, shown, sign};
+use crate::builder::FormatBuilder;
+use crate::glue::{self as text, glue};
 use crate::rules::texts::TEXT as TEXT_END;
 use crate::rules::values::{
     CONTAINER, CONTAINER_CLOSE, KEY, NAME_OF_ARGUMENT, QUOTED, SLOT_OPEN, VALUE, VALUE_CLOSE,
     VALUE_FIRST, VALUE_LAST, VALUE_TEXT,
 };
 use crate::sites::{QUOTE, Value, Values, tag};
+use crate::tag::Tag;
 use chatparse_grammar::schema::{self, Types};
-use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind};
+use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind, slots_of};
 use chatparse_peg::{ExprId, Literals, Notation};
 
 /// Levels of arrays and objects that follow their schemas; deeper levels may have any value.
@@ -34,11 +34,6 @@ pub fn unquoted(opens: &Glue) -> Option<Glue> {
     opens
         .strip_suffix(&Glue::from(QUOTE))
         .filter(|opens| opens.head().ends_with('='))
-}
-
-/// Whether texts are written between two marks that are the same.
-pub fn is_between_quotes(slot: &Slot) -> bool {
-    text::is_strong(&slot.close) && slot.open.strip_suffix(&slot.close).is_some()
 }
 
 /// How these values spell literals.
@@ -67,12 +62,7 @@ impl<'a> Value<'a> {
     }
 
     pub fn glue(&self, text: &Glue) -> ExprId {
-        glue(
-            self.values.p,
-            text,
-            Some(self.values.tool),
-            self.member.name,
-        )
+        self.values.glue(text, self.member.name)
     }
 
     /// What opens a slot after the part that all have.
@@ -259,7 +249,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A name in front of this glue, and the same between quotes, or between what the template puts
+/// A name before this glue, and the same between quotes, or between what the template puts
 /// around texts.
 pub fn perhaps_quoted(
     p: &FormatBuilder,
@@ -273,7 +263,64 @@ pub fn perhaps_quoted(
     p.or(name, NAME_OF_ARGUMENT, |way| way(p, name, slots))
 }
 
+/// The slots for the types of a schema, texts left out: those in the template's own notation, and
+/// those for one piece of JSON or Python, each mark once.
+fn typed_slots<'s>(
+    slots: &'s [(ValueKind, Slot)],
+    before: &Glue,
+    types: Types,
+) -> (Vec<(ValueKind, &'s Slot)>, Vec<&'s Slot>) {
+    let (mut nested, mut plain): (Vec<_>, Vec<&Slot>) = Default::default();
+    for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
+        let slot = slots_of(slots, kind)
+            .next()
+            .or(slots_of(slots, ValueKind::Integer).next())
+            .or(slots_of(slots, ValueKind::Text).next_back());
+        let Some(slot) = slot.filter(|slot| slot.before == *before) else {
+            continue;
+        };
+        let mut known = plain.iter();
+        if slot.encoding == Encoding::Nested {
+            nested.push((kind, slot));
+        } else if !known.any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) {
+            plain.push(slot);
+        }
+    }
+    (nested, plain)
+}
+
+/// The glue that opens all slots, up to where a value may begin, and the end of a value without the
+/// quotes that the template puts around all. `texts`: the slots for texts.
+fn shared_opening(all: &[&Slot], texts: &[&Slot]) -> (Glue, Option<Glue>) {
+    let mut opens = Glue::common_start(all.iter().map(|slot| &slot.open));
+    // The marks around a text are part of the value.
+    let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
+    let mut fronts = marked.filter_map(|slot| opens.strip_suffix(&slot.close));
+    if let Some(front) = fronts.find(|front| !front.is_blank()) {
+        opens = front;
+    }
+    // An attribute that tells the type is part of the value as well.
+    let attribute = opens.head().strip_suffix("=\"");
+    let attribute = attribute.and_then(|before| before.rfind(' '));
+    if let Some(at) = attribute.filter(|at| *at > 0) {
+        opens = opens.up_to(at);
+    }
+    let Some(unquoted) = unquoted(&opens) else {
+        return (opens, None);
+    };
+    let close = all.first().map(|slot| &slot.close);
+    (
+        unquoted,
+        close.and_then(|close| close.strip_prefix(&QUOTE.into())),
+    )
+}
+
 impl Values<'_> {
+    /// Glue with the call's name and an argument's.
+    fn glue(&self, text: &Glue, name: &str) -> ExprId {
+        glue(self.p, text, Some(self.tool), name)
+    }
+
     /// The glue before a value and the value, in all forms that its types allow; only forms with
     /// `before` before the name. `raw`: a raw text and its end.
     pub fn of(
@@ -285,105 +332,54 @@ impl Values<'_> {
         raw: &dyn Fn(&Slot) -> ExprId,
     ) -> Option<(Glue, ExprId)> {
         let types = member.types();
-        let of = |kind| {
-            slots
-                .iter()
-                .filter(move |(known, _)| *known == kind)
-                .map(|(_, slot)| slot)
-        };
-        let texts: Vec<&Slot> = of(ValueKind::Text)
-            .filter(|slot| types.has(Types::STRING) && slot.before == *before)
-            .collect();
-        let (mut nested, mut plain): (Vec<(ValueKind, &Slot)>, Vec<&Slot>) = Default::default();
-        for (_, kind) in KINDS.into_iter().filter(|(kind, _)| types.has(*kind)) {
-            let slot = of(kind)
-                .next()
-                .or(of(ValueKind::Integer).next())
-                .or(of(ValueKind::Text).next_back());
-            let Some(slot) = slot.filter(|slot| slot.before == *before) else {
-                continue;
-            };
-            match slot.encoding {
-                Encoding::Nested => nested.push((kind, slot)),
-                _ if plain
-                    .iter()
-                    .any(|known| (&known.open, &known.close) == (&slot.open, &slot.close)) => {}
-                _ => plain.push(slot),
-            }
-        }
-        let fallback = of(ValueKind::Text)
-            .find(|slot| slot.before == *before && slot.encoding == Encoding::Raw)
-            .filter(|_| texts.is_empty() && nested.is_empty());
-        let null = of(ValueKind::Null)
-            .next()
-            .or(plain.first().copied())
-            .filter(|_| types.has(Types::NULL));
-        let mut used = plain.clone();
-        used.extend(
-            texts
-                .iter()
-                .chain(&fallback)
-                .copied()
-                .chain(nested.iter().map(|(_, slot)| *slot)),
-        );
-        let mut mistyped: Vec<&Slot> = Vec::new();
-        if texts
+        // The slots for the schema's types.
+        let mut texts: Vec<&Slot> = slots_of(slots, ValueKind::Text).collect();
+        texts.retain(|slot| slot.before == *before);
+        let raw_text = texts
             .iter()
-            .chain(&fallback)
-            .any(|slot| slot.encoding == Encoding::Raw)
-        {
-            let slots = slots
-                .iter()
-                .map(|(_, slot)| slot)
-                .filter(|slot| slot.before == *before);
-            for slot in slots.filter(|slot| slot.encoding != Encoding::Nested) {
-                if used
-                    .iter()
-                    .chain(&mistyped)
-                    .all(|other| other.open != slot.open)
+            .find(|slot| slot.encoding == Encoding::Raw)
+            .copied();
+        if !types.has(Types::STRING) {
+            texts.clear();
+        }
+        let (mut nested, plain) = typed_slots(slots, before, types);
+        let fallback = raw_text.filter(|_| texts.is_empty() && nested.is_empty());
+        let null = slots_of(slots, ValueKind::Null)
+            .next()
+            .or(plain.first().copied());
+        let mut used = plain.clone();
+        used.extend(texts.iter().chain(&fallback).copied());
+        used.extend(nested.iter().map(|(_, slot)| *slot));
+        // The slots for other types, which a text may be in.
+        let mut mistyped: Vec<&Slot> = Vec::new();
+        let mut said = texts.iter().chain(&fallback);
+        if said.any(|slot| slot.encoding == Encoding::Raw) {
+            for (_, slot) in slots {
+                let mut known = used.iter().chain(&mistyped);
+                if slot.before == *before
+                    && slot.encoding != Encoding::Nested
+                    && known.all(|known| known.open != slot.open)
                 {
                     mistyped.push(slot);
                 }
             }
         }
-        let all = || used.iter().chain(&mistyped);
-        let opens = Glue::common_start(all().map(|slot| &slot.open));
-        // What a text begins and ends with is part of the value.
-        let marked = texts.iter().filter(|slot| text::is_strong(&slot.close));
-        let mut quotes = marked
-            .filter_map(|slot| opens.strip_suffix(&slot.close))
-            .filter(|opens| !opens.is_blank());
-        let opens = quotes.next().unwrap_or(opens);
-        // An attribute that tells the type is part of the value as well.
-        let attribute = opens
-            .head()
-            .strip_suffix("=\"")
-            .and_then(|before| before.rfind(' '))
-            .filter(|at| *at > 0);
-        let opens = attribute.map_or(opens.clone(), |at| opens.up_to(at));
-        let unquoted = unquoted(&opens);
-        let close = all()
-            .next()
-            .and_then(|slot| slot.close.strip_prefix(&QUOTE.into()));
-        let bare_close = close.filter(|_| unquoted.is_some());
-        let opens = unquoted.unwrap_or(opens);
-        // Where text is allowed as well, what looks like elements is text, unless the schema allows
-        // everything.
+        let (opens, bare_close) = shared_opening(&[&*used, &mistyped].concat(), &texts);
+        // Where text is allowed as well, elements are text, unless the schema allows everything.
         if types != Types::ALL && !texts.is_empty() {
             nested.clear();
         }
-        let (values, literals) = (*self, literals(slots));
         let value = Value {
-            values,
+            values: *self,
             member,
             depth,
             raw,
             types,
-            literals,
+            literals: literals(slots),
             texts,
             plain,
             nested,
-            null,
+            null: null.filter(|_| types.has(Types::NULL)),
             fallback,
             mistyped,
             used,
@@ -397,14 +393,14 @@ impl Values<'_> {
     /// White space and what may follow a literal that is an argument of Python.
     pub fn after_literal(&self) -> ExprId {
         let p = self.p;
-        let ends = [p.one_of(&[(',', ','), (')', ')')]), p.end()];
+        let ends = [p.signs(",)"), p.end()];
         p.after_space(p.choice(ends.into_iter().chain(self.after)))
     }
 
     /// A text in quotes, and its end. Templates and models print texts between quotes unescaped,
-    /// whatever they contain, but a quoted string has no line breaks. So behind a line break, or a
+    /// whatever they contain, but a quoted string has no line breaks. So after a line break, or a
     /// quote that ends no Python literal, it is read unescaped: a backslash is a backslash, and a
-    /// quote closes the text only in front of what may follow an argument.
+    /// quote closes the text only before what may follow an argument.
     pub fn quoted(&self, end: ExprId) -> ExprId {
         let p = self.p;
         if p.raw_lines {
@@ -418,37 +414,31 @@ impl Values<'_> {
             };
             return p.sequence([p.arg_json(text), p.arg_close(end)]);
         }
-        let printed = |quote: char| {
-            let sign = p.literal(&*quote.to_string());
-            let close = p.arg_close(p.sequence([sign, end]));
-            let line = p.string_line(quote as u8);
-            let line = p.arg_json(p.sequence([
-                sign,
-                if self.python {
-                    p.python_body(line)
-                } else {
-                    line
-                },
-            ]));
-            let closes = if self.python {
-                p.and(p.sequence([sign, self.after_literal()]))
-            } else {
-                p.empty()
-            };
-            let usual = p.sequence([closes, close]);
-            p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
-        };
         let double = if self.python {
-            printed('"')
+            self.printed('"', end)
         } else {
-            let double =
-                p.arg_json(p.sequence([p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)]));
-            p.sequence([double, p.arg_close(end)])
+            let text = [p.literal(QUOTE), p.string_body(b'"'), p.literal(QUOTE)];
+            p.sequence([p.arg_json(p.sequence(text)), p.arg_close(end)])
         };
-        p.choice([double, printed('\'')])
+        p.choice([double, self.printed('\'', end)])
     }
 
-    /// An array or object in the template's notation, and what its first item has in front of it.
+    /// A line of text between these quotes, or text that is printed unescaped, and its end.
+    fn printed(&self, quote: char, end: ExprId) -> ExprId {
+        let p = self.p;
+        let sign = p.literal(&*quote.to_string());
+        let close = p.arg_close(p.sequence([sign, end]));
+        let mut line = p.string_line(quote as u8);
+        let mut usual = close;
+        if self.python {
+            line = p.python_body(line);
+            usual = p.sequence([p.and(p.sequence([sign, self.after_literal()])), close]);
+        }
+        let line = p.arg_json(p.sequence([sign, line]));
+        p.sequence([line, p.or(usual, QUOTED, |way| way(self, quote, close))])
+    }
+
+    /// An array or object in the template's notation, and the glue up to its first item.
     pub fn container(
         &self,
         kind: ValueKind,
@@ -456,224 +446,247 @@ impl Values<'_> {
         member: &Member,
         depth: usize,
     ) -> Option<(Glue, ExprId)> {
+        let p = self.p;
         let (container, name) = match kind {
             ValueKind::Array => (self.nested.array.as_ref()?, ANY[0]),
             _ => (self.nested.object.as_ref()?, ANY[1]),
         };
-        let described = schema::places(&member.schema, false)
-            .iter()
-            .any(|(schema, _)| {
-                ["items", "properties"]
-                    .iter()
-                    .any(|key| schema.get().get(key).is_some())
-            });
+        let begin = container.open.and(&container.each);
+        let nest = Nest {
+            values: *self,
+            kind,
+            container,
+            slot,
+            member,
+            depth: depth + 1,
+        };
+        let places = schema::places(&member.schema, false);
+        let described = places.iter().any(|(schema, _)| {
+            let schema = schema.get();
+            schema.get("items").is_some() || schema.get("properties").is_some()
+        });
         if described && depth < SCHEMA_LEVELS {
-            return Some((
-                container.open.and(&container.each),
-                self.expr(kind, container, slot, member, depth + 1),
-            ));
+            return Some((begin, nest.expr()));
         }
-        if !self.p.is_defined(name) {
+        if !p.is_defined(name) {
             // Defined first, so that the expressions inside can refer to it.
-            self.p.rule(name, self.p.empty());
-            self.p.rule(
-                name,
-                self.p.exactly(true, || {
-                    self.expr(kind, container, slot, &Member::any(), SCHEMA_LEVELS)
-                }),
-            );
+            p.rule(name, p.empty());
+            let any = Nest {
+                member: &Member::any(),
+                depth: SCHEMA_LEVELS,
+                ..nest
+            };
+            p.rule(name, p.exactly(true, || any.expr()));
         }
-        Some((container.open.and(&container.each), self.p.reference(name)))
+        Some((begin, p.reference(name)))
+    }
+}
+
+/// An array or object in the template's notation.
+struct Nest<'a> {
+    values: Values<'a>,
+    kind: ValueKind,
+    container: &'a Container,
+    slot: &'a Slot,
+    /// The array or object itself.
+    member: &'a Member<'a>,
+    /// How many containers its items or members are in.
+    depth: usize,
+}
+
+impl Nest<'_> {
+    fn glue(&self, text: &Glue) -> ExprId {
+        self.values.glue(text, self.member.name)
     }
 
-    fn expr(
-        &self,
-        kind: ValueKind,
-        container: &Container,
-        slot: &Slot,
-        member: &Member,
-        depth: usize,
-    ) -> ExprId {
-        let p = self.p;
-        let between = |text: &Glue| glue(p, text, Some(self.tool), member.name);
-        // Containers with any content are the same wherever they are.
-        let is_any = depth == SCHEMA_LEVELS;
-        let inner = [&self.nested.array, &self.nested.object]
-            .into_iter()
-            .flatten()
-            .flat_map(|all| &all.slots);
-        let inner = inner
-            .filter(|(of, _)| *of == kind && is_any)
-            .map(|(_, slot)| slot);
-        let ends = inner
-            .chain([slot])
-            .map(|slot| container.close.and(&slot.close))
-            .filter(|end| !end.is_blank());
-        let name = if is_any {
-            FormatBuilder::ANY
-        } else {
-            member.name
-        };
-        let end = p.choice(ends.map(|end| glue(p, &end, Some(self.tool), name)));
-        let next = (!p.prefix.is_empty()).then(|| {
-            let names = members(p, &member.schema, "", false)
-                .into_iter()
-                .map(|inner| p.literal(inner.name))
-                .chain((kind == ValueKind::Array).then(|| p.empty()));
-            p.sequence([between(&container.each), p.choice(names)])
-        });
-        let values = Values {
-            within: Some(end).filter(|_| !is_any),
-            next,
+    fn expr(&self) -> ExprId {
+        let (p, container) = (self.values.p, self.container);
+        let end = self.end();
+        let inner = Nest {
+            values: Values {
+                within: Some(end).filter(|_| !self.is_any()),
+                next: self.next(),
+                ..self.values
+            },
             ..*self
         };
-        let (known, any) = match kind {
-            ValueKind::Array => {
-                let places = schema::places(&member.schema, false).into_iter();
-                let items = places
-                    .map(|(schema, _)| schema.within(&["items"]))
-                    .find(|schema| !schema.get().is_null());
-                let item = Member {
-                    rule: format!("{}-item", member.rule),
-                    ..Member::any()
-                };
-                let item = Member {
-                    name: member.name,
-                    schema: items.unwrap_or_else(|| item.schema.clone()),
-                    ..item
-                };
-                let (opens, value) = values.value(container, &item, depth);
-                (
-                    Vec::new(),
-                    p.sequence([between(&container.each), between(&opens), value]),
-                )
-            }
+        let (tag, known, any) = match self.kind {
+            ValueKind::Array => (Tag::Array, Vec::new(), inner.item()),
             _ => {
-                let prefix = format!("{}-", member.rule);
-                let known: Vec<(ExprId, bool)> = members(p, &member.schema, &prefix, false)
-                    .into_iter()
-                    .map(|inner| {
-                        let (opens, value) = values.value(container, &inner, depth);
-                        let name =
-                            perhaps_quoted(p, p.arg_name(inner.name), &opens, &container.slots);
-                        let opens = glue(p, &opens, Some(self.tool), inner.name);
-                        let name = p.sequence([between(&container.each), name, opens]);
-                        let all = [p.atomic(name), p.markup_ends(), value];
-                        let all = inner.perhaps(
-                            p,
-                            inner.left_out,
-                            Notation::PerhapsLeftOut,
-                            p.sequence(all),
-                        );
-                        (all, inner.required)
-                    })
-                    .collect();
-                let any = Member {
-                    rule: format!("{}-any", member.rule),
-                    ..Member::any()
-                };
-                let (opens, value) = values.value(container, &any, depth);
-                let ends = p.spelled(text::heads(&opens));
-                let closes = p.spelled(text::heads(&container.close));
-                let signs = closes
-                    .iter()
-                    .chain(&ends)
-                    .map(|sign| sign.parse().ok().map(|sign| (sign, sign)));
-                let name = match signs.collect::<Option<Vec<(char, char)>>>() {
-                    _ if ends.is_empty() => p.other_name(),
-                    None => p.until_marker(&ends),
-                    // In a grammar, too, no name begins like the end of the object.
-                    Some(signs) => {
-                        p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)]))
-                    }
-                };
-                // The end of the object may look like a name.
-                let closes = [
-                    p.not(end),
-                    text::no_closer(p, &container.each, &container.close.and(&slot.close)),
-                ];
-                let opens = glue(p, &opens, Some(self.tool), FormatBuilder::ANY);
-                let quoted = p.ways(KEY, |way| way(&values, container, &ends, opens));
-                let name = p.choice(quoted.into_iter().chain([p.key(name)]));
-                let member = [
-                    between(&container.each),
-                    name,
-                    opens,
-                    p.markup_ends(),
-                    value,
-                ];
-                let any = p.sequence(closes.into_iter().chain(member));
+                let (known, any) = (inner.known_members(), inner.any_member(end));
                 // Of an object whose properties are known, a grammar has no others.
-                (known.clone(), p.only_read(!known.is_empty(), any))
+                let any = p.only_read(!known.is_empty(), any);
+                (Tag::Object, known, any)
             }
         };
         let may_be_empty = !known.iter().any(|(_, required)| *required);
-        let shown = |all| {
-            if kind == ValueKind::Array {
-                p.array(all)
-            } else {
-                p.object(all)
-            }
-        };
+        let open = self.glue(&container.open);
         let separated = !container.next.is_blank();
+        // Items with their own openings, up to the end of the container around them.
         if !separated && container.close.is_blank() && !container.each.is_blank() {
             let spaced = |item| p.sequence([p.blank(), item]);
             let items = p.in_any_order(known, Some(spaced(any)), spaced);
-            let ends = p.or(end, CONTAINER_CLOSE, |way| way(self));
-            return shown(p.sequence([between(&container.open), items, p.space(), p.and(ends)]));
+            let ends = p.or(end, CONTAINER_CLOSE, |way| way(&self.values));
+            return p.tag(tag, p.sequence([open, items, p.space(), p.and(ends)]));
         }
-        let next = between(&container.next);
-        let next = if separated { p.separator(next) } else { next };
+        let mut next = self.glue(&container.next);
+        if separated {
+            next = p.separator(next);
+        }
         let items = p.listed(known, Some(any), p.sequence([p.blank(), next, p.blank()]));
-        let close = between(&container.close);
+        let close = self.glue(&container.close);
         let filled = p.sequence([items, p.blank(), close]);
         let empty = p.only_read(!may_be_empty, close);
         // Without an end, the object is empty only if nothing else matches.
-        let ways = if container.close.is_blank() {
-            [filled, empty]
-        } else {
-            [empty, filled]
+        let ways = match container.close.is_blank() {
+            true => [filled, empty],
+            false => [empty, filled],
         };
-        let all = p.sequence([p.blank(), p.choice(ways)]);
-        p.sequence([between(&container.open), shown(all)])
+        p.sequence([open, p.tag(tag, p.sequence([p.blank(), p.choice(ways)]))])
     }
 
-    fn value(&self, container: &Container, member: &Member, depth: usize) -> (Glue, ExprId) {
-        let p = self.p;
-        let raw = |slot: &Slot| {
-            let mut ends = text::heads(&slot.close);
-            if ends.is_empty() {
-                let behind = [&container.next, &container.close].into_iter();
-                ends = behind
-                    .flat_map(|behind| text::heads(&slot.close.and(behind)))
-                    .collect();
-            }
-            // Without the first of the template's quotes, the second one ends it.
-            let quoted = container
-                .slots
-                .iter()
-                .map(|(_, slot)| slot)
-                .find(|slot| is_between_quotes(slot));
-            let mark = quoted
-                .filter(|_| slot.close.is_blank())
-                .map(|slot| slot.close.head());
-            ends.extend(mark.map(str::to_owned));
-            let mark = mark.map(|mark| p.optional(p.literal(mark)));
-            let close = glue(p, &slot.close, Some(self.tool), member.name);
-            let close = p.arg_close(p.sequence(mark.into_iter().chain([close])));
-            let named = slot.close.with_names(&self.tool.name, member.name);
-            let after = self
-                .within
-                .filter(|_| !FormatBuilder::is_any(member.name))
-                .into_iter()
-                .chain(self.next);
-            let texts = p.ways(TEXT_END, |way| {
-                way(p, p.first_tag(&named)?, p.choice(after.clone()))
-            });
-            let text = p.choice(texts.into_iter().chain([p.arg_text(p.until_marker(ends))]));
-            p.sequence([member.written(p, text, "text", Notation::Text), close])
+    /// Whether it has any content. Such containers are the same wherever they are.
+    fn is_any(&self) -> bool {
+        self.depth == SCHEMA_LEVELS
+    }
+
+    /// The end of the container and of its slot; of one with any content, in any slot.
+    fn end(&self) -> ExprId {
+        let (mut slots, mut name) = (Vec::new(), self.member.name);
+        if self.is_any() {
+            let nested = self.values.nested;
+            let all = [&nested.array, &nested.object].into_iter().flatten();
+            slots.extend(all.flat_map(|all| slots_of(&all.slots, self.kind)));
+            name = FormatBuilder::ANY;
+        }
+        slots.push(self.slot);
+        let ends = slots
+            .iter()
+            .map(|slot| self.container.close.and(&slot.close));
+        let ends = ends.filter(|end| !end.is_blank());
+        self.values
+            .p
+            .choice(ends.map(|end| self.values.glue(&end, name)))
+    }
+
+    /// The next item or member, where a token before each tag makes it certain.
+    fn next(&self) -> Option<ExprId> {
+        let p = self.values.p;
+        if p.prefix.is_empty() {
+            return None;
+        }
+        let known = members(p, &self.member.schema, "", false);
+        let mut names: Vec<ExprId> = known.iter().map(|one| p.literal(one.name)).collect();
+        names.extend((self.kind == ValueKind::Array).then(|| p.empty()));
+        Some(p.sequence([self.glue(&self.container.each), p.choice(names)]))
+    }
+
+    /// An item of an array.
+    fn item(&self) -> ExprId {
+        let places = schema::places(&self.member.schema, false).into_iter();
+        let mut items = places.map(|(schema, _)| schema.within(&["items"]));
+        let any = Member::any();
+        let item = Member {
+            name: self.member.name,
+            rule: format!("{}-item", self.member.rule),
+            schema: items
+                .find(|schema| !schema.get().is_null())
+                .unwrap_or(any.schema),
+            ..any
         };
-        self.of(&container.slots, &Glue::default(), member, depth, &raw)
-            .unwrap_or_else(|| (Glue::default(), p.never()))
+        let (opens, value) = self.value(&item);
+        let each = self.glue(&self.container.each);
+        self.values.p.sequence([each, self.glue(&opens), value])
+    }
+
+    /// The members that the schema of an object lists, and whether each is required.
+    fn known_members(&self) -> Vec<(ExprId, bool)> {
+        let (p, mut known) = (self.values.p, Vec::new());
+        let prefix = format!("{}-", self.member.rule);
+        for inner in members(p, &self.member.schema, &prefix, false) {
+            let (opens, value) = self.value(&inner);
+            let name = p.arg_name(inner.name);
+            let name = perhaps_quoted(p, name, &opens, &self.container.slots);
+            let opens = self.values.glue(&opens, inner.name);
+            let name = p.sequence([self.glue(&self.container.each), name, opens]);
+            let all = p.sequence([p.atomic(name), p.markup_ends(), value]);
+            let all = inner.perhaps(p, inner.left_out, Notation::PerhapsLeftOut, all);
+            known.push((all, inner.required));
+        }
+        known
+    }
+
+    /// A member of an object with any name. `end`: the end of the object.
+    fn any_member(&self, end: ExprId) -> ExprId {
+        let (p, container) = (self.values.p, self.container);
+        let any = Member {
+            rule: format!("{}-any", self.member.rule),
+            ..Member::any()
+        };
+        let (opens, value) = self.value(&any);
+        let ends = p.spelled(text::heads(&opens));
+        let closes = p.spelled(text::heads(&container.close));
+        let signs = closes.iter().chain(&ends).map(|sign| sign.parse().ok());
+        let name = match signs.collect::<Option<Vec<char>>>() {
+            _ if ends.is_empty() => p.other_name(),
+            None => p.until_marker(&ends),
+            // In a grammar, too, no name begins like the end of the object.
+            Some(signs) => {
+                let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
+                p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)]))
+            }
+        };
+        // The end of the object may look like a name.
+        let close = container.close.and(&self.slot.close);
+        let no_end = [p.not(end), text::no_closer(p, &container.each, &close)];
+        let opens = self.values.glue(&opens, FormatBuilder::ANY);
+        let name = p.rather(p.key(name), KEY, |way| {
+            way(&self.values, container, &ends, opens)
+        });
+        let each = self.glue(&container.each);
+        p.sequence(
+            no_end
+                .into_iter()
+                .chain([each, name, opens, p.markup_ends(), value]),
+        )
+    }
+
+    /// An item or a member's value, and the glue before it.
+    fn value(&self, member: &Member) -> (Glue, ExprId) {
+        let (values, none) = (&self.values, Glue::default());
+        let value = values.of(&self.container.slots, &none, member, self.depth, &|slot| {
+            self.raw(member, slot)
+        });
+        value.unwrap_or_else(|| (none, values.p.never()))
+    }
+
+    /// A raw text in the container, and its end.
+    fn raw(&self, member: &Member, slot: &Slot) -> ExprId {
+        let (values, p) = (&self.values, self.values.p);
+        let mut ends = text::heads(&slot.close);
+        if ends.is_empty() {
+            for after in [&self.container.next, &self.container.close] {
+                ends.extend(text::heads(&slot.close.and(after)));
+            }
+        }
+        // Without the first of the template's quotes, the second one ends the text.
+        let mut slots = self.container.slots.iter().map(|(_, slot)| slot);
+        let quoted = slots.find(|quoted| is_between_quotes(quoted) && slot.close.is_blank());
+        let mark = quoted.map(|quoted| quoted.close.head());
+        ends.extend(mark.map(str::to_owned));
+        let mark = mark.map(|mark| p.optional(p.literal(mark)));
+        let close = p.sequence([mark, Some(values.glue(&slot.close, member.name))]);
+        let named = slot.close.with_names(&values.tool.name, member.name);
+        let end = values
+            .within
+            .filter(|_| !FormatBuilder::is_any(member.name));
+        let text = p.arg_text(p.until_marker(ends));
+        let text = p.rather(text, TEXT_END, |way| {
+            way(p, p.first_tag(&named)?, p.choice([end, values.next]))
+        });
+        p.sequence([
+            member.written(p, text, "text", Notation::Text),
+            p.arg_close(close),
+        ])
     }
 }

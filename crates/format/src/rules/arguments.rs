@@ -1,15 +1,15 @@
 //! Arguments that are written one by one, as models write them beside the template's way.
 
-use super::super::builder::FormatBuilder;
-use super::super::calls::members::{members, unlisted_name};
-use super::super::coverage;
-use super::super::glue::glue;
-use super::super::sites::{Arguments, Tags, tag};
-use super::super::tag::Tag;
 use super::table::{Rule, Way};
+use crate::builder::FormatBuilder;
+use crate::calls::members::{members, unlisted_name};
+use crate::coverage;
+use crate::glue::glue;
+use crate::sites::{Arguments, Tags, tag};
+use crate::tag::Tag;
 use chatparse_base::sort;
 use chatparse_grammar::schema;
-use chatparse_learn::analysis::turn::{Encoding, Glue, GluePiece, Members, ValueKind};
+use chatparse_learn::analysis::turn::{Encoding, Glue, GluePiece, Members, ValueKind, slots_of};
 use chatparse_peg::{ExprId, SchemaRef};
 use serde_json::Value;
 
@@ -130,22 +130,21 @@ fn only(all: &Value) -> Option<&str> {
 fn argument_opened_again(all: &Arguments) -> Way {
     let p = all.p;
     let tag = tag(&all.members.next).filter(|_| all.members.in_front_of_each())?;
-    let again = p.and(p.after_space(p.marker(tag)));
+    let again = p.ahead(p.marker(tag));
     Some(p.sequence([p.space(), p.marker(tag), again]))
 }
 
 /// No tag before a value, whose end has the name.
 fn name_in_end(all: &Arguments) -> Way {
     let (p, prefix) = (all.p, &*all.p.prefix);
-    let (_, slot) = Some(all.members)
-        .filter(|_| !prefix.is_empty())?
-        .slots
-        .iter()
-        .find(|(kind, _)| *kind == ValueKind::Text)?;
+    let slot = slots_of(&all.members.slots, ValueKind::Text).next()?;
     let pieces: Vec<GluePiece> = slot.close.pieces().collect();
     let [GluePiece::Text(end), GluePiece::Key, GluePiece::Text(rest)] = *pieces else {
         return None;
     };
+    if prefix.is_empty() {
+        return None;
+    }
     let listed = unlisted_name(p, &all.tool.name, &all.root);
     let name = p.whole(Tag::ArgName, p.listed_name(&listed));
     let written = |text: &str| p.glue(&text.into());
@@ -193,7 +192,7 @@ fn call_opens_argument(all: &Arguments) -> Way {
 /// No tag after the name: the value's opening ends it.
 fn name_end_left_out(tags: &Tags) -> Way {
     let (p, _) = (tags.p, tags.name_close?);
-    Some(p.and(p.after_space(p.marker(tags.value_open?))))
+    Some(p.ahead(p.marker(tags.value_open?)))
 }
 
 /// The tag after the name, again.

@@ -1,11 +1,11 @@
 //! Calls as models write them beside the template's way.
 
-use super::super::builder::FormatBuilder;
-use super::super::calls::members::unlisted_name;
-use super::super::coverage;
-use super::super::glue::{announced_name, behind_json, heads, is_strong};
-use super::super::sites::{Call, End, keys, unannounced};
 use super::table::{Rule, Way};
+use crate::builder::FormatBuilder;
+use crate::calls::members::unlisted_name;
+use crate::coverage;
+use crate::glue::{announced_name, behind_json, heads, is_strong};
+use crate::sites::{Call, End, keys, unannounced};
 use chatparse_base::brackets::is_marker;
 use chatparse_learn::analysis::turn::Tail;
 use chatparse_learn::analysis::turn::{CallForm, CallPiece, Glue, Members, TurnFormat};
@@ -175,7 +175,7 @@ fn members_before_second_name(p: &FormatBuilder, between: &Glue, call: ExprId) -
 
 /// A special token without the word that the template writes after it.
 fn call_without_word(p: &FormatBuilder, _: &TurnFormat, open: &Glue) -> Way {
-    Some(p.glue(&super::super::glue::without_word(open)?))
+    Some(p.glue(&crate::glue::without_word(open)?))
 }
 
 /// The marker of each call is missing, where another marker is after what calls begin with.
@@ -241,7 +241,7 @@ fn members_after_id(call: &Call, behind: &Glue) -> Way {
 /// Other signs around the name in an id, and no number.
 fn id_with_other_signs(p: &FormatBuilder, before: &str, name: &str) -> Way {
     let word = before.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let sign = || p.optional(p.one_of(&[('_', '_'), (':', ':'), ('.', '.')]));
+    let sign = || p.optional(p.signs("_:."));
     let number = p.many(p.one_of(&[('0', '9')]));
     Some(p.tool_id(p.sequence([p.literal(word), sign(), p.tool_name(name), sign(), number])))
 }
@@ -287,7 +287,7 @@ fn argument_ends_name(call: &Call, tails: &[Tail]) -> Way {
 
 /// Looks ahead to the end of all calls.
 fn before_section_end(call: &Call) -> Way {
-    Some(call.p.and(call.p.after_space(call.section_ends()?)))
+    Some(call.p.ahead(call.section_ends()?))
 }
 
 /// The end of all calls ends a name without arguments.
@@ -391,9 +391,11 @@ fn section_ends_call(call: &Call) -> Way {
 /// The call is a member of another object, with more members.
 fn call_in_object(call: &Call, end: &End, close: ExprId) -> Way {
     let p = call.p;
-    let applies = end.is_brace && end.close.core() != "}";
-    let behind = || p.members_behind(&keys(call.turn, call.open));
-    applies.then(|| p.sequence([p.space(), p.literal("}"), p.space(), behind(), close]))
+    if !end.is_brace || end.close.core() == "}" {
+        return None;
+    }
+    let behind = p.members_behind(&keys(call.turn, call.open));
+    Some(p.sequence([p.space(), p.literal("}"), p.space(), behind, close]))
 }
 
 /// The marker that ends the call without the brace before it.
@@ -412,14 +414,14 @@ fn object_around_call(p: &FormatBuilder, end: &End) -> Way {
 fn wrapper_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
     let p = call.p;
     let end = heads(call.wrapper_close).pop()?;
-    Some(p.and(p.after_space(p.marker(end))))
+    Some(p.ahead(p.marker(end)))
 }
 
 /// The next call's opening closes the call.
 fn opening_ends_call(call: &Call, _: &End, _: ExprId) -> Way {
     let p = call.p;
     let open = Some(call.open).filter(|open| is_strong(open) && open.is_literal())?;
-    Some(p.and(p.after_space(p.marker(open.core()))))
+    Some(p.ahead(p.marker(open.core())))
 }
 
 /// The end of all calls closes the call.
@@ -507,20 +509,10 @@ pub fn tag_prefix(turn: &TurnFormat) -> Option<&str> {
 
 /// The first tag after the name of a call, where a token is before each.
 pub fn first_tags(p: &FormatBuilder, turn: &TurnFormat) -> Option<ExprId> {
-    let members = turn
-        .calls
-        .iter()
-        .filter(|_| !p.prefix.is_empty())
-        .flat_map(|form| &form.pieces);
-    let members = members.filter_map(CallPiece::members).next()?;
-    let written = |text: &Glue| p.glue(text);
-    let word = coverage::any_word(p);
-    let argument = p.sequence([
-        written(&members.next),
-        word,
-        written(&members.slots.first()?.1.open),
-    ]);
-    Some(p.choice([argument, written(&turn.calls[0].close)]))
+    let members = turn.members().next().filter(|_| !p.prefix.is_empty())?;
+    let (word, (_, slot)) = (coverage::any_word(p), members.slots.first()?);
+    let argument = p.sequence([p.glue(&members.next), word, p.glue(&slot.open)]);
+    Some(p.choice([argument, p.glue(&turn.calls[0].close)]))
 }
 
 /// Looks ahead: what is after the name of a call, which goes on with `rest`, is no tag of another

@@ -1,10 +1,10 @@
 //! Messages on channels as models write them beside the template's way.
 
-use super::super::builder::FormatBuilder;
-use super::super::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, RETURN, START};
-use super::super::coverage;
-use super::super::tag::Tag;
 use super::table::{Rule, Way};
+use crate::builder::FormatBuilder;
+use crate::channels::{CALL, CHANNEL, CONSTRAIN, END, Harmony, RETURN, START};
+use crate::coverage;
+use crate::tag::Tag;
 use chatparse_base::limits::MARKER_WORD_CHARS;
 use chatparse_learn::Dialect;
 use chatparse_peg::ExprId;
@@ -53,7 +53,7 @@ sites! {
 /// More spaces after a token.
 fn more_spaces(turn: &Harmony) -> Way {
     let p = turn.p;
-    (turn.dialect == Dialect::LlmJp).then(|| p.many(p.one_of(&[(' ', ' ')])))
+    (turn.dialect == Dialect::LlmJp).then(|| p.many(p.signs(" ")))
 }
 
 /// The beginning of a message once more, after that of the prompt.
@@ -121,23 +121,21 @@ fn unknown_header(turn: &Harmony) -> Way {
         p.sequence([channel, to, turn.content_type()]),
         p.sequence([channel, typed]),
     ];
-    let body = |tag| {
-        let text = p.tag(tag, p.until_marker([END, CALL, RETURN, START]));
-        let close = p.sequence([p.any_of([END, CALL, RETURN]), p.markup_ends()]);
-        p.sequence([
-            turn.message(),
-            text,
-            p.choice([close, p.and(p.marker(START)), p.end()]),
-        ])
-    };
+    let other = p.sequence([channel, turn.content_type()]);
     let all = p.choice([
-        p.sequence([p.atomic(p.choice(work)), body(hidden)]),
-        p.sequence([
-            p.atomic(p.sequence([channel, turn.content_type()])),
-            body(Tag::Content),
-        ]),
+        p.sequence([p.atomic(p.choice(work)), body(turn, hidden)]),
+        p.sequence([p.atomic(other), body(turn, Tag::Content)]),
     ]);
     Some(p.rule("other", all))
+}
+
+/// The end of a header, and a text of any message with its end.
+fn body(turn: &Harmony, tag: Tag) -> ExprId {
+    let p = turn.p;
+    let text = p.tag(tag, p.until_marker([END, CALL, RETURN, START]));
+    let close = p.sequence([p.any_of([END, CALL, RETURN]), p.markup_ends()]);
+    let end = p.choice([close, p.and(p.marker(START)), p.end()]);
+    p.sequence([turn.message(), text, end])
 }
 
 /// The first of two headers, before a call whose own header may be on that channel as well.

@@ -1,6 +1,6 @@
 //! What a table of rules is, and how the lowering asks it.
 
-use super::super::builder::FormatBuilder;
+use crate::builder::FormatBuilder;
 use chatparse_peg::ExprId;
 
 /// A rule: its name, and what makes the other way that it reads.
@@ -44,6 +44,16 @@ impl FormatBuilder {
         way: impl Fn(W) -> Way,
     ) -> ExprId {
         self.choice([written].into_iter().chain(self.ways(rules, way)))
+    }
+
+    /// What the rules of a site read, or else what the template writes.
+    pub fn rather<W: Copy>(
+        &self,
+        written: ExprId,
+        rules: &[Rule<W>],
+        way: impl Fn(W) -> Way,
+    ) -> ExprId {
+        self.choice(self.ways(rules, way).into_iter().chain([written]))
     }
 
     /// What the rules of a site read between two parts of the template's text, where each also

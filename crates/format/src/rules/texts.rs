@@ -1,9 +1,9 @@
 //! Texts of the template, and values of any tool, as models write them.
 
-use super::super::builder::{FormatBuilder, escaped, other_key};
-use super::super::coverage;
-use super::super::tag::Tag;
 use super::table::{Rule, Way};
+use crate::builder::{FormatBuilder, escaped, other_key};
+use crate::coverage;
+use crate::tag::Tag;
 use chatparse_base::brackets;
 use chatparse_peg::ExprId;
 
@@ -283,7 +283,7 @@ fn python_tuple(p: &FormatBuilder, value: ExprId) -> Way {
 /// A set of Python is an array. A dict has a colon after its first item.
 fn python_set(p: &FormatBuilder, _: ExprId) -> Way {
     let plain = p.choice([p.printed_string(Tag::ArgText), p.json_number()]);
-    let first = p.spaced([p.literal("{"), plain, p.one_of(&[(',', ','), ('}', '}')])]);
+    let first = p.spaced([p.literal("{"), plain, p.signs(",}")]);
     Some(p.sequence([p.and(first), items(p, ["{", "}"], plain)]))
 }
 

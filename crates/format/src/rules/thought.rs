@@ -1,9 +1,9 @@
 //! Reasoning as models write it beside the template's way.
 
-use super::super::builder::FormatBuilder;
-use super::super::glue::{is_strong, split_space, without_word};
-use super::super::sites::Writer;
 use super::table::{Rule, Way};
+use crate::builder::FormatBuilder;
+use crate::glue::{is_strong, split_space, without_word};
+use crate::sites::Writer;
 use chatparse_base::brackets::is_marker;
 use chatparse_learn::analysis::turn::{Glue, Reasoning};
 use chatparse_message::OpeningAgain;

@@ -1,12 +1,12 @@
 //! The parts of a turn as models write them beside the template's way.
 
-use super::super::builder::FormatBuilder;
-use super::super::calls::learnt as calls;
-use super::super::coverage;
-use super::super::glue::{end_of_json, heads, is_strong, split_space};
-use super::super::sites::{INNER, Writer};
-use super::super::wrappers;
 use super::table::{Rule, Way};
+use crate::builder::FormatBuilder;
+use crate::calls::learnt as calls;
+use crate::coverage;
+use crate::glue::{end_of_json, heads, is_strong, split_space};
+use crate::sites::{INNER, Writer};
+use crate::wrappers;
 use chatparse_learn::analysis::turn::{
     Glue,
     SlotKind::{Call, Content, End, Prompt, Reasoning},
@@ -161,10 +161,7 @@ fn section_misspelled(writer: &Writer) -> Way {
             ('…', '…'),
         ],
     );
-    let ends = p.sequence([
-        p.optional(p.one_of(&[('|', '|'), ('｜', '｜')])),
-        p.optional(p.literal(">")),
-    ]);
+    let ends = p.sequence([p.optional(p.signs("|｜")), p.optional(p.literal(">"))]);
     let own = writer
         .turn
         .calls
@@ -211,7 +208,7 @@ fn comma_after_last_call(writer: &Writer) -> Way {
     let listed = between.any(|glue| glue.head().trim_start().starts_with(','));
     let ends = writer.turn.glues([Call], End).flat_map(heads);
     let ends = p.any_of(ends.chain(python.then(|| "]".to_owned())));
-    let comma = p.sequence([p.space(), p.literal(","), p.and(p.after_space(ends))]);
+    let comma = p.sequence([p.space(), p.literal(","), p.ahead(ends)]);
     (listed || python).then(|| p.optional(comma))
 }
 
@@ -284,7 +281,7 @@ fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let open = Glue::from(open.literal()?.trim_end().strip_suffix('[')?);
     let object = p.sequence([p.literal("{"), p.space(), p.literal("\"")]);
     let named = p.sequence([writer.named_call(), p.literal("(")]);
-    let begins = p.and(p.after_space(p.choice([object, named])));
+    let begins = p.ahead(p.choice([object, named]));
     is_strong(&open).then(|| p.sequence([p.space(), p.glue(&open), begins, calls]))
 }
 

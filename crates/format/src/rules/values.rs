@@ -1,13 +1,13 @@
 //! Values as models write them beside the template's way.
 
-use super::super::builder::{FormatBuilder, is_container};
-use super::super::calls::members::{Member, broken, name_quotes, no_json, sign};
-use super::super::glue::is_strong;
-use super::super::sites::{QUOTE, Value, Values, tag};
 use super::table::{Rule, Way};
 use super::texts::attribute;
+use crate::builder::{FormatBuilder, is_container};
+use crate::calls::members::{Member, broken, name_quotes, no_json, sign};
+use crate::glue::is_strong;
+use crate::sites::{QUOTE, Value, Values, tag};
 use chatparse_grammar::schema::Types;
-use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind};
+use chatparse_learn::analysis::turn::{Container, Encoding, Glue, Slot, ValueKind, slots_of};
 use chatparse_peg::ExprId;
 
 sites! {
@@ -83,28 +83,25 @@ sites! {
 
 /// A text of an enum that looks like another value, which the enum does not have.
 fn enumerated_text(value: &Value) -> Way {
-    let (p, all) = (
-        value.values.p,
-        value.member.schema.get()["enum"].as_array()?,
-    );
-    let texts: Vec<_> = all
-        .iter()
-        .filter_map(|one| one.as_str())
-        .filter(|text| serde_json::from_str(text).is_ok_and(|other| !all.contains(&other)))
-        .map(|text| p.literal(text))
-        .collect();
-    let ways = value
+    let p = value.values.p;
+    let all = value.member.schema.get()["enum"].as_array()?;
+    let mut texts = Vec::new();
+    for text in all.iter().filter_map(|one| one.as_str()) {
+        if serde_json::from_str(text).is_ok_and(|other| !all.contains(&other)) {
+            texts.push(p.literal(text));
+        }
+    }
+    if texts.is_empty() {
+        return None;
+    }
+    let raw = value
         .texts
         .iter()
-        .filter(|slot| slot.encoding == Encoding::Raw && !texts.is_empty());
-    let text = |slot: &&Slot| {
-        p.atomic(p.sequence([
-            value.rest(slot),
-            p.arg_text(p.choice(texts.clone())),
-            value.close(slot),
-        ]))
-    };
-    p.any_way(ways.map(text))
+        .filter(|slot| slot.encoding == Encoding::Raw);
+    p.any_way(raw.map(|slot| {
+        let text = p.arg_text(p.choice(texts.clone()));
+        p.atomic(p.sequence([value.rest(slot), text, value.close(slot)]))
+    }))
 }
 
 /// No type between tags before the value.
@@ -166,17 +163,12 @@ fn container_as_text(value: &Value) -> Way {
 fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) -> Way {
     let p = value.values.p;
     let sign = if kind == ValueKind::Array { "[" } else { "{" };
-    let python = || value.member.python(p, value.literals, "");
-    let json = || {
-        p.sequence([
-            value.rest(slot),
-            p.and(p.literal(sign)),
-            python(),
-            p.space(),
-            value.close(slot),
-        ])
-    };
-    (!begin.head().starts_with(sign)).then(|| p.atomic(json()))
+    if begin.head().starts_with(sign) {
+        return None;
+    }
+    let (open, begins) = (value.rest(slot), p.and(p.literal(sign)));
+    let json = value.member.python(p, value.literals, "");
+    Some(p.atomic(p.sequence([open, begins, json, p.space(), value.close(slot)])))
 }
 
 /// Null as a word of JSON or Python, or as nothing.
@@ -203,7 +195,7 @@ fn escaped_quote(value: &Value) -> Way {
     let slot = value.texts.first()?;
     let start = p.arg_json(p.sequence([p.literal(QUOTE), p.until_marker([QUOTE, "\\"])]));
     let rest = p.arg_json(p.sequence([p.python_body(p.string_body(b'"')), p.literal(QUOTE)]));
-    let followed = p.and(p.after_space(after));
+    let followed = p.ahead(after);
     let escaped = p.sequence([
         p.and(p.literal("\\\"")),
         rest,
@@ -220,10 +212,7 @@ fn list_of_texts(value: &Value) -> Way {
     let quoted = value
         .between_quotes()
         .filter(|_| value.depth == 0 && value.nested.is_empty())?;
-    let (_, slot) = array
-        .slots
-        .iter()
-        .find(|(kind, _)| *kind == ValueKind::Array)?;
+    let slot = slots_of(&array.slots, ValueKind::Array).next()?;
     let (open, list) = value
         .values
         .container(ValueKind::Array, slot, &Member::any(), 0)?;
@@ -327,7 +316,7 @@ fn text_without_quotes(value: &Value) -> Way {
             p.sequence([p.not(p.opens_quoted()), value.raw(slot)]),
         ));
     }
-    let ends = p.and(p.after_space(value.after()?));
+    let ends = p.ahead(value.after()?);
     let null = p.null(false, true, p.sequence([p.arg_close(p.empty()), ends]));
     let close = p.sequence([p.optional(p.literal(mark)), ends]);
     let run = p.until_marker([mark, ",", "}"]);
@@ -356,7 +345,7 @@ fn value_without_quotes(value: &Value) -> Way {
     ]))
 }
 
-/// An array or object that breaks: what is up to its end, as it stands.
+/// An array or object that breaks: what is up to its end, as it is.
 fn broken_container(value: &Value) -> Way {
     let p = value.values.p;
     let slots = value
@@ -378,14 +367,14 @@ fn call_ends_value(value: &Value, slot: &Slot) -> Way {
         .values
         .enclosing
         .filter(|_| value.depth == 0 && !slot.close.is_blank())?;
-    Some(p.and(p.after_space(p.marker(end))))
+    Some(p.ahead(p.marker(end)))
 }
 
 /// What ends a container ends its last value.
 fn container_ends_value(value: &Value, slot: &Slot) -> Way {
     let p = value.values.p;
     let end = value.values.within.filter(|_| is_strong(&slot.close))?;
-    Some(p.and(p.after_space(end)))
+    Some(p.ahead(end))
 }
 
 /// What ends an outer container ends the inner one.

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use super::turn::sample::{QUESTION, REPLY, SampleCall, THOUGHT, Words, render, tools};
-use super::turn::{Glue, Reasoning, SlotKind, TurnFormat, ValueKind};
+use super::turn::sample::{QUESTION, REPLY, THOUGHT, Words, call_json, render, tools};
+use super::turn::{Reasoning, SlotKind, TurnFormat, ValueKind};
 use chatparse_jinja::Template;
+use serde_json::Value;
 
 /// The texts around reasoning in a message that is continued.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,86 +37,81 @@ impl Around {
 
     /// As a turn has it, whose content llama.cpp opens, too.
     pub fn of_turn(turn: &TurnFormat) -> Around {
-        let opens = |from| {
-            turn.glues([from], SlotKind::Content)
-                .next()
-                .map_or("", Glue::head)
-        };
+        let reasoning = turn.reasoning.as_ref().filter(|it| !it.start.is_empty());
         let Some(Reasoning {
             start,
             open,
             close,
             shown,
             ..
-        }) = turn.reasoning.as_ref().filter(|it| !it.start.is_empty())
+        }) = reasoning
         else {
-            return Around::new("", "", opens(SlotKind::Prompt));
+            return Around::new(
+                "",
+                "",
+                turn.text_between(SlotKind::Prompt, SlotKind::Content),
+            );
         };
-        let begun = turn
-            .opening
-            .rfind(&**start)
-            .filter(|_| *shown)
-            .map_or("", |at| &turn.opening[at + start.len()..]);
-        let end = [close.head(), opens(SlotKind::Reasoning)].concat();
-        let begun = [start, blank(begun)].concat();
-        Around::new(
-            "",
-            if open.is_blank() {
-                &begun
-            } else {
-                open.head().trim_start()
-            },
-            &end,
-        )
+        let end = turn.text_between(SlotKind::Reasoning, SlotKind::Content);
+        let end = [close.head(), end].concat();
+        if !open.is_blank() {
+            return Around::new("", open.head().trim_start(), &end);
+        }
+        // The white space that the prompt has after the marker belongs to the opening.
+        let begun = turn.opening.rfind(&**start).filter(|_| *shown);
+        let space = begun.map_or("", |at| blank(&turn.opening[at + start.len()..]));
+        Around::new("", &[start, space].concat(), &end)
     }
 
     /// As a template renders it.
     pub fn of_template(template: &Template) -> Around {
-        let question = json!({"role": "user", "content": QUESTION});
         let answer = json!({"role": "assistant", "content": REPLY, "reasoning_content": THOUGHT});
         let (none, tools) = (Arc::default(), Arc::new(tools()));
-        let around = |answer, tools, spaced| {
-            Around::find(
-                &render(template, json!([question, answer]), tools, true, false)?,
-                spaced,
-            )
-        };
-        let mut found = around(&answer, &none, true).unwrap_or_default();
+        let mut found = Around::of_answer(template, &answer, &none, true).unwrap_or_default();
         let prompts =
-            [false, true].map(|thinks| render(template, json!([question]), &none, thinks, true));
+            [false, true].map(|thinks| render(template, json!([question()]), &none, thinks, true));
         if let [Some(off), Some(on)] = prompts {
             found.complete(&off, &on);
         }
-        if template.caps().tool_calls && around(&answer, &tools, true).is_none() {
+        if template.caps().tool_calls
+            && Around::of_answer(template, &answer, &tools, true).is_none()
+        {
             let call = Words::default().call(&[ValueKind::Text, ValueKind::Integer]);
-            let function = json!({"name": SampleCall::name(0), "arguments": call.object()});
             let mut calling = answer.clone();
             calling["content"] = json!(null);
-            calling["tool_calls"] = json!([{"type": "function", "id": SampleCall::id(template, 0), "function": function}]);
-            if let Some(mut in_calls) = around(&calling, &tools, false) {
+            calling["tool_calls"] = json!([call_json(template, 0, call.object())]);
+            if let Some(mut in_calls) = Around::of_answer(template, &calling, &tools, false) {
                 in_calls.fill(&found.start, "");
                 found = in_calls;
             }
         }
         // Two ways of templates that llama.cpp tells by their sources.
-        let has = |text: &str| template.source().contains(text);
-        let splits =
-            has("content.split('</think>')") && !has("reasoning_content") && !has("<SPECIAL_12>");
-        if has("Write your thoughts between <think></think>")
+        let source = template.source();
+        let splits = source.contains("content.split('</think>')")
+            && !["reasoning_content", "<SPECIAL_12>"]
+                .iter()
+                .any(|text| source.contains(text));
+        if source.contains("Write your thoughts between <think></think>")
             || splits && found == Around::default()
         {
             found.fill("<think>", "</think>");
         }
-        let end = if found.start.is_empty() {
-            String::new()
-        } else {
-            found.end
-        };
-        Around {
-            begins: found.start.len(),
-            end,
-            ..found
+        if found.start.is_empty() {
+            found.end.clear();
         }
+        found.begins = found.start.len();
+        found
+    }
+
+    /// Around the thought of an answer in a history.
+    fn of_answer(
+        template: &Template,
+        answer: &Value,
+        tools: &Arc<Value>,
+        spaced: bool,
+    ) -> Option<Around> {
+        let messages = json!([question(), answer]);
+        Around::find(&render(template, messages, tools, true, false)?, spaced)
     }
 
     /// Around the thought in a history. `spaced`: white space before the closing marker belongs to
@@ -124,11 +120,10 @@ impl Around {
         let (before, behind) = history.split_once(THOUGHT)?;
         let space = blank(behind).len();
         let close = marker(&behind[space..]).map_or(0, |length| space + length);
-        let end = &behind[..if close > 0 {
-            close + blank(&behind[close..]).len()
-        } else {
-            0
-        }];
+        let end = match close {
+            0 => "",
+            _ => &behind[..close + blank(&behind[close..]).len()],
+        };
         let start = [('<', '>'), ('[', ']')].iter().find_map(|(open, close)| {
             let inside = before.trim_end().strip_suffix(*close)?;
             let from = inside.rfind(*close).map_or(0, |at| at + 1);
@@ -200,6 +195,10 @@ impl Around {
         let [end, content] = content.map_or(["", ""], |content| [&**end, content]);
         [&opening[..begun], start, reasoning, end, content].concat()
     }
+}
+
+fn question() -> Value {
+    json!({"role": "user", "content": QUESTION})
 }
 
 /// The white space that a text begins with.

@@ -15,7 +15,7 @@ pub struct Diff<'a> {
 }
 
 impl<'a> Diff<'a> {
-    /// If `b` only continues behind the end of `a`, the difference is that continuation. Otherwise
+    /// If `b` only continues after the end of `a`, the difference is that continuation. Otherwise
     /// the ends share as much as they can, and the beginnings what is left.
     pub fn between(a: &'a str, b: &'a str) -> Self {
         if let Some(added) = b.strip_prefix(a) {

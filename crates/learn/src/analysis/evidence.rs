@@ -85,22 +85,12 @@ pub fn evidence(template: &Template, turn: &TurnFormat) -> Vec<Evidence> {
 
 /// A question about a part, and two renders that answer it.
 fn pair(sampler: &Sampler, part: &str) -> Option<(&'static str, String, String)> {
-    let turn = |thinks, speaks, calls| {
-        sampler.plain(&Sample {
-            thinks,
-            speaks,
-            calls,
-            checked: false,
-        })
-    };
-    let reply = || turn(false, true, Vec::new());
-    let calls = |calls| turn(false, false, calls);
-    let call = |kinds: &[ValueKind]| calls(vec![Words::default().call(kinds)]);
-    let empty = SampleCall::default;
+    let empty = || vec![SampleCall::default()];
+    let reply = || sampler.plain(&Sample::reply());
     let (question, a, b) = match part {
         "opening" => (
             "a conversation / its prompt",
-            Some(sampler.bare().to_owned()),
+            Some(sampler.bare.clone()),
             Some(sampler.prompt.clone()),
         ),
         "user" => (
@@ -108,19 +98,20 @@ fn pair(sampler: &Sampler, part: &str) -> Option<(&'static str, String, String)>
             sampler.dialogue(&[]),
             sampler.dialogue(&[QUESTION]),
         ),
-        "assistant" => {
-            let (asked, answered) = (
-                sampler.dialogue(&[QUESTION]),
-                sampler.dialogue(&[QUESTION, REPLY]),
-            );
-            ("a question / a question and a reply", asked, answered)
-        }
+        "assistant" => (
+            "a question / a question and a reply",
+            sampler.dialogue(&[QUESTION]),
+            sampler.dialogue(&[QUESTION, REPLY]),
+        ),
         "reasoning" => {
             let of_reply = ("a reply without / with reasoning", true, Vec::new());
-            let of_call = ("a call without / with reasoning", false, vec![empty()]);
+            let of_call = ("a call without / with reasoning", false, empty());
             for (question, speaks, calls) in [of_reply, of_call] {
-                let pair = turn(false, speaks, calls.clone()).zip(turn(true, speaks, calls));
-                if let Some((a, b)) = pair.filter(|(a, b)| a != b) {
+                let [without, with] = [false, true]
+                    .map(|thinks| sampler.plain(&Sample::new(thinks, speaks, calls.clone())));
+                if let (Some(a), Some(b)) = (without, with)
+                    && a != b
+                {
                     return Some((question, a, b));
                 }
             }
@@ -132,31 +123,41 @@ fn pair(sampler: &Sampler, part: &str) -> Option<(&'static str, String, String)>
         }
         "end" => (
             "a question / a question and a reply",
-            Some(sampler.bare().to_owned()),
+            Some(sampler.bare.clone()),
             reply(),
         ),
-        _ if part.ends_with("content") || part.starts_with("content") => {
-            let both = turn(false, true, vec![empty()]).or_else(reply);
-            ("a call / a reply and a call", calls(vec![empty()]), both)
-        }
+        _ if part.ends_with("content") || part.starts_with("content") => (
+            "a call / a reply and a call",
+            calls(sampler, empty()),
+            sampler
+                .plain(&Sample::new(false, true, empty()))
+                .or_else(reply),
+        ),
         "call → call" => (
             "one call / two calls",
-            calls(vec![empty()]),
-            calls(vec![empty(), empty()]),
+            calls(sampler, empty()),
+            calls(sampler, vec![SampleCall::default(); 2]),
         ),
         _ if part.starts_with("argument: ") => {
-            let kind = ValueKind::ALL
-                .into_iter()
-                .find(|kind| part.ends_with(kind.name()))?;
+            let mut kinds = ValueKind::ALL.into_iter();
+            let kind = kinds.find(|kind| part.ends_with(kind.name()))?;
             (
                 "a call without / with this argument",
-                call(&[]),
-                call(&[kind]),
+                calls(sampler, empty()),
+                calls(sampler, vec![Words::default().call(&[kind])]),
             )
         }
-        _ => ("a reply / a call", reply(), call(&[ValueKind::Text])),
+        _ => (
+            "a reply / a call",
+            reply(),
+            calls(sampler, vec![Words::default().call(&[ValueKind::Text])]),
+        ),
     };
     Some((question, a?, b?))
+}
+
+fn calls(sampler: &Sampler, calls: Vec<SampleCall>) -> Option<String> {
+    sampler.plain(&Sample::of_calls(calls))
 }
 
 /// The first `most` characters of `text`.

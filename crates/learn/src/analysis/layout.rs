@@ -1,8 +1,8 @@
 //! [`Layout`]: what llama.cpp's stand-in tells hosts of a turn: its markers, and the shape of its
 //! calls, in llama.cpp's words. Formats ask it where a grammar begins.
 //!
-//! Glue on an edge is one text. The layout divides it: the glue in front of the first call is the
-//! section's opening and the call's, and what is also in front of a second call is the call's.
+//! Glue on an edge is one text. The layout divides it: the glue before the first call is the
+//! section's opening and the call's, and what is also before a second call is the call's.
 //! Texts of reasoning are left out of it.
 
 use chatparse_base::brackets;
@@ -76,31 +76,28 @@ pub struct ToolsLayout {
 impl Layout {
     /// The layout of a template that writes turns like this.
     pub fn of(turn: &TurnFormat) -> Layout {
-        let view = View { turn };
-        let reasoning = view.reasoning();
-        let mut marks: Vec<String> = reasoning
-            .iter()
-            .flat_map(|reasoning| [&reasoning.start, &reasoning.end])
-            .cloned()
-            .collect();
-        marks.extend(view.around_content());
-        let tools = turn
-            .calls
-            .first()
-            .map(|form| view.calls(form, &mut marks))
-            .unwrap_or_default();
-        let mut preserved_tokens: Vec<String> = Vec::new();
-        for mark in marks.iter().map(|mark| trim(mark)) {
-            if !mark.is_empty() && !preserved_tokens.iter().any(|token| token == mark) {
-                preserved_tokens.push(mark.into());
-            }
+        let reasoning = turn.reasoning.as_ref().map(|reasoning| ReasoningLayout {
+            start: match reasoning.open.is_blank() {
+                true => reasoning.start.clone(),
+                false => trim_start(reasoning.open.head()).to_owned(),
+            },
+            end: reasoning.close.head().to_owned(),
+        });
+        let mut tokens = Tokens::default();
+        if let Some(ReasoningLayout { start, end }) = &reasoning {
+            tokens.add([&**start, end]);
         }
+        tokens.add(around_content(turn).each_ref().map(String::as_str));
+        let tools = match turn.calls.first() {
+            Some(form) => calls(turn, form, &mut tokens),
+            None => ToolsLayout::default(),
+        };
         Layout {
             reasoning,
             tools,
             user_start: turn.delimiters.user.clone(),
             assistant_start: turn.delimiters.assistant.clone(),
-            preserved_tokens,
+            preserved_tokens: tokens.0,
             additional_stops: turn.stops.clone(),
         }
     }
@@ -119,185 +116,149 @@ impl Layout {
     }
 }
 
-struct View<'t> {
-    turn: &'t TurnFormat,
-}
+/// The texts that the tokeniser must keep, each once.
+#[derive(Default)]
+struct Tokens(Vec<String>);
 
-impl<'t> View<'t> {
-    /// The text of the first edge between two places; empty if there is none.
-    fn glue(&self, from: SlotKind, to: SlotKind) -> &'t str {
-        self.turn.glues([from], to).next().map_or("", Glue::head)
-    }
-
-    fn reasoning(&self) -> Option<ReasoningLayout> {
-        let reasoning = self.turn.reasoning.as_ref()?;
-        let open = if reasoning.open.is_blank() {
-            &reasoning.start
-        } else {
-            trim_start(reasoning.open.head())
-        };
-        Some(ReasoningLayout {
-            start: open.to_owned(),
-            end: reasoning.close.head().to_owned(),
-        })
-    }
-
-    /// What opens a part behind the prompt, without a closed or an empty reasoning.
-    fn opening(&self, to: SlotKind) -> String {
-        let mut froms = [Prompt, Reasoning, Content].into_iter();
-        let text = froms
-            .find_map(|from| self.turn.glues([from], to).next())
-            .map_or_else(String::new, texts);
-        let close = self
-            .turn
-            .reasoning
-            .as_ref()
-            .map_or("", |reasoning| trim(reasoning.close.head()));
-        let behind = text
-            .rsplit_once(close)
-            .filter(|_| !close.is_empty())
-            .map_or(&*text, |(_, behind)| behind);
-        trim_start(behind).to_owned()
-    }
-
-    /// What opens content, at once or behind reasoning, and what ends it.
-    fn around_content(&self) -> [String; 2] {
-        let marked = |from, to| {
-            let mut texts = self.turn.glues([from], to).map(Glue::head);
-            texts
-                .find(|text| !text.trim().is_empty())
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let start = Some(self.opening(Content))
-            .filter(|start| !start.is_empty())
-            .unwrap_or_else(|| marked(Reasoning, Content));
-        [start, marked(Content, End)]
-    }
-
-    /// What begins calls. `marks`: markers so far, to which those of calls come.
-    fn calls(&self, form: &CallForm, marks: &mut Vec<String>) -> ToolsLayout {
-        let first = self.opening(Call);
-        // A call without its values.
-        let mut text = first.clone();
-        let mut is_json = false;
-        let name = Glue::name();
-        let pieces = form.pieces.iter().filter_map(|piece| match piece {
-            CallPiece::Glue(glue) => Some(glue),
-            CallPiece::Name => Some(&name),
-            _ => None,
-        });
-        for piece in pieces.flat_map(Glue::pieces) {
-            match piece {
-                GluePiece::Text(more) => text.push_str(more),
-                // A value or the name of a member comes next in JSON.
-                GluePiece::Name => {
-                    let before = text
-                        .strip_suffix('"')
-                        .map(|text| text.trim_end_matches(is_space));
-                    is_json |= before.is_some_and(|before| before.ends_with(['{', ':']));
-                }
-                _ => {}
+impl Tokens {
+    fn add<'t>(&mut self, marks: impl IntoIterator<Item = &'t str>) {
+        for mark in marks.into_iter().map(trim) {
+            if !mark.is_empty() && !self.0.iter().any(|token| token == mark) {
+                self.0.push(mark.into());
             }
         }
-        if is_json {
-            text.extend([&*texts(&form.close), self.glue(Call, End)]);
-            return self.json(&text, marks);
-        }
-        let as_one = form
-            .pieces
-            .iter()
-            .any(|piece| matches!(piece, CallPiece::Arguments { .. }));
-        let format = if as_one {
-            ToolFormat::TagWithJson
-        } else {
-            ToolFormat::TagWithTagged
-        };
-        let (section_start, per_call_start) = self.tagged(form, &first, marks);
-        ToolsLayout {
-            format,
-            section_start: section_start.to_owned(),
-            per_call_start: per_call_start.to_owned(),
-        }
-    }
-
-    /// What begins calls that are JSON throughout. `text`: one call, from the section's opening to
-    /// its end.
-    fn json(&self, text: &str, marks: &mut Vec<String>) -> ToolsLayout {
-        let (before, rest) = text.split_at(text.find('{').unwrap_or_default());
-        let after = rest.rfind('}').map_or("", |at| &rest[at + 1..]);
-        let array = before
-            .trim_end_matches(is_space)
-            .strip_suffix('[')
-            .zip(trim_start(after).strip_prefix(']'));
-        let (start, end) = array.unwrap_or((before, after));
-        marks.extend([start, through_first_marker(end)].map(str::to_owned));
-        let next = self.glue(Call, Call);
-        let repeated = !start.is_empty() && next.contains(trim(start));
-        let [section_start, per_call_start] =
-            if repeated { ["", start] } else { [start, ""] }.map(str::to_owned);
-        ToolsLayout {
-            format: ToolFormat::JsonNative,
-            section_start,
-            per_call_start,
-        }
-    }
-
-    /// What begins tagged calls: the markers of the section, of each call, and of the name.
-    fn tagged<'f>(
-        &self,
-        form: &CallForm,
-        first: &'f str,
-        marks: &mut Vec<String>,
-    ) -> (&'f str, &'f str) {
-        let own = match self.turn.glues([Call], Call).next() {
-            Some(next) => trim_start(common_end(first, next.head())),
-            None => {
-                &first[if let [section, _, ..] = *markers(first) {
-                    section.spaced
-                } else {
-                    0
-                }..]
-            }
-        };
-        let section_start = first.strip_suffix(own).unwrap_or_default();
-        let (per_call_start, before_name) = match markers(own).first() {
-            Some(marker) => own.split_at(marker.spaced),
-            None if section_start.is_empty() => (own, ""),
-            None => ("", own),
-        };
-        let close = form.close.head();
-        let (inner, outer) = match (markers(close).last(), per_call_start.is_empty()) {
-            (Some(marker), false) => close.split_at(marker.start),
-            _ => (close, ""),
-        };
-        let section_end = through_first_marker(self.glue(Call, End));
-        marks.extend(
-            [
-                section_start,
-                section_end,
-                per_call_start,
-                outer,
-                before_name,
-                inner,
-            ]
-            .map(str::to_owned),
-        );
-        let mut between = String::new();
-        for piece in &form.pieces {
-            match piece {
-                CallPiece::Glue(glue) => between.push_str(glue.head()),
-                CallPiece::Members(members) => {
-                    marks.extend(around_arguments(members).map(str::to_owned))
-                }
-                _ => marks.push(std::mem::take(&mut between)),
-            }
-        }
-        (section_start, per_call_start)
     }
 }
 
-/// The texts in front of arguments that are written one by one, and around each.
+/// The opening of a part after the prompt, without a closed or an empty reasoning.
+fn opening(turn: &TurnFormat, to: SlotKind) -> String {
+    let mut froms = [Prompt, Reasoning, Content].into_iter();
+    let glue = froms.find_map(|from| turn.glues([from], to).next());
+    let text = glue.map_or_else(String::new, texts);
+    let reasoning = turn.reasoning.as_ref();
+    let close = reasoning.map_or("", |reasoning| trim(reasoning.close.head()));
+    let after = match text.rsplit_once(close) {
+        Some((_, after)) if !close.is_empty() => after,
+        _ => &text,
+    };
+    trim_start(after).to_owned()
+}
+
+/// The opening of content, at once or after reasoning, and its end.
+fn around_content(turn: &TurnFormat) -> [String; 2] {
+    let [mut start, end] = [(Reasoning, Content), (Content, End)].map(|(from, to)| {
+        let mut texts = turn.glues([from], to).map(Glue::head);
+        let marked = texts.find(|text| !text.trim().is_empty());
+        marked.unwrap_or_default().to_owned()
+    });
+    let at_once = opening(turn, Content);
+    if !at_once.is_empty() {
+        start = at_once;
+    }
+    [start, end]
+}
+
+/// The texts that begin calls.
+fn calls(turn: &TurnFormat, form: &CallForm, tokens: &mut Tokens) -> ToolsLayout {
+    let first = opening(turn, Call);
+    // A call without its values.
+    let mut text = first.clone();
+    let mut is_json = false;
+    let name = Glue::name();
+    let glues = form.pieces.iter().filter_map(|piece| match piece {
+        CallPiece::Glue(glue) => Some(glue),
+        CallPiece::Name => Some(&name),
+        _ => None,
+    });
+    for piece in glues.flat_map(Glue::pieces) {
+        match piece {
+            GluePiece::Text(more) => text.push_str(more),
+            // A value or the name of a member comes next in JSON.
+            GluePiece::Name => {
+                let before = text.strip_suffix('"').unwrap_or_default();
+                is_json |= before.trim_end_matches(is_space).ends_with(['{', ':']);
+            }
+            _ => {}
+        }
+    }
+    if is_json {
+        text.extend([&*texts(&form.close), turn.text_between(Call, End)]);
+        return json_calls(turn, &text, tokens);
+    }
+    let mut pieces = form.pieces.iter();
+    let as_one = pieces.any(|piece| matches!(piece, CallPiece::Arguments { .. }));
+    let (section_start, per_call_start) = tagged_calls(turn, form, &first, tokens);
+    ToolsLayout {
+        format: match as_one {
+            true => ToolFormat::TagWithJson,
+            false => ToolFormat::TagWithTagged,
+        },
+        section_start: section_start.to_owned(),
+        per_call_start: per_call_start.to_owned(),
+    }
+}
+
+/// The texts that begin calls that are JSON throughout. `text`: one call, from the section's
+/// opening to its end.
+fn json_calls(turn: &TurnFormat, text: &str, tokens: &mut Tokens) -> ToolsLayout {
+    let (before, rest) = text.split_at(text.find('{').unwrap_or_default());
+    let after = rest.rfind('}').map_or("", |at| &rest[at + 1..]);
+    let array = before
+        .trim_end_matches(is_space)
+        .strip_suffix('[')
+        .zip(trim_start(after).strip_prefix(']'));
+    let (start, end) = array.unwrap_or((before, after));
+    tokens.add([start, through_first_marker(end)]);
+    let repeated = !start.is_empty() && turn.text_between(Call, Call).contains(trim(start));
+    let [section_start, per_call_start] =
+        if repeated { ["", start] } else { [start, ""] }.map(str::to_owned);
+    ToolsLayout {
+        format: ToolFormat::JsonNative,
+        section_start,
+        per_call_start,
+    }
+}
+
+/// The texts that begin tagged calls: the markers of the section and of each call.
+fn tagged_calls<'f>(
+    turn: &TurnFormat,
+    form: &CallForm,
+    first: &'f str,
+    tokens: &mut Tokens,
+) -> (&'f str, &'f str) {
+    let own = match turn.glues([Call], Call).next() {
+        Some(next) => trim_start(common_end(first, next.head())),
+        None => match *markers(first) {
+            [section, _, ..] => &first[section.spaced..],
+            _ => first,
+        },
+    };
+    let section_start = first.strip_suffix(own).unwrap_or_default();
+    let (per_call_start, before_name) = match markers(own).first() {
+        Some(marker) => own.split_at(marker.spaced),
+        None if section_start.is_empty() => (own, ""),
+        None => ("", own),
+    };
+    let close = form.close.head();
+    let (inner, outer) = match markers(close).last() {
+        Some(marker) if !per_call_start.is_empty() => close.split_at(marker.start),
+        _ => (close, ""),
+    };
+    let section_end = through_first_marker(turn.text_between(Call, End));
+    tokens.add([section_start, section_end, per_call_start]);
+    tokens.add([outer, before_name, inner]);
+    let mut between = String::new();
+    for piece in &form.pieces {
+        match piece {
+            CallPiece::Glue(glue) => between.push_str(glue.head()),
+            CallPiece::Members(members) => tokens.add(around_arguments(members)),
+            _ => tokens.add([&*std::mem::take(&mut between)]),
+        }
+    }
+    (section_start, per_call_start)
+}
+
+/// The texts before arguments that are written one by one, and around each.
 fn around_arguments(members: &Members) -> [&str; 6] {
     let (first, next) = (members.first.head(), members.next.head());
     let prefix = match common_end(first, next) {

@@ -52,7 +52,7 @@ pub struct Marker {
     pub start: usize,
     /// Position after its closing bracket.
     pub end: usize,
-    /// Position after the white space behind it.
+    /// Position after the white space after it.
     pub spaced: usize,
 }
 

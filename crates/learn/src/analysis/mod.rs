@@ -21,7 +21,7 @@
 //! Turns with and without each part, with one, two and three calls, and with values of each kind
 //! contain all the glue there is. The two parts around a piece of glue identify it; text that
 //! differs from call to call (a repeated name, a number) is found by its value. A piece of glue
-//! that ends one part and begins another is split by comparing its continuations: `}]` behind the
+//! that ends one part and begins another is split by comparing its continuations: `}]` after the
 //! last call and `}, {` between two share `}`, which closes a call. Arrays and objects that are not
 //! written as JSON are analysed the same way, level by level. The analysis searches for no pattern,
 //! so it does not depend on how markers look.

@@ -48,7 +48,7 @@ impl Reasoning {
             && (brackets::begins_token(close) || brackets::ends_token(close))
     }
 
-    /// The part of the prompt's opening that is no part of the message. Words behind the marker
+    /// The part of the prompt's opening that is no part of the message. Words after the marker
     /// that opens reasoning belong to the reasoning. If reasoning is not separated, the marker and
     /// what follows it belong to the content.
     pub fn before_message<'o>(&self, opening: &'o str, extract: bool) -> &'o str {

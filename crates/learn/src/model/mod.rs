@@ -89,10 +89,10 @@ pub static FAMILIES: LazyLock<Vec<Family>> =
 
 /// The family of a template, if it has one.
 pub fn family_of(source: &str) -> Option<&'static Family> {
-    let contains = |text: &String| source.contains(&**text);
-    FAMILIES
-        .iter()
-        .find(|family| family.has.iter().all(contains) && !family.lacks.iter().any(contains))
+    FAMILIES.iter().find(|family| {
+        let (mut has, mut lacks) = (family.has.iter(), family.lacks.iter());
+        has.all(|text| source.contains(text)) && !lacks.any(|text| source.contains(text))
+    })
 }
 
 #[cfg(test)]

@@ -88,53 +88,38 @@ fn end_at_token(turn: &mut TurnFormat) {
 
 /// Calls are a list of Python between tokens, whatever the template renders.
 fn python_calls(turn: &mut TurnFormat) {
-    let list = pythonic("<|tool_call_start|>[", "]<|tool_call_end|>");
-    turn.edges
-        .retain(|edge| edge.from != Call && edge.to != Call);
-    turn.edges.extend(list.edges);
-    for from in [Reasoning, Content] {
-        turn.edges.push(Edge {
-            from,
-            glue: "<|tool_call_start|>[".into(),
-            to: Call,
-        });
-    }
-    turn.calls = list.calls;
-}
-
-/// Calls as a Python list between these brackets: `[f(x=1, s='text'), g()]`.
-fn pythonic(open: &str, close: &str) -> TurnFormat {
+    const OPEN: &str = "<|tool_call_start|>[";
     let slot = Slot {
         open: "=".into(),
         encoding: Encoding::Quoted,
         ..Slot::default()
     };
-    let slots = ValueKind::ALL.map(|kind| (kind, slot.clone())).to_vec();
     let members = Members {
         first: "(".into(),
         next: ", ".into(),
-        slots,
+        slots: ValueKind::ALL.map(|kind| (kind, slot.clone())).into(),
         nested: Nested::default(),
     };
-    let form = |pieces, close: &str| CallForm {
+    let members = CallPiece::Members(members.into());
+    let forms = [
+        (vec![CallPiece::Name, members], ")"),
+        (vec![CallPiece::Name], "()"),
+    ];
+    let forms = forms.map(|(pieces, close)| CallForm {
         pieces,
         close: close.into(),
-    };
-    let members = CallPiece::Members(members.into());
-    let calls = vec![
-        form(vec![CallPiece::Name, members], ")"),
-        form(vec![CallPiece::Name], "()"),
-    ];
-    let edges = [(Prompt, open, Call), (Call, ", ", Call), (Call, close, End)]
-        .map(|(from, glue, to)| Edge {
-            from,
-            glue: glue.into(),
-            to,
-        })
-        .into();
-    TurnFormat {
-        calls,
-        edges,
-        ..TurnFormat::default()
-    }
+    });
+    turn.calls = forms.into();
+    turn.edges
+        .retain(|edge| edge.from != Call && edge.to != Call);
+    turn.edges.extend(
+        [
+            (Prompt, OPEN, Call),
+            (Call, ", ", Call),
+            (Call, "]<|tool_call_end|>", End),
+            (Reasoning, OPEN, Call),
+            (Content, OPEN, Call),
+        ]
+        .map(|(from, glue, to)| Edge::new(from, glue.into(), to)),
+    );
 }

@@ -10,7 +10,7 @@ use chatparse_base::{Result, number};
 use chatparse_jinja::Conversation;
 use chatparse_message::{Compat, text_part};
 
-/// Muse's prompt ends with the opening; the model writes the recipient behind it.
+/// Muse's prompt ends with the opening; the model writes the recipient after it.
 pub fn muse(input: &PromptInput) -> Result<Prompt> {
     let prompt = input.template.render(&input.prepared.conversation)?;
     let prompt = Prompt {
@@ -27,7 +27,6 @@ pub fn muse(input: &PromptInput) -> Result<Prompt> {
 /// DeepSeek V4 renders tool results in the order of the calls and the schema of the response, and
 /// closes empty reasoning without opening it.
 pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {
-    const OPENING: &str = "<｜Assistant｜>";
     let mut conversation: Conversation = input.prepared.conversation.clone();
     let mut messages = Value::clone(&conversation.messages);
     order_results(messages.as_array_mut().map_or(&mut [], Vec::as_mut_slice));
@@ -39,17 +38,13 @@ pub fn deepseek_v4(input: &PromptInput) -> Result<Prompt> {
         );
     }
     let prompt = render(input, &conversation)?;
-    let reasons = input
-        .prepared
-        .continued
-        .as_ref()
-        .is_some_and(|message| !message.reasoning_content.is_empty());
-    let (reasoning, end) = if reasons {
-        ("<think>", "</think>")
-    } else {
-        ("</think>", "")
+    let continued = input.prepared.continued.as_ref();
+    let reasons = continued.is_some_and(|message| !message.reasoning_content.is_empty());
+    let (opening, end) = match reasons {
+        true => ("<｜Assistant｜><think>", "</think>"),
+        false => ("<｜Assistant｜></think>", ""),
     };
-    Ok(prompt.continued(input, &format!("{OPENING}{reasoning}"), end))
+    Ok(prompt.continued(input, opening, end))
 }
 
 /// Sorts the results in each run of tool and user messages by the order of the calls they answer.
@@ -61,36 +56,29 @@ fn order_results(messages: &mut [Value]) {
         if let Some(calls) = calls_of(&messages[at]) {
             let ids = calls
                 .iter()
-                .enumerate()
-                .filter_map(|(index, call)| Some((call["id"].as_str()?.to_owned(), index)));
+                .map(|call| call["id"].as_str().unwrap_or_default());
+            let ids = ids.map(str::to_owned).zip(0..);
             order = ids.filter(|(id, _)| !id.is_empty()).collect();
             at += 1;
             continue;
         }
         let run = messages[at..].iter_mut();
         let run = run.take_while(|message| message["role"] == "tool" || message["role"] == "user");
-        let run: Vec<&mut Value> = run.collect();
+        let mut run: Vec<&mut Value> = run.collect();
         at += run.len().max(1);
-        let places: Vec<&mut Value> = run
-            .into_iter()
-            .filter(|message| message["role"] == "tool")
-            .collect();
-        let mut results: Vec<Value> = places.iter().map(|result| Value::clone(result)).collect();
+        run.retain(|message| message["role"] == "tool");
+        let mut results: Vec<Value> = run.iter().map(|result| Value::clone(result)).collect();
         chatparse_base::sort::by_key(&mut results, |result| {
-            result["tool_call_id"]
-                .as_str()
-                .and_then(|id| order.get(id))
-                .copied()
-                .unwrap_or(0)
+            let id = result["tool_call_id"].as_str();
+            id.and_then(|id| order.get(id)).copied().unwrap_or(0)
         });
-        places
-            .into_iter()
-            .zip(results)
-            .for_each(|(place, result)| *place = result);
+        for (place, result) in run.into_iter().zip(results) {
+            *place = result;
+        }
     }
 }
 
-/// Renders the prompt. Older templates do not accept tool messages, and behind a finished turn the
+/// Renders the prompt. Older templates do not accept tool messages, and after a finished turn the
 /// model always begins a new one.
 pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
     const TURN: &str = "<|turn>model\n";
@@ -149,7 +137,7 @@ fn fold_results(messages: &[Value], joins: bool) -> Vec<Value> {
                 .map(|(index, result)| response(result, calls.get(index), joins));
             turn["tool_responses"] = responses.collect();
         }
-        // A turn has one content: the one behind the results or, without it, the one beside the
+        // A turn has one content: the one after the results or, without it, the one beside the
         // calls.
         if let Some((content, after)) = closing_content(rest) {
             turn["content"] = content.clone();

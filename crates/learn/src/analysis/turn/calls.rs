@@ -1,15 +1,15 @@
 //! Learns the inside of a call: its parts in order, and where it ends.
 //!
-//! The glue behind the last part of a call closes the call and opens what comes next, in one piece.
-//! The common beginning of all such glue closes the call: `}]` behind the last call and `}, {`
-//! between two give `}`. The end of a value is split from the separator in front of the next key in
+//! The glue after the last part of a call closes the call and opens what comes next, in one piece.
+//! The common beginning of all such glue closes the call: `}]` after the last call and `}, {`
+//! between two give `}`. The end of a value is split from the separator before the next key in
 //! the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::glue::{COUNTER, Glue};
 use super::parts::{Found, Token, Walk};
-use super::{CallForm, CallPiece, Encoding, Members, Nested, Slot, ValueKind};
+use super::{CallForm, CallPiece, Encoding, Members, Nested, Slot, ValueKind, slots_of};
 use chatparse_base::sort;
 use chatparse_jinja::NAMED_ID;
 
@@ -54,19 +54,30 @@ impl Path {
 /// The number of the first call, if the glue of calls differs in a number: with it, the least glue
 /// is seen between parts.
 pub fn counter(walk: &Walk) -> Option<usize> {
-    let different = |counter: &Option<usize>| {
-        let Some(path) = Path::of(walk.clone(), *counter) else {
-            return usize::MAX;
-        };
-        let calls: Vec<_> = path.calls().collect();
-        let tokens = |at: usize| (path.parts[at - 1].token, path.parts[at].token);
-        let inner = calls.iter().flat_map(|call| call.start + 1..call.end);
-        let inner = sort::set(inner.map(|at| (tokens(at), &path.glue[at])));
-        // The first call has no other call in front of it.
-        let outer = sort::set(calls.iter().skip(1).map(|call| &path.glue[call.start]));
-        inner.len() + outer.len()
+    let ways = [None, Some(0), Some(1)].into_iter();
+    ways.min_by_key(|counter| differences(walk, *counter))?
+}
+
+/// How many pieces of glue the calls of a walk have, by their place, with this number of the first.
+fn differences(walk: &Walk, counter: Option<usize>) -> usize {
+    let Some(path) = Path::of(walk.clone(), counter) else {
+        return usize::MAX;
     };
-    [None, Some(0), Some(1)].into_iter().min_by_key(different)?
+    let (mut inner, mut outer) = (BTreeSet::new(), BTreeSet::new());
+    for (index, call) in path.calls().enumerate() {
+        for at in call.start + 1..call.end {
+            inner.insert((
+                path.parts[at - 1].token,
+                path.parts[at].token,
+                &path.glue[at],
+            ));
+        }
+        // The first call has no other call before it.
+        if index > 0 {
+            outer.insert(&path.glue[call.start]);
+        }
+    }
+    inner.len() + outer.len()
 }
 
 /// The result for the calls of a template.
@@ -78,6 +89,14 @@ pub struct Calls {
     befores: BTreeMap<ValueKind, Glue>,
 }
 
+/// A form of a value, with the glue that was seen after it: before keys, and before other parts.
+struct Seen {
+    kind: ValueKind,
+    slot: Slot,
+    keys: BTreeSet<Glue>,
+    others: BTreeSet<Glue>,
+}
+
 impl Calls {
     /// Returns `None` if the glue between two parts depends on more than those parts.
     pub fn learn(paths: &mut Vec<Path>, encoding: Encoding) -> Option<Calls> {
@@ -86,11 +105,10 @@ impl Calls {
         calls.learn_values(paths, encoding)?;
         // A path with a value that cannot be separated from its surroundings is not used.
         paths.retain(|path| {
-            let mut values =
-                (0..path.parts.len()).filter(|at| matches!(path.parts[*at].token, Token::Value(_)));
-            values.all(|at| calls.behind_value(path, at).is_some())
+            let mut places = 0..path.parts.len();
+            places.all(|at| calls.behind_value(path, at).is_some())
         });
-        // Each form of a call, with the glue seen behind it.
+        // Each form of a call, with the glue seen after it.
         let mut forms: Vec<(CallForm, BTreeSet<Glue>)> = Vec::new();
         for path in &*paths {
             for call in path.calls() {
@@ -122,7 +140,7 @@ impl Calls {
         Some(calls)
     }
 
-    /// Learns the glue that the kind of a value puts in front of its name, from the first arguments
+    /// Learns the glue that the kind of a value puts before its name, from the first arguments
     /// of calls.
     fn learn_befores(&mut self, paths: &[Path]) {
         let mut firsts: BTreeMap<ValueKind, BTreeSet<&Glue>> = BTreeMap::new();
@@ -149,114 +167,79 @@ impl Calls {
         }
     }
 
-    /// The glue in front of the name at `at`, without the part that depends on the kind of its
+    /// The glue before the name at `at`, without the part that depends on the kind of its
     /// value.
     fn before_key(&self, path: &Path, at: usize, glue: &Glue) -> Option<Glue> {
-        let kind = path.parts.get(at + 1).map(|part| part.token);
-        let before = if let Some(Token::Value(kind)) = kind {
-            self.befores.get(&kind)
-        } else {
-            None
-        };
-        before.map_or_else(|| Some(glue.clone()), |before| glue.strip_suffix(before))
+        if let Some(part) = path.parts.get(at + 1)
+            && let Token::Value(kind) = part.token
+            && let Some(before) = self.befores.get(&kind)
+        {
+            return glue.strip_suffix(before);
+        }
+        Some(glue.clone())
     }
 
     /// Learns the glue around values. A kind may have several forms, which differ in their
     /// openings.
     fn learn_values(&mut self, paths: &[Path], encoding: Encoding) -> Option<()> {
-        let (mut lone, mut behind, mut known) = (Vec::new(), BTreeSet::new(), Vec::new());
-        // By opening: the glue behind such values in front of keys, of the turn's end or another
-        // part, and of other calls.
-        let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 3]> = BTreeMap::new();
-        let mut encodings = BTreeMap::new();
-        for path in paths {
-            for (at, part) in path.parts.iter().enumerate() {
-                let Token::Value(kind) = part.token else {
-                    continue;
-                };
-                encodings.extend(
-                    (part.encoding != Encoding::default()).then_some((kind, part.encoding)),
-                );
-                let behind = path.parts.get(at + 1);
-                let is_key = behind
-                    .is_some_and(|behind| behind.call == part.call && behind.token == Token::Key);
-                let is_call =
-                    behind.is_some_and(|behind| behind.call.is_some() && behind.call != part.call);
-                let followers = seen.entry((kind, &path.glue[at])).or_default();
-                let glue = &path.glue[at + 1];
-                let glue = if is_key {
-                    self.before_key(path, at + 1, glue)?
-                } else {
-                    glue.clone()
-                };
-                followers[if is_key { 0 } else { 1 + usize::from(is_call) }].insert(glue);
-            }
+        let values = self.values(paths, encoding)?;
+        let (lone, mut known): (Vec<_>, Vec<_>) = values
+            .into_iter()
+            .partition(|value| value.keys.is_empty() || value.others.is_empty());
+        for Seen {
+            slot, keys, others, ..
+        } in &mut known
+        {
+            slot.close = Glue::common_start(keys.iter().chain(&*others));
         }
-        for ((kind, open), [keys, mut others, calls]) in seen {
-            // A key and a call may begin alike, so that those two alone do not show where a value
-            // ends.
-            if keys.is_empty() || !others.is_empty() {
-                others.extend(calls);
-            }
-            let encoding = match kind {
-                ValueKind::Text => encoding,
-                _ => encodings.get(&kind).copied().unwrap_or_default(),
-            };
-            let before = self.befores.get(&kind).cloned().unwrap_or_default();
-            let mut slot = Slot {
-                before,
-                open: open.clone(),
-                close: Glue::default(),
-                encoding,
-            };
-            if keys.is_empty() || others.is_empty() {
-                lone.push((
-                    kind,
-                    slot,
-                    !keys.is_empty(),
-                    keys.into_iter().chain(others).next()?,
-                ));
-                continue;
-            }
-            slot.close = Glue::common_start(keys.iter().chain(&others));
-            known.push((kind, slot, keys, others));
-        }
-        // What ends calls may begin with the separator, which then seems to be a part of the
-        // value's end.
-        let separator = |(_, slot, keys, _): &(_, Slot, BTreeSet<Glue>, _)| {
-            keys.first()?.strip_prefix(&slot.close)
-        };
-        let separators = known.iter().filter_map(separator);
+        // If the end of calls begins with the separator, it seems to be a part of the value's end.
+        let separators = known
+            .iter()
+            .filter_map(|value| value.keys.first()?.strip_prefix(&value.slot.close));
         self.next = separators
             .max_by_key(|separator| separator.chars().count())
             .unwrap_or_default();
-        for (kind, mut slot, keys, others) in known {
-            let is_all = keys.iter().all(|key| *key == slot.close);
-            slot.close = keys
-                .first()?
-                .strip_suffix(&self.next)
-                .filter(|close| is_all || *close == slot.close)?;
-            if !keys
-                .iter()
-                .all(|key| key.strip_suffix(&self.next).as_ref() == Some(&slot.close))
+        let mut after = BTreeSet::new();
+        for Seen {
+            kind,
+            mut slot,
+            keys,
+            others,
+        } in known
+        {
+            let close = keys.first()?.strip_suffix(&self.next)?;
+            if close != slot.close && keys.iter().any(|key| *key != slot.close)
+                || keys
+                    .iter()
+                    .any(|key| key.strip_suffix(&self.next).as_ref() != Some(&close))
             {
                 return None;
             }
-            behind.extend(
+            slot.close = close;
+            after.extend(
                 others
                     .iter()
                     .filter_map(|other| other.strip_prefix(&slot.close)),
             );
             self.slots.push((kind, slot));
         }
-        // A form that was seen in one place only gets the separator of the others.
-        for (kind, slot, by_key, followed) in lone {
-            let next = by_key.then(|| followed.strip_suffix(&self.next));
-            // What begins like a key and is none says nothing of a key.
-            let closes = behind
-                .iter()
-                .filter_map(|behind| followed.strip_suffix(behind));
-            let close = next.unwrap_or_else(|| closes.min_by_key(|close| close.chars().count()));
+        // A form that was seen in one place alone gets the separator of the others.
+        for Seen {
+            kind,
+            slot,
+            keys,
+            others,
+        } in lone
+        {
+            let close = match keys.first() {
+                Some(key) => key.strip_suffix(&self.next),
+                // Glue that begins like a key and is none says nothing of a key.
+                None => {
+                    let other = others.first()?;
+                    let closes = after.iter().filter_map(|after| other.strip_suffix(after));
+                    closes.min_by_key(|close| close.chars().count())
+                }
+            };
             self.slots
                 .extend(close.map(|close| (kind, Slot { close, ..slot })));
         }
@@ -267,18 +250,67 @@ impl Calls {
         Some(())
     }
 
+    /// All values by kind and opening, with the glue that was seen after each.
+    fn values(&self, paths: &[Path], encoding: Encoding) -> Option<Vec<Seen>> {
+        // The glue before keys, before the turn's end or another part, and before other calls.
+        let mut seen: BTreeMap<(ValueKind, &Glue), [BTreeSet<Glue>; 3]> = BTreeMap::new();
+        let mut encodings = BTreeMap::new();
+        for path in paths {
+            for (at, part) in path.parts.iter().enumerate() {
+                let Token::Value(kind) = part.token else {
+                    continue;
+                };
+                if part.encoding != Encoding::default() {
+                    encodings.insert(kind, part.encoding);
+                }
+                let mut glue = path.glue[at + 1].clone();
+                let follower = match path.parts.get(at + 1) {
+                    Some(next) if next.call == part.call && next.token == Token::Key => {
+                        glue = self.before_key(path, at + 1, &glue)?;
+                        0
+                    }
+                    Some(next) if next.call.is_some() && next.call != part.call => 2,
+                    _ => 1,
+                };
+                seen.entry((kind, &path.glue[at])).or_default()[follower].insert(glue);
+            }
+        }
+        let mut values = Vec::new();
+        for ((kind, open), [keys, mut others, calls]) in seen {
+            // A key and a call may begin alike, so that those two alone do not show where a value
+            // ends.
+            if keys.is_empty() || !others.is_empty() {
+                others.extend(calls);
+            }
+            let encoding = match kind {
+                ValueKind::Text => encoding,
+                _ => encodings.get(&kind).copied().unwrap_or_default(),
+            };
+            let slot = Slot {
+                before: self.befores.get(&kind).cloned().unwrap_or_default(),
+                open: open.clone(),
+                close: Glue::default(),
+                encoding,
+            };
+            values.push(Seen {
+                kind,
+                slot,
+                keys,
+                others,
+            });
+        }
+        Some(values)
+    }
+
     /// The form of the value at `at`.
     fn slot(&self, path: &Path, at: usize) -> Option<&Slot> {
         let Token::Value(kind) = path.parts[at].token else {
             return None;
         };
-        self.slots
-            .iter()
-            .find(|(known, slot)| *known == kind && slot.open == path.glue[at])
-            .map(|(_, slot)| slot)
+        slots_of(&self.slots, kind).find(|slot| slot.open == path.glue[at])
     }
 
-    /// The glue behind the part at `at`, without the end of a value.
+    /// The glue after the part at `at`, without the end of a value.
     fn behind_value(&self, path: &Path, at: usize) -> Option<Glue> {
         match path.parts[at].token {
             Token::Value(_) => path.glue[at + 1].strip_prefix(&self.slot(path, at)?.close),
@@ -299,7 +331,7 @@ impl Calls {
             let piece = match path.parts[at].token {
                 Token::Value(_) => continue,
                 Token::Key if members => {
-                    // Glue behind members belongs to them only between two members.
+                    // Glue after members belongs to them only between two members.
                     let Some(CallPiece::Members(_)) = pieces.last() else {
                         return None;
                     };
@@ -338,21 +370,17 @@ impl Calls {
         })
     }
 
-    /// The glue behind the value in a turn with one call with one argument. `end`: the end of all
+    /// The glue after the value in a turn with one call with one argument. `end`: the end of all
     /// turns.
     pub fn behind_one_text(&self, paths: &[Path], end: &Glue) -> Option<Glue> {
         let (path, at) = paths.iter().find_map(|path| {
-            let values = path
-                .parts
-                .iter()
-                .filter(|part| matches!(part.token, Token::Value(_)));
-            let is_call = path.parts.iter().all(|part| part.call.is_some());
-            let at = path
-                .parts
-                .iter()
-                .position(|part| part.token == Token::Value(ValueKind::Text))
-                .map(|at| (path, at));
-            at.filter(|_| values.count() == 1 && is_call && path.calls().count() == 1)
+            let mut parts = path.parts.iter();
+            let one_call = path.calls().count() == 1 && parts.all(|part| part.call.is_some());
+            let parts = path.parts.iter().enumerate();
+            let mut values = parts.filter(|(_, part)| matches!(part.token, Token::Value(_)));
+            let (at, first) = values.next().filter(|_| one_call)?;
+            let is_text = first.token == Token::Value(ValueKind::Text);
+            (is_text && values.next().is_none()).then_some((path, at))
         })?;
         let mut behind = self.behind_value(path, at)?;
         for (part, glue) in path.parts.iter().zip(&path.glue[1..]).skip(at + 1) {
@@ -379,7 +407,7 @@ impl Calls {
         }
     }
 
-    /// The glue behind a call, without the call's end.
+    /// The glue after a call, without the call's end.
     pub fn behind(&self, path: &Path, call: std::ops::Range<usize>) -> Option<Glue> {
         let form = self.form(path, call.clone())?;
         let form = self

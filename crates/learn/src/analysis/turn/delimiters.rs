@@ -79,7 +79,7 @@ impl Ask<'_> {
             right.split_once(REPLY).map_or(right, |(_, after)| after),
             QUESTION,
         );
-        // A marker in front of the addition that also ends it may as well begin it, like an
+        // A marker before the addition that also ends it may as well begin it, like an
         // answer's.
         let shared = match (segments(prefix).last(), segments(right).last()) {
             (Some(Segment::Marker(before)), Some(Segment::Marker(last))) if before == last => *last,
@@ -113,7 +113,7 @@ impl Ask<'_> {
         ends || marker.contains("end") || marker.contains("close")
     }
 
-    /// The opening of a turn that the template writes behind every message, asked for or not. It
+    /// The opening of a turn that the template writes after every message, asked for or not. It
     /// begins like the user's.
     fn unasked(&self, user: &str) -> Option<String> {
         let begins = first_marker(user).filter(|_| self.turn.opening.is_empty())?;

@@ -1,4 +1,4 @@
-//! Finds reasoning that turns of the history do not show behind the prompt: because the prompt has
+//! Finds reasoning that turns of the history do not show after the prompt: because the prompt has
 //! closed it, because the template drops it, or because it never writes any. Five places show its
 //! markers:
 //!
@@ -6,7 +6,7 @@
 //! - *the prompt with thinking off and on*: one opens the reasoning, or the other writes an empty
 //!   one;
 //! - *a content with the end of reasoning in it*: a template that drops old reasoning drops what is
-//!   in front of that end;
+//!   before that end;
 //! - *a marker that only the prompt ends with*: its mirror image closes the reasoning;
 //! - *an instruction to the model* that names them as an empty block, `<think></think>`.
 
@@ -15,7 +15,10 @@ use super::super::markup::{
     Segment, first_marker, is_blank, markers, segments, since_last_marker, trim,
 };
 use super::sample::{QUESTION, REPLY, Sample, SampleCall, Sampler, THOUGHT};
-use super::{Edge, Glue, Reasoning, SlotKind};
+use super::{
+    Edge, Glue, Reasoning,
+    SlotKind::{self, Content, End, Prompt},
+};
 use chatparse_base::brackets::mirrored;
 use chatparse_base::find::shared;
 use chatparse_base::limits::REASONING_ENDS;
@@ -23,14 +26,14 @@ use chatparse_base::limits::REASONING_ENDS;
 /// Finds the markers, and adds the edges from reasoning, which are those from the prompt.
 pub fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Reasoning> {
     let named = named(source);
-    // Text is no reasoning where the history has replies directly behind its opening.
     let reply = sampler.behind(&Sample::reply());
-    let reply = reply
+    let before_reply = reply
         .as_deref()
-        .and_then(|turn| turn.split_once(&*sampler.marks.mark(REPLY)));
+        .and_then(|turn| Some(turn.split_once(&*sampler.marks.mark(REPLY))?.0));
     let is_reasoning = |(start, close): &(String, String)| {
         let (start, close) = (trim(start), trim(close));
-        let replies = reply.is_some_and(|(before, _)| before.rfind(start) > before.rfind(close));
+        // Text is no reasoning where the history has replies directly after its opening.
+        let replies = before_reply.is_some_and(|text| text.rfind(start) > text.rfind(close));
         !start.is_empty() && !close.is_empty() && !replies
     };
     let (start, close) = around_thought(sampler)
@@ -39,35 +42,24 @@ pub fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Re
         .or_else(|| switched(sampler, source))
         .or_else(|| cut_from_content(sampler, source))
         .or_else(|| opened(sampler))
-        .or_else(|| {
-            named
-                .first()
-                .map(|(start, end)| (start.to_string(), end.to_string()))
-        })
+        .or_else(|| named.first().map(|(start, end)| pair(start, end)))
         .filter(is_reasoning)?;
     reason_like_prompt(edges, &close);
     if let [(first, _), (open, end)] = named[..]
         && first == start
     {
-        edges.push(Edge {
-            from: SlotKind::Reasoning,
-            glue: Glue::from(open),
-            to: SlotKind::Content,
-        });
-        edges.push(Edge {
-            from: SlotKind::Content,
-            glue: Glue::from(end),
-            to: SlotKind::End,
-        });
+        edges.push(Edge::new(SlotKind::Reasoning, open.into(), Content));
+        edges.push(Edge::new(Content, end.into(), End));
     }
-    Some(Reasoning::behind(
-        behind_question(&sampler.prompt),
-        &start,
-        &close,
-    ))
+    let opening = behind_question(&sampler.prompt);
+    Some(Reasoning::behind(opening, &start, &close))
 }
 
-/// What a prompt has behind the question.
+fn pair(start: &str, end: &str) -> (String, String) {
+    (start.to_owned(), end.to_owned())
+}
+
+/// What a prompt has after the question.
 fn behind_question(prompt: &str) -> &str {
     prompt
         .rsplit_once(QUESTION)
@@ -79,7 +71,7 @@ fn behind_question(prompt: &str) -> &str {
 pub fn reason_like_prompt(edges: &mut Vec<Edge>, close: &str) {
     let close = trim(close);
     let mut begins = edges.clone();
-    begins.retain(|edge| edge.from == SlotKind::Prompt);
+    begins.retain(|edge| edge.from == Prompt);
     for mut edge in begins {
         edge.from = SlotKind::Reasoning;
         if let Some(at) = edge.glue.head().find(close) {
@@ -113,7 +105,7 @@ fn named(source: &str) -> Vec<(&str, &str)> {
 }
 
 impl Reasoning {
-    /// Reasoning with these markers behind a prompt that ends with `opening`, and may have opened
+    /// Reasoning with these markers after a prompt that ends with `opening`, and may have opened
     /// or closed it.
     pub fn behind(opening: &str, start: &str, close: &str) -> Reasoning {
         let opened = opening.rfind(trim(start)) > opening.rfind(trim(close));
@@ -134,44 +126,31 @@ impl Reasoning {
 
 /// The texts around a thought in the history: what a reply without one does not have.
 fn around_thought(sampler: &Sampler) -> Option<(String, String)> {
-    let behind = |thinks| {
-        sampler.behind(&Sample {
-            thinks,
-            speaks: true,
-            calls: Vec::new(),
-            checked: true,
-        })
-    };
-    let (with, without, reply) = (behind(true)?, behind(false)?, sampler.marks.mark(REPLY));
+    let [with, without] = [true, false]
+        .map(|thinks| sampler.behind(&Sample::new(thinks, true, Vec::new()).checked()));
+    let (with, without, reply) = (with?, without?, sampler.marks.mark(REPLY));
     let (before, after) = with.split_once(&sampler.marks.mark(THOUGHT))?;
     let (between, lead) = (after.split_once(&reply)?.0, without.split_once(&reply)?.0);
     let [before, between, lead] = [before, between, lead].map(Glue::from);
     let start = before.without_start(Glue::common_start([&before, &lead]).head().len());
-    let close = between
-        .strip_suffix(&Glue::common_end([&between, &lead]))?
-        .up_to_first_marker();
-    Some((start.head().to_owned(), close.head().trim_end().to_owned()))
+    let close = between.strip_suffix(&Glue::common_end([&between, &lead]))?;
+    Some(pair(
+        start.head(),
+        close.up_to_first_marker().head().trim_end(),
+    ))
 }
 
 /// The markers next to a thought in the history.
 fn in_history(sampler: &Sampler) -> Option<(String, String)> {
-    let calls = [vec![], vec![SampleCall::default()]];
-    let samples = calls.map(|calls| Sample {
-        thinks: true,
-        speaks: calls.is_empty(),
-        calls,
-        checked: true,
-    });
-    samples.iter().find_map(|sample| {
-        let turn = sampler.behind(sample)?;
-        let thought = sampler.marks.mark(THOUGHT);
-        let (before, after) = turn.split_once(&thought)?;
-        let end = markers(after).first()?.end;
-        Some((
-            since_last_marker(before)?.to_owned(),
-            after[..end].to_owned(),
-        ))
-    })
+    let thought = sampler.marks.mark(THOUGHT);
+    [Vec::new(), vec![SampleCall::default()]]
+        .into_iter()
+        .find_map(|calls| {
+            let turn = sampler.behind(&Sample::new(true, calls.is_empty(), calls).checked())?;
+            let (before, after) = turn.split_once(&thought)?;
+            let end = markers(after).first()?.end;
+            Some(pair(since_last_marker(before)?, &after[..end]))
+        })
 }
 
 /// The markers that differ in the prompts with thinking off and on.
@@ -188,18 +167,17 @@ fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
     // The switch may also change what precedes the question, e.g. a line of the system message.
     let (off, on) = (behind_question(off), behind_question(on));
     let Diff { left, right, .. } = Diff::between(off, on);
-    let pair = |start: &str, end: &str| Some((start.to_owned(), end.to_owned()));
-    match (trim(left), trim(right)) {
+    Some(match (trim(left), trim(right)) {
         ("", added) => {
             let end = mirrored(added).filter(|_| !added.is_empty() && trim(on).ends_with(added))?;
             pair(right, &end)
         }
-        (added, "") if !trim(off).ends_with(added) => None,
+        (added, "") if !trim(off).ends_with(added) => return None,
         (added, "") => match (&*inked_segments(added), &*inked_segments(off)) {
             ([Segment::Marker(start), Segment::Marker(end)], _) => pair(start, end),
             // The marker before the one that ends the prompt.
             (_, [.., Segment::Marker(start), end]) if end.as_str() == added => pair(start, left),
-            _ => None,
+            _ => return None,
         },
         // Both begin otherwise, and end with an opening and with its end.
         _ => {
@@ -207,7 +185,7 @@ fn switched(sampler: &Sampler, source: &str) -> Option<(String, String)> {
             let end = mirrored(start).filter(|end| trim(off).ends_with(end))?;
             pair(start, &end)
         }
-    }
+    })
 }
 
 /// A marker that the prompt adds to what begins the history's turns, and its mirror image.
@@ -215,10 +193,10 @@ fn opened(sampler: &Sampler) -> Option<(String, String)> {
     let turn = sampler.behind(&Sample::reply())?;
     let (head, start) = sampler.opening.split_at(shared(&turn, &sampler.opening));
     let end = mirrored(trim(start)).filter(|_| !trim(head).is_empty())?;
-    Some((trim(start).to_owned(), end))
+    Some(pair(trim(start), &end))
 }
 
-/// A content that is cut behind the end of reasoning. The source names the text at which it cuts.
+/// A content that is cut after the end of reasoning. The source names the text at which it cuts.
 fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)> {
     let mut ends: Vec<&str> = Vec::new();
     for (at, _) in source.match_indices("split(") {
@@ -233,20 +211,16 @@ fn cut_from_content(sampler: &Sampler, source: &str) -> Option<(String, String)>
     }
     ends.into_iter().find_map(|end| {
         let history = sampler.history(&format!("{THOUGHT}{end}{REPLY}"))?;
-        let cuts = history.contains(REPLY) && !history.contains(THOUGHT);
-        // The beginning of a block that ends with this tag, or else what ends the prompt.
-        let named =
-            Some(end.replacen('/', "", 1)).filter(|start| mirrored(start).as_deref() == Some(end));
-        Some((
-            named
-                .or_else(|| {
-                    markers(&sampler.opening)
-                        .last()
-                        .map(|last| sampler.opening[last.start..last.end].to_owned())
-                })
-                .filter(|_| cuts)?,
-            end.to_owned(),
-        ))
+        if !history.contains(REPLY) || history.contains(THOUGHT) {
+            return None;
+        }
+        // The beginning of a block that ends with this tag, or else the prompt's last marker.
+        let start = end.replacen('/', "", 1);
+        if mirrored(&start).as_deref() == Some(end) {
+            return Some(pair(&start, end));
+        }
+        let last = *markers(&sampler.opening).last()?;
+        Some(pair(&sampler.opening[last.start..last.end], end))
     })
 }
 

@@ -4,7 +4,10 @@ use super::super::markup::trim;
 use super::calls::{Calls, Path};
 use super::glue::Glue;
 use super::parts::Token;
-use super::{Edge, Reasoning, SlotKind};
+use super::{
+    Edge, Reasoning,
+    SlotKind::{self, Call, Content, End, Prompt},
+};
 use chatparse_base::brackets;
 
 /// Removes the end of the turn from the last glue of all paths, and returns it.
@@ -12,18 +15,18 @@ pub fn cut_end(paths: &mut [Path]) -> Option<Glue> {
     let lasts: Vec<&Glue> = paths.iter().filter_map(|path| path.glue.last()).collect();
     // If the same glue ends turns with content and turns with calls, it is the end, whether or not
     // it has markers.
-    let mut behind_content = paths
-        .iter()
-        .filter(|path| {
-            path.parts
-                .last()
-                .is_some_and(|last| last.token == Token::Content)
-        })
-        .filter_map(|path| path.glue.last());
-    let end = behind_content
-        .find(|end| lasts.iter().all(|last| last.ends_with(end)))
-        .cloned()
-        .unwrap_or_else(|| Glue::common_end(lasts));
+    let mut said = paths.iter().filter(|path| {
+        let last = path.parts.last();
+        last.is_some_and(|last| last.token == Token::Content)
+    });
+    let end = said.find_map(|path| {
+        let end = path.glue.last()?;
+        lasts
+            .iter()
+            .all(|last| last.ends_with(end))
+            .then(|| end.clone())
+    });
+    let end = end.unwrap_or_else(|| Glue::common_end(lasts));
     let end = end.strip_prefix(&closes_content(paths, &end))?;
     for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
         *last = last.strip_suffix(&end)?;
@@ -79,76 +82,51 @@ pub fn learn(
     Some((edges, reasoning))
 }
 
-/// The edges of one turn. The glue behind a call excludes the call's end.
+/// The edges of one turn. The glue after a call excludes the call's end.
 fn steps(path: &Path, calls: &Calls) -> Option<Vec<Edge>> {
     let mut edges = Vec::new();
-    let (mut from, mut at) = (SlotKind::Prompt, 0);
+    let (mut from, mut at) = (Prompt, 0);
     let mut glue = path.glue[0].clone();
     for parts in path
         .parts
         .chunk_by(|a, b| a.call == b.call && a.call.is_some())
     {
         let to = match (parts[0].call, parts[0].token) {
-            (Some(_), _) => SlotKind::Call,
+            (Some(_), _) => Call,
             (None, Token::Reasoning) => SlotKind::Reasoning,
-            (None, _) => SlotKind::Content,
+            (None, _) => Content,
         };
         edges.push(Edge { from, glue, to });
         let first = at;
         at += parts.len();
-        glue = if to == SlotKind::Call {
+        glue = if to == Call {
             calls.behind(path, first..at)?
         } else {
             path.glue[at].clone()
         };
         from = to;
     }
-    edges.push(Edge {
-        from,
-        glue,
-        to: SlotKind::End,
-    });
+    edges.push(Edge::new(from, glue, End));
     Some(edges)
 }
 
 /// Splits the end of the reasoning, the common beginning of all edges from it, from those edges.
 /// Reasoning without an end cannot be told from what follows, and is dropped.
 fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
-    let leaves = |edge: &&Edge| edge.from == SlotKind::Reasoning;
     let open = edges
         .iter()
         .find(|edge| edge.to == SlotKind::Reasoning)?
         .glue
         .clone();
-    // Glue that also occurs in front of a part without reasoning does not close reasoning.
-    let mut close = Glue::common_start(
-        &edges
-            .iter()
-            .filter(leaves)
-            .map(|edge| {
-                let others = edges
-                    .iter()
-                    .filter(|other| other.from != SlotKind::Reasoning && other.to == edge.to);
-                let ends = others.filter_map(|other| {
-                    edge.glue
-                        .strip_suffix(&other.glue)
-                        .filter(|rest| !rest.is_blank())
-                });
-                ends.min_by_key(|rest| rest.chars().count())
-                    .unwrap_or_else(|| edge.glue.clone())
-            })
-            .collect::<Vec<_>>(),
-    );
+    let mut close = closes_reasoning(edges);
     if close.is_blank() {
-        let to_content = edges
-            .iter()
-            .filter(leaves)
-            .find(|edge| edge.to == SlotKind::Content);
+        let mut leaves = edges.iter().filter(|edge| edge.from == SlotKind::Reasoning);
+        let to_content = leaves.find(|edge| edge.to == Content);
         close = to_content.map(|edge| edge.glue.clone()).unwrap_or_default();
     }
-    // Further markers belong to what follows.
+    // Further markers belong to the next part.
     close = close.up_to_first_marker();
-    edges.retain(|edge| edge.to != SlotKind::Reasoning || edge.from == SlotKind::Content);
+    edges.retain(|edge| edge.to != SlotKind::Reasoning || edge.from == Content);
     if close.is_blank() {
         edges.retain(|edge| edge.from != SlotKind::Reasoning && edge.to != SlotKind::Reasoning);
         return None;
@@ -160,14 +138,14 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
     {
         match edge.glue.strip_prefix(&close) {
             Some(rest) => edge.glue = rest,
-            None => holds_calls |= edge.to == SlotKind::Call,
+            None => holds_calls |= edge.to == Call,
         }
     }
-    // A word directly behind a marker is the role's name, and no reasoning.
+    // A word directly after a marker is the role's name, and no reasoning.
     let marker = Glue::last_marker(opening);
-    let behind = opening.rsplit_once(marker).map_or("", |(_, behind)| behind);
+    let after = opening.rsplit_once(marker).map_or("", |(_, after)| after);
     let start = match open.is_blank() {
-        true if behind.starts_with(char::is_alphanumeric) => "",
+        true if after.starts_with(char::is_alphanumeric) => "",
         true => marker,
         false => trim(open.head()),
     };
@@ -178,4 +156,22 @@ fn split_reasoning(edges: &mut Vec<Edge>, opening: &str) -> Option<Reasoning> {
         shown: true,
         holds_calls,
     })
+}
+
+/// The common beginning of all edges from the reasoning, without glue that also occurs before a
+/// part without reasoning.
+fn closes_reasoning(edges: &[Edge]) -> Glue {
+    let (leaves, others): (Vec<&Edge>, Vec<&Edge>) = edges
+        .iter()
+        .partition(|edge| edge.from == SlotKind::Reasoning);
+    let mut ends = Vec::new();
+    for leaf in leaves {
+        let same = others.iter().filter(|other| other.to == leaf.to);
+        let rests = same.filter_map(|other| leaf.glue.strip_suffix(&other.glue));
+        let shortest = rests
+            .filter(|rest| !rest.is_blank())
+            .min_by_key(|rest| rest.chars().count());
+        ends.push(shortest.unwrap_or_else(|| leaf.glue.clone()));
+    }
+    Glue::common_start(&ends)
 }

@@ -48,7 +48,7 @@ const SIGN_START: u8 = 0xEE;
 pub(super) struct Echoes<'a> {
     pub name: &'a str,
     pub key: &'a str,
-    /// The numbers of the calls in front and behind, in the template's counting.
+    /// The numbers of the calls in front and after, in the template's counting.
     pub counters: Option<[usize; 2]>,
 }
 
@@ -112,7 +112,7 @@ impl Glue {
         self.0.trim().is_empty()
     }
 
-    /// For display: what differs from call to call stands between `‹` and `›`.
+    /// For display: what differs from call to call is between `‹` and `›`.
     pub fn shown(&self) -> String {
         let pieces = self.pieces().map(|piece| match piece {
             GluePiece::Text(text) => text,
@@ -131,7 +131,7 @@ impl Glue {
             .unwrap_or_else(|| self.0.split(SIGNS).next().unwrap_or_default())
     }
 
-    /// The text behind the last placeholder.
+    /// The text after the last placeholder.
     pub fn tail(&self) -> &str {
         self.0.rsplit(SIGNS).next().unwrap_or_default()
     }
@@ -192,6 +192,13 @@ impl Glue {
             .map_or("", |last| &text[last])
     }
 
+    /// Whether it is one marker with a bar next to its bracket, as special tokens are.
+    pub(super) fn is_token(&self) -> bool {
+        let text = self.core();
+        let inside = text.trim_start_matches(brackets::opens);
+        self.markers().next() == Some(text) && inside.starts_with(brackets::is_bar)
+    }
+
     /// The text of the first of its [`Glue::marker_spans`].
     pub fn first_marker(&self) -> Option<&str> {
         Some(&self.head()[self.marker_spans().first()?.clone()])
@@ -199,8 +206,12 @@ impl Glue {
 
     /// The text before the last marker, and the rest from that marker on.
     pub fn before_last_marker(&self) -> (Glue, Glue) {
-        let last = self.marker_spans().pop().map_or(0, |last| last.start);
-        (self.up_to(last), self.without_start(last))
+        self.split_at(self.marker_spans().pop().map_or(0, |last| last.start))
+    }
+
+    /// Its first bytes and the rest, under the same condition as [`Glue::without_start`].
+    pub fn split_at(&self, bytes: usize) -> (Glue, Glue) {
+        (self.up_to(bytes), self.without_start(bytes))
     }
 
     /// The text up to the end of the first marker, or all of it if there is only one.
@@ -211,7 +222,7 @@ impl Glue {
         }
     }
 
-    /// The rest behind the braces that it begins with; `None` if there are none.
+    /// The rest after the braces that it begins with; `None` if there are none.
     pub fn behind_braces(&self) -> Option<Glue> {
         let text = self.head().trim_start_matches('"');
         let run = text
@@ -221,12 +232,12 @@ impl Glue {
         Some(self.without_start(self.head().len() - text.len() + braces + 1))
     }
 
-    /// The rest behind this prefix.
+    /// The rest after this prefix.
     pub fn strip_prefix(&self, prefix: &Glue) -> Option<Glue> {
         self.0.strip_prefix(&*prefix.0).map(Glue::from)
     }
 
-    /// The rest in front of this suffix.
+    /// The rest before this suffix.
     pub fn strip_suffix(&self, suffix: &Glue) -> Option<Glue> {
         self.0.strip_suffix(&*suffix.0).map(Glue::from)
     }
@@ -247,17 +258,16 @@ impl Glue {
         Glue(self.0.get(..bytes).unwrap_or_default().into())
     }
 
-    /// What is in front of the tool's name, behind any word, and what is behind the name, if it is
+    /// What is before the tool's name, after any word, and what is after the name, if it is
     /// repeated here.
     pub fn around_name(&self) -> Option<(Glue, Glue)> {
         let (before, behind) = self.0.split_once(NAME)?;
         Some((before.into(), behind.into()))
     }
 
-    /// The parts in front of this text and from it on.
+    /// The parts before this text and from it on.
     pub fn split_before(&self, text: &str) -> Option<(Glue, Glue)> {
-        let at = self.0.find(text)?;
-        Some((self.up_to(at), self.without_start(at)))
+        Some(self.split_at(self.0.find(text)?))
     }
 
     /// Whether it has no placeholders.
@@ -312,14 +322,11 @@ impl Glue {
         let same = Glue::same_end(glues);
         // Markers are not split.
         let (spans, before) = (first.marker_spans(), first.0.len() - same.len());
-        let splits = |at: usize| {
-            spans
-                .iter()
-                .any(|span| span.start < before + at && before + at < span.end)
-        };
-        let border = same
-            .char_indices()
-            .find(|&(at, c)| (brackets::opens(c) || c == '\n') && !splits(at));
+        let border = same.char_indices().find(|&(at, c)| {
+            let (at, mut spans) = (before + at, spans.iter());
+            let splits = spans.any(|span| span.start < at && at < span.end);
+            (brackets::opens(c) || c == '\n') && !splits
+        });
         Glue(border.map_or("", |(at, _)| &same[at..]).into())
     }
 
@@ -331,7 +338,7 @@ impl Glue {
         })
     }
 
-    /// The rest behind the call's number, if it begins with that.
+    /// The rest after the call's number, if it begins with that.
     pub fn behind_counter(&self) -> Option<Glue> {
         self.0.strip_prefix(COUNTER).map(Glue::from)
     }
@@ -381,12 +388,11 @@ fn with_counter(text: &str, number: usize) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(&digits) {
         let inside = |c: char| c.is_alphanumeric() || c == '_' || SIGNS.contains(&c);
-        let alone = !before.ends_with(inside) && !after.starts_with(inside);
         out.push_str(before);
-        if alone {
-            out.push(COUNTER)
-        } else {
+        if before.ends_with(inside) || after.starts_with(inside) {
             out.push_str(&digits)
+        } else {
+            out.push(COUNTER)
         }
         rest = after;
     }

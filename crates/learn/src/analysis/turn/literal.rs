@@ -12,7 +12,7 @@ pub fn read(text: &str) -> Option<(Value, usize)> {
     Some((value, text.len() - rest.len()))
 }
 
-/// Whether the rest begins with this text, which is then behind.
+/// Whether the rest begins with this text, which is then after.
 fn skip(rest: &mut &str, text: &str) -> bool {
     let behind = rest.strip_prefix(text);
     *rest = behind.unwrap_or(rest);

@@ -35,6 +35,8 @@ mod prefix;
 pub(super) mod sample;
 mod shown;
 mod stored;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,10 +47,11 @@ use chatparse_base::brackets;
 use chatparse_base::json::Spacing;
 use chatparse_jinja::Template;
 
+use SlotKind::{Call, Content, End, Prompt};
 pub use dropped::reason_like_prompt;
 pub use glue::{ANY, COUNTER, Glue, GluePiece};
 pub use named::Tail;
-use parts::{Texts, walk};
+use parts::{Texts, Walk, walk};
 use sample::{QUESTION, REPLY, SPECIAL, Sample, SampleCall, Sampler, Words};
 
 /// How a template writes an assistant's turn.
@@ -59,7 +62,7 @@ pub struct TurnFormat {
     pub opening: String,
     /// How reasoning is opened and closed; `None` where nothing shows any.
     pub reasoning: Option<Reasoning>,
-    /// What stands between two parts, the longest glue first. Reasoning is closed by
+    /// What is between two parts, the longest glue first. Reasoning is closed by
     /// [`TurnFormat::reasoning`], a call by its form; no edge leads to reasoning.
     #[serde(deserialize_with = "stored::parts")]
     pub edges: Vec<Edge>,
@@ -83,7 +86,7 @@ pub struct TurnFormat {
     pub sorts_names: bool,
     /// Whether an argument that is null is left out.
     pub leaves_out_null: bool,
-    /// Whether calls are shown only in front of a further message: the template takes a last one
+    /// Whether calls are shown only before a further message: the template takes a last one
     /// for the beginning of an answer.
     pub hides_last_calls: bool,
 }
@@ -100,9 +103,9 @@ pub struct Delimiters {
 /// The text around reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// The marker that opens it, in the prompt or behind it; empty if there is none.
+    /// The marker that opens it, in the prompt or after it; empty if there is none.
     pub start: String,
-    /// Its opening behind the prompt; empty if the prompt opens it.
+    /// Its opening after the prompt; empty if the prompt opens it.
     pub open: Glue,
     /// Its end.
     pub close: Glue,
@@ -120,8 +123,14 @@ pub struct Edge {
     pub from: SlotKind,
     /// The glue.
     pub glue: Glue,
-    /// The part behind.
+    /// The part after.
     pub to: SlotKind,
+}
+
+impl Edge {
+    pub fn new(from: SlotKind, glue: Glue, to: SlotKind) -> Edge {
+        Edge { from, glue, to }
+    }
 }
 
 chatparse_base::names! {
@@ -165,9 +174,9 @@ pub enum CallPiece {
     Id,
     /// An id with the tool's name in it: `functions.f:0`.
     NamedId {
-        /// The glue in front of the name.
+        /// The glue before the name.
         before: Glue,
-        /// The glue behind it.
+        /// The glue after it.
         behind: Glue,
     },
     /// All arguments as one object, JSON or Python.
@@ -191,12 +200,34 @@ impl CallPiece {
     }
 
     pub fn members(&self) -> Option<&Members> {
-        if let CallPiece::Members(members) = self {
-            Some(members)
-        } else {
-            None
+        match self {
+            CallPiece::Members(members) => Some(members),
+            _ => None,
         }
     }
+}
+
+impl CallForm {
+    /// The key of a JSON member whose value is this piece, with `quote` before the value. `open`:
+    /// the glue before the call.
+    fn key_before(&self, piece: &CallPiece, quote: &str, open: &Glue) -> Option<String> {
+        let place = self.pieces.iter().position(|other| other == piece)?;
+        let glue = match &self.pieces[..place] {
+            [] => open,
+            [.., CallPiece::Glue(glue)] => glue,
+            _ => return None,
+        };
+        let text = glue.literal()?.strip_suffix(quote)?;
+        let key = json_key(text)?;
+        Some(text[key].to_owned())
+    }
+}
+
+/// Where a text that ends with a JSON key, its quotes and its colon has the key.
+pub fn json_key(text: &str) -> Option<std::ops::Range<usize>> {
+    let quoted = text.trim_end().strip_suffix(':')?.trim_end();
+    let key = quoted.strip_suffix('"')?;
+    Some(key.rfind('"')? + 1..key.len())
 }
 
 /// Arguments written one by one.
@@ -222,9 +253,18 @@ impl Members {
 
     /// The form of texts, or of any value where there is none.
     pub fn shown_slot(&self) -> Option<&Slot> {
-        let text = self.slots.iter().find(|(kind, _)| *kind == ValueKind::Text);
-        text.or(self.slots.first()).map(|(_, slot)| slot)
+        let text = slots_of(&self.slots, ValueKind::Text).next();
+        text.or(self.slots.first().map(|(_, slot)| slot))
     }
+}
+
+/// The slots for values of a kind.
+pub fn slots_of(
+    slots: &[(ValueKind, Slot)],
+    kind: ValueKind,
+) -> impl DoubleEndedIterator<Item = &Slot> {
+    let own = slots.iter().filter(move |(known, _)| *known == kind);
+    own.map(|(_, slot)| slot)
 }
 
 /// Arrays and objects that are not written as JSON.
@@ -243,13 +283,13 @@ pub struct Nested {
 pub struct Container {
     /// The opening.
     pub open: Glue,
-    /// The glue in front of each item or name.
+    /// The glue before each item or name.
     pub each: Glue,
     /// The glue between an item's end and the next item or name.
     pub next: Glue,
     /// The end.
     pub close: Glue,
-    /// The forms of the items, or of the values behind names, by kind. Missing kinds are written
+    /// The forms of the items, or of the values after names, by kind. Missing kinds are written
     /// like numbers.
     #[serde(with = "stored::slots")]
     pub slots: Vec<(ValueKind, Slot)>,
@@ -259,7 +299,7 @@ pub struct Container {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Slot {
-    /// The glue in front of its name that depends on the value's kind.
+    /// The glue before its name that depends on the value's kind.
     pub before: Glue,
     /// The glue between its name and the value.
     pub open: Glue,
@@ -310,15 +350,10 @@ chatparse_base::names! {
 
 impl ValueKind {
     /// All of them.
-    pub const ALL: [ValueKind; 7] = [
-        ValueKind::Text,
-        ValueKind::Integer,
-        ValueKind::Number,
-        ValueKind::Boolean,
-        ValueKind::Null,
-        ValueKind::Array,
-        ValueKind::Object,
-    ];
+    pub const ALL: [ValueKind; 7] = {
+        use ValueKind::*;
+        [Text, Integer, Number, Boolean, Null, Array, Object]
+    };
 
     fn of(value: &Value) -> ValueKind {
         match value {
@@ -336,11 +371,7 @@ impl ValueKind {
 impl TurnFormat {
     /// Adds the text between two parts of a turn, unless it is there.
     pub fn edge(&mut self, from: SlotKind, glue: &str, to: SlotKind) {
-        let edge = Edge {
-            from,
-            glue: glue.into(),
-            to,
-        };
+        let edge = Edge::new(from, glue.into(), to);
         if !self.edges.contains(&edge) {
             self.edges.push(edge);
         }
@@ -362,49 +393,48 @@ impl TurnFormat {
         from: impl AsRef<[SlotKind]>,
         to: SlotKind,
     ) -> impl DoubleEndedIterator<Item = &Glue> {
-        let edges = self
-            .edges
-            .iter()
-            .filter(move |edge| edge.to == to && from.as_ref().contains(&edge.from));
+        let edges = self.edges.iter();
+        let edges = edges.filter(move |edge| edge.to == to && from.as_ref().contains(&edge.from));
         edges.map(|edge| &edge.glue)
     }
 
-    /// The glue behind a call, whatever comes next.
-    pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
-        self.edges
-            .iter()
-            .filter(|edge| edge.from == SlotKind::Call)
-            .map(|edge| &edge.glue)
+    /// The text of the first glue from one part to another; empty if there is none.
+    pub fn text_between(&self, from: SlotKind, to: SlotKind) -> &str {
+        self.glues([from], to).next().map_or("", Glue::head)
     }
 
-    /// The text of each call, wherever it stands: its opening, the end that all glue in front of
+    /// The glue after a call, whatever comes next.
+    pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
+        let edges = self.edges.iter().filter(|edge| edge.from == Call);
+        edges.map(|edge| &edge.glue)
+    }
+
+    /// The text of each call, wherever it is: its opening, the end that all glue before
     /// calls has in common; and what closes its wrapper. A call that is a JSON object begins and
     /// ends with its braces, and the markers around it are its wrapper's.
     pub fn call_frame(&self) -> (Glue, Glue) {
-        let all = self
-            .edges
-            .iter()
-            .filter(|edge| edge.to == SlotKind::Call)
-            .map(|edge| edge.glue.clone());
-        let open = all
+        let edges = self.edges.iter().filter(|edge| edge.to == Call);
+        let open = edges
+            .map(|edge| edge.glue.clone())
             .reduce(|open, glue| Glue::shared_end(&open, &glue))
             .unwrap_or_default();
         let wrapper = open
             .head()
             .trim_end_matches(|c| c != '[' && !brackets::closes(c))
             .len();
-        let brace = open.head()[wrapper..].find('{').map(|at| wrapper + at);
-        let mut rests = self.calls.iter().map(|form| form.close.behind_braces());
-        if let (Some(brace), Some(Some(rest))) = (brace, rests.next())
-            && rests.all(|other| other.as_ref() == Some(&rest))
-        {
-            return (open.without_start(brace), rest);
+        // A JSON object.
+        if let Some(brace) = open.head()[wrapper..].find('{') {
+            let mut rests = self.calls.iter().map(|form| form.close.behind_braces());
+            if let Some(Some(rest)) = rests.next()
+                && rests.all(|other| other.as_ref() == Some(&rest))
+            {
+                return (open.without_start(wrapper + brace), rest);
+            }
         }
         // A tag around a tag is a wrapper as well.
-        if let ([outer, _], Some(close)) = (
-            &*open.marker_spans(),
-            self.calls.first().map(|form| &form.close),
-        ) && let [inner, _] = &*close.marker_spans()
+        if let [outer, _] = &*open.marker_spans()
+            && let Some(close) = self.calls.first().map(|form| &form.close)
+            && let [inner, _] = &*close.marker_spans()
         {
             let rest = close.without_start(inner.end);
             if self.calls.iter().all(|form| form.close.ends_with(&rest)) {
@@ -417,68 +447,48 @@ impl TurnFormat {
     /// The keys of the name and of the arguments, if calls are JSON objects with both.
     pub fn call_keys(&self) -> Option<[String; 2]> {
         let (open, _) = self.call_frame();
-        let key = |form: &CallForm, piece: CallPiece, quote: &str| {
-            let before =
-                match &form.pieces[..form.pieces.iter().position(|other| *other == piece)?] {
-                    [] => &open,
-                    [.., CallPiece::Glue(glue)] => glue,
-                    _ => return None,
-                };
-            let before = before
-                .literal()?
-                .strip_suffix(quote)?
-                .trim_end()
-                .strip_suffix(':')?
-                .trim_end();
-            Some(before.strip_suffix('"')?.rsplit_once('"')?.1.to_owned())
-        };
-        let keys = self.calls.iter().find_map(|form| {
+        if !open.head().trim_start().starts_with('{') {
+            return None;
+        }
+        self.calls.iter().find_map(|form| {
             Some([
-                key(form, CallPiece::Name, "\"")?,
-                key(form, CallPiece::Arguments { quoted: false }, "")?,
+                form.key_before(&CallPiece::Name, "\"", &open)?,
+                form.key_before(&CallPiece::Arguments { quoted: false }, "", &open)?,
             ])
-        });
-        keys.filter(|_| open.head().trim_start().starts_with('{'))
+        })
     }
 
-    /// Whether a text behind `head`, what a turn begins with, has more than reasoning and content:
+    /// Whether a text after `head`, what a turn begins with, has more than reasoning and content:
     /// the turn's end, a user's, a call.
     pub fn goes_past_message(&self, head: &str, text: &str) -> bool {
         let is_past = |mark: &str| !mark.is_empty() && text.contains(mark);
-        let behind = self
+        if is_past(self.delimiters.user.trim()) {
+            return true;
+        }
+        // Where each part of a message begins with `head`, each ends as the turn does.
+        let later = self
             .edges
             .iter()
-            .filter(|edge| edge.from == SlotKind::Content && edge.to != SlotKind::Content);
-        let thought = self
-            .reasoning
-            .as_ref()
-            .map_or("", |reasoning| reasoning.close.core());
-        let mut ends = behind
+            .filter(|edge| edge.from != Prompt && edge.glue.head().contains(head));
+        let mut parts = later.map(|edge| &edge.glue).peekable();
+        if parts.peek().is_some() {
+            let mut calls = parts.filter(|glue| self.before_calls().any(|call| call == *glue));
+            return calls.any(|glue| {
+                glue.head()
+                    .rsplit(head)
+                    .next()
+                    .is_some_and(|call| is_past(call.trim()))
+            });
+        }
+        let thought = self.reasoning.as_ref();
+        let thought = thought.map_or("", |reasoning| reasoning.close.core());
+        let edges = self.edges.iter();
+        let after = edges.filter(|edge| edge.from == Content && edge.to != Content);
+        let mut marks = after
             .map(|edge| &edge.glue)
             .chain([&self.end])
             .filter_map(Glue::first_marker);
-        // Where each part of a message begins so, each ends as the turn does.
-        let mut parts = self
-            .edges
-            .iter()
-            .filter(|edge| edge.from != SlotKind::Prompt)
-            .map(|edge| &edge.glue)
-            .filter(|glue| glue.head().contains(head))
-            .peekable();
-        is_past(self.delimiters.user.trim())
-            || match parts.peek() {
-                None => ends.any(|mark| {
-                    !thought.contains(mark) && !self.opening.contains(mark) && is_past(mark)
-                }),
-                Some(_) => parts
-                    .filter(|glue| self.before_calls().any(|call| call == *glue))
-                    .any(|glue| {
-                        glue.head()
-                            .rsplit(head)
-                            .next()
-                            .is_some_and(|call| is_past(call.trim()))
-                    }),
-            }
+        marks.any(|mark| !thought.contains(mark) && !self.opening.contains(mark) && is_past(mark))
     }
 
     /// Whether the template writes reasoning after content.
@@ -498,59 +508,44 @@ impl TurnFormat {
         self.members().next().is_some_and(Members::is_python)
     }
 
-    /// The glue in front of the first call.
+    /// The glue before the first call.
     pub fn before_calls(&self) -> impl Iterator<Item = &Glue> {
-        self.edges
-            .iter()
-            .filter(|edge| edge.to == SlotKind::Call && edge.from != SlotKind::Call)
-            .map(|edge| &edge.glue)
+        self.glues([Prompt, SlotKind::Reasoning, Content], Call)
     }
 
-    /// The marker behind the names that calls begin with, where there may be none in front.
+    /// The marker after the names that calls begin with, where there may be none in front.
     pub fn marker_behind_names(&self) -> Option<&str> {
-        let marked = self
-            .before_calls()
-            .all(|glue| !glue.marker_spans().is_empty());
-        let behind = match self.calls.first()?.pieces.get(1)? {
+        let after = match self.calls.first()?.pieces.get(1)? {
             CallPiece::Glue(glue) => glue,
             CallPiece::Members(members) => &members.first,
             _ => return None,
         };
-        let marker = behind
-            .marker_spans()
-            .into_iter()
-            .next()
-            .filter(|span| span.start == 0)?;
-        (!marked && self.calls_begin_with_names()).then(|| &behind.head()[marker])
+        let first = after.marker_spans().into_iter().next()?;
+        let marked = self
+            .before_calls()
+            .all(|glue| !glue.marker_spans().is_empty());
+        let applies = first.start == 0 && !marked && self.calls_begin_with_names();
+        applies.then(|| &after.head()[first])
     }
 
-    /// Whether this glue, which ends a turn, is a token that ends the output, like the one behind
+    /// Whether this glue, which ends a turn, is a token that ends the output, like the one after
     /// content is.
     pub fn is_stop(&self, glue: &Glue) -> bool {
-        let token = |glue: &Glue| {
-            let text = glue.core();
-            glue.markers().next() == Some(text)
-                && text
-                    .trim_start_matches(brackets::opens)
-                    .starts_with(brackets::is_bar)
-        };
-        token(glue)
-            && (token(&self.end) || self.glues([SlotKind::Content], SlotKind::End).any(token))
+        let mut after_content = self.glues([Content], End);
+        glue.is_token() && (self.end.is_token() || after_content.any(Glue::is_token))
     }
 
-    /// Adds how calls stand behind content where the template leaves that out of their message: in
+    /// Adds how calls stand after content where the template leaves that out of their message: in
     /// a turn of their own.
     fn call_behind_turns(&mut self) {
-        let Some(close) = self.glues([SlotKind::Content], SlotKind::End).next() else {
+        let Some(close) = self.glues([Content], End).next() else {
             return;
         };
-        let shown = self
-            .glues([SlotKind::Content], SlotKind::Call)
-            .next()
-            .is_some();
-        let calls = || self.glues([SlotKind::Prompt], SlotKind::Call);
-        // Without a marker, a call stands in a text of its own as it is.
-        let bare = calls().any(|glue| glue.markers().next().is_none());
+        let shown = self.glues([Content], Call).next().is_some();
+        // Without a marker, a call in a text of its own is that text.
+        let bare = self
+            .glues([Prompt], Call)
+            .any(|glue| glue.markers().next().is_none());
         if shown
             || bare && self.marker_behind_names().is_none()
             || self.end.is_blank() && close.is_blank()
@@ -558,14 +553,10 @@ impl TurnFormat {
             return;
         }
         let front = close.and(&self.end).and(&Glue::from(&*self.opening));
-        let behind: Vec<Edge> = calls()
-            .map(|glue| Edge {
-                from: SlotKind::Content,
-                glue: front.and(glue),
-                to: SlotKind::Call,
-            })
-            .collect();
-        self.edges.splice(0..0, behind);
+        let calls = self.glues([Prompt], Call);
+        let calls = calls.map(|glue| Edge::new(Content, front.and(glue), Call));
+        let calls: Vec<Edge> = calls.collect();
+        self.edges.splice(0..0, calls);
     }
 }
 
@@ -599,137 +590,160 @@ fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
 /// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
 fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let texts = texts(sampler);
-    let see = |sample: &Sample| {
-        sampler
-            .turn(sample)
-            .and_then(|turn| walk(&turn, sample, sampler, texts))
-    };
-    // A template may reject a second call, or leave it out.
-    let two = || Sample {
-        calls: vec![SampleCall::default(); 2],
-        ..Sample::default()
-    };
-    let parallel = see(&shape(false, false, &[TWO, ONE]))
-        .or_else(|| see(&two()))
-        .is_some();
-    let mut seen: Vec<(Sample, parts::Walk)> = Vec::new();
-    let mut ask = |sample: Sample| {
-        let walk = see(&sample);
-        let found = walk.is_some();
-        seen.extend(walk.map(|walk| (sample, walk)));
-        found
-    };
-    for shape in shapes(if parallel { 3 } else { 1 }) {
-        if shape.calls.is_empty() || !texts.unreadable {
-            ask(shape);
-        }
-    }
-    if !texts.unreadable {
-        for (together, apart) in values(parallel, texts.one_by_one) {
-            if !ask(together) {
-                for sample in apart {
-                    ask(sample);
-                }
-            }
-        }
-        // What has the arguments of no call is none.
-        if seen
-            .iter()
-            .all(|(sample, _)| sample.calls.iter().all(|call| call.arguments.is_empty()))
-        {
-            seen.retain(|(sample, _)| sample.calls.is_empty());
-        }
-    }
-    let most_calls = seen
-        .iter()
-        .map(|(sample, walk)| {
-            let count = sample.calls.len();
-            let whole =
-                (0..count).all(|index| walk.parts.iter().any(|part| part.call == Some(index)));
-            if whole { count } else { 0 }
-        })
-        .max()?;
-    let longest = seen
-        .iter()
-        .find(|(sample, _)| sample.calls.len() == most_calls);
-    let counter = longest.and_then(|(_, walk)| calls::counter(walk));
-    let mut paths = seen
-        .into_iter()
-        .map(|(_, walk)| Path::of(walk, counter))
-        .collect::<Option<Vec<Path>>>()?;
-    // Some templates open the next turn behind calls.
-    let opening = &*sampler.opening;
-    let next = Glue::from(opening)
-        .marker_spans()
-        .get(1)
-        .map_or(opening, |second| &opening[..second.start])
-        .trim();
-    // Where the prompt always opens a turn, its last marker is the opening. What ends all turns is
-    // their end.
-    let asked = sampler
-        .bare()
-        .rsplit_once(QUESTION)
-        .filter(|_| next.is_empty());
-    let opens = Glue::last_marker(asked.map_or("", |(_, behind)| behind));
-    let mut lasts: Vec<&mut Glue> = paths
-        .iter_mut()
-        .filter_map(|path| path.glue.last_mut())
-        .collect();
-    let opens = if lasts.iter().all(|last| last.head().contains(opens)) {
-        ""
-    } else {
-        opens
-    };
-    for last in &mut lasts {
-        let at = |opening: &str| last.head().find(opening).filter(|_| !opening.is_empty());
-        let shown = at(opens).filter(|at| !last.up_to(*at).is_blank());
-        if let Some(at) = at(next).or(shown) {
-            **last = last.up_to(at);
-        }
-    }
-    // The token ends a turn whatever white space follows it.
-    let eos = Glue::from(sampler.template.eos());
-    if !eos.is_blank() && lasts.iter().all(|last| last.trim_end().ends_with(&eos)) {
-        let spaces = |last: &Glue| last.chars().count() - last.trim_end().chars().count();
-        if lasts.iter().any(|last| spaces(last) != spaces(lasts[0])) {
-            lasts.iter_mut().for_each(|last| **last = last.trim_end());
-        }
-    }
+    let walks = Renders::of(sampler, texts).walks;
+    let counter = calls::counter(longest(&walks)?);
+    let paths = walks.into_iter().map(|(_, walk)| Path::of(walk, counter));
+    let mut paths = paths.collect::<Option<Vec<Path>>>()?;
+    cut_next_turn(&mut paths, sampler);
+    trim_after_token(&mut paths, sampler.template.eos());
     let end = edges::cut_end(&mut paths)?;
     let parts = || paths.iter().flat_map(|path| &path.parts);
     let mut spacing = parts().find_map(|part| part.spacing).unwrap_or_default();
-    // What a template does not write itself has the white space of who calls.
+    // A template that gets arguments as text has the white space of its caller.
     if spacing == Spacing::COMPACT && !sampler.template.caps().object_arguments {
         spacing = Spacing::Free;
     }
     let sorts_names = parts().any(|part| part.is_sorted);
     let leaves_out_null = paths.iter().any(|path| path.leaves_out_null);
     let mut calls = Calls::learn(&mut paths, texts.encoding)?;
-    let behind = calls.behind_one_text(&paths, &end);
+    let after_text = calls.behind_one_text(&paths, &end);
     let (edges, reasoning) = edges::learn(&paths, &calls, &sampler.opening)?;
-    if let Some(behind) = behind {
-        calls.add_nested(|| nested::learn(sampler, &behind));
+    if let Some(after_text) = after_text {
+        calls.add_nested(|| nested::learn(sampler, &after_text));
     }
-    let Texts {
-        single_quotes,
-        raw_lines,
-        ..
-    } = texts;
-    let (calls, rest) = (calls.forms, TurnFormat::default());
     let mut turn = TurnFormat {
         reasoning,
         edges,
-        calls,
+        calls: calls.forms,
         end,
-        single_quotes,
-        raw_lines,
+        single_quotes: texts.single_quotes,
+        raw_lines: texts.raw_lines,
         spacing,
         sorts_names,
         leaves_out_null,
-        ..rest
+        ..TurnFormat::default()
     };
     prefix::join(&mut turn);
     Some(turn)
+}
+
+/// The samples that a template renders so that their parts are found, with these parts.
+struct Renders<'s> {
+    sampler: &'s Sampler<'s>,
+    texts: Texts,
+    walks: Vec<(Sample, Walk)>,
+}
+
+impl<'s> Renders<'s> {
+    /// Renders all samples that show glue.
+    fn of(sampler: &'s Sampler<'s>, texts: Texts) -> Self {
+        let mut renders = Renders {
+            sampler,
+            texts,
+            walks: Vec::new(),
+        };
+        // A template may reject a second call, or leave it out.
+        let two = Sample::of_calls(vec![SampleCall::default(); 2]);
+        let parallel = renders.walk(&shape(false, false, &[TWO, ONE])).is_some()
+            || renders.walk(&two).is_some();
+        for shape in shapes(if parallel { 3 } else { 1 }) {
+            if shape.calls.is_empty() || !texts.unreadable {
+                renders.add(shape);
+            }
+        }
+        if texts.unreadable {
+            return renders;
+        }
+        for (together, apart) in values(parallel, texts.one_by_one) {
+            if !renders.add(together) {
+                for sample in apart {
+                    renders.add(sample);
+                }
+            }
+        }
+        // Calls without arguments alone may be anything.
+        let walks = renders.walks.iter();
+        let mut calls = walks.flat_map(|(sample, _)| &sample.calls);
+        if calls.all(|call| call.arguments.is_empty()) {
+            renders.walks.retain(|(sample, _)| sample.calls.is_empty());
+        }
+        renders
+    }
+
+    fn walk(&self, sample: &Sample) -> Option<Walk> {
+        walk(
+            &self.sampler.turn(sample)?,
+            sample,
+            self.sampler,
+            self.texts,
+        )
+    }
+
+    /// Adds a sample, if its parts are found.
+    fn add(&mut self, sample: Sample) -> bool {
+        let walk = self.walk(&sample);
+        let found = walk.is_some();
+        self.walks.extend(walk.map(|walk| (sample, walk)));
+        found
+    }
+}
+
+/// The first turn with the most calls of which a render shows all.
+fn longest(walks: &[(Sample, Walk)]) -> Option<&Walk> {
+    let most = walks.iter().map(|(sample, walk)| {
+        let count = sample.calls.len();
+        let all = (0..count).all(|call| walk.parts.iter().any(|part| part.call == Some(call)));
+        if all { count } else { 0 }
+    });
+    let most = most.max()?;
+    let longest = walks.iter().find(|(sample, _)| sample.calls.len() == most);
+    longest.map(|(_, walk)| walk)
+}
+
+/// Removes the opening of the next turn, which some templates write after calls.
+fn cut_next_turn(paths: &mut [Path], sampler: &Sampler) {
+    let opening = &*sampler.opening;
+    let second = Glue::from(opening)
+        .marker_spans()
+        .get(1)
+        .map(|second| second.start);
+    let next = opening[..second.unwrap_or(opening.len())].trim();
+    // Where the prompt always opens a turn, its last marker is the opening. A marker that ends all
+    // turns is their end.
+    let asked = sampler
+        .bare
+        .rsplit_once(QUESTION)
+        .filter(|_| next.is_empty());
+    let mut opens = Glue::last_marker(asked.map_or("", |(_, after)| after));
+    let lasts = || paths.iter().filter_map(|path| path.glue.last());
+    if lasts().all(|last| last.head().contains(opens)) {
+        opens = "";
+    }
+    for last in paths.iter_mut().filter_map(|path| path.glue.last_mut()) {
+        let [next, opens] = [next, opens].map(|opening| match opening {
+            "" => None,
+            _ => last.head().find(opening),
+        });
+        if let Some(at) = next.or(opens.filter(|at| !last.up_to(*at).is_blank())) {
+            *last = last.up_to(at);
+        }
+    }
+}
+
+/// Removes the white space after the token that ends all turns, if it differs.
+fn trim_after_token(paths: &mut [Path], token: &str) {
+    let token = Glue::from(token);
+    let mut lasts: Vec<&mut Glue> = Vec::new();
+    lasts.extend(paths.iter_mut().filter_map(|path| path.glue.last_mut()));
+    if token.is_blank() || !lasts.iter().all(|last| last.trim_end().ends_with(&token)) {
+        return;
+    }
+    let spaces = lasts
+        .iter()
+        .map(|last| last.chars().count() - last.trim_end().chars().count());
+    if chatparse_base::sort::set(spaces).len() > 1 {
+        lasts.into_iter().for_each(|last| *last = last.trim_end());
+    }
 }
 
 /// The arguments of a call in a shape.
@@ -739,112 +753,100 @@ const NONE: &[ValueKind] = &[];
 
 fn shape(thinks: bool, speaks: bool, calls: &[&[ValueKind]]) -> Sample {
     let mut words = Words::default();
-    let calls: Vec<_> = calls.iter().map(|kinds| words.call(kinds)).collect();
-    Sample {
-        thinks,
-        speaks,
-        calls,
-        checked: false,
-    }
+    let calls = calls.iter().map(|kinds| words.call(kinds)).collect();
+    Sample::new(thinks, speaks, calls)
 }
 
 /// Turns with and without reasoning and content, with zero to three calls, with and without
 /// arguments.
 fn shapes(most_calls: usize) -> Vec<Sample> {
-    let calls: [(_, _, &[&[&[ValueKind]]]); 4] = [
+    type Calls<'k> = &'k [&'k [&'k [ValueKind]]];
+    let alone: Calls = &[
+        &[ONE],
+        &[TWO],
+        &[NONE],
+        &[TWO, ONE],
+        &[TWO, ONE, TWO],
+        &[ONE, NONE, ONE],
+    ];
+    let rows: [(bool, bool, Calls); 4] = [
         (true, true, &[&[TWO], &[], &[ONE, TWO]]),
         (true, false, &[&[TWO], &[NONE], &[ONE, TWO]]),
         (false, true, &[&[], &[TWO], &[NONE], &[ONE, TWO]]),
-        (
-            false,
-            false,
-            &[
-                &[ONE],
-                &[TWO],
-                &[NONE],
-                &[TWO, ONE],
-                &[TWO, ONE, TWO],
-                &[ONE, NONE, ONE],
-            ],
-        ),
+        (false, false, alone),
     ];
-    let mut shapes: Vec<Sample> = calls
-        .into_iter()
-        .flat_map(|(thinks, speaks, calls)| {
-            calls
-                .iter()
-                .filter(|calls| calls.len() <= most_calls)
-                .map(move |calls| shape(thinks, speaks, calls))
-        })
-        .collect();
+    let mut shapes = Vec::new();
+    for (thinks, speaks, calls) in rows {
+        let few = calls.iter().filter(|calls| calls.len() <= most_calls);
+        shapes.extend(few.map(|calls| shape(thinks, speaks, calls)));
+    }
     shapes[0].checked = true;
     shapes
 }
 
-/// Values of each kind and a text with special characters, in front of another argument and as the
+/// Values of each kind and a text with special characters, before another argument and as the
 /// last of a call: a sample with several of them, and those to take instead if that one shows
 /// nothing.
 fn values(parallel: bool, one_by_one: bool) -> Vec<(Sample, Vec<Sample>)> {
-    let sample = |calls: Vec<SampleCall>| Sample {
-        calls,
-        checked: true,
-        ..Sample::default()
-    };
-    let alone = |kinds: &[ValueKind]| sample(vec![Words::default().call(kinds)]);
     let kinds = &ValueKind::ALL[1..];
-    let followed = kinds.iter().map(|kind| alone(&[*kind, ValueKind::Text]));
-    let mut samples = vec![(alone(&[kinds, ONE].concat()), followed.collect())];
+    let followed = kinds.iter().map(|kind| one_call(&[*kind, ValueKind::Text]));
+    let mut samples = vec![(one_call(&[kinds, ONE].concat()), followed.collect())];
     // One JSON value may hold any others.
     if !one_by_one {
         return samples;
     }
     for kinds in kinds.chunks(if parallel { 3 } else { 1 }) {
         let mut words = Words::default();
-        let together = sample(kinds.iter().map(|kind| words.call(&[*kind])).collect());
+        let calls = kinds.iter().map(|kind| words.call(&[*kind])).collect();
         let apart = kinds
             .iter()
             .filter(|_| parallel)
-            .map(|kind| alone(&[*kind]))
-            .collect();
-        samples.push((together, apart));
+            .map(|kind| one_call(&[*kind]));
+        samples.push((Sample::of_calls(calls).checked(), apart.collect()));
     }
     let mut words = Words::default();
-    samples.extend([TWO, ONE].map(|kinds| (sample(vec![words.special(kinds)]), Vec::new())));
+    for kinds in [TWO, ONE] {
+        let special = Sample::of_calls(vec![words.special(kinds)]);
+        samples.push((special.checked(), Vec::new()));
+    }
     samples
+}
+
+/// A call with arguments of these kinds, whose marks are checked.
+fn one_call(kinds: &[ValueKind]) -> Sample {
+    Sample::of_calls(vec![Words::default().call(kinds)]).checked()
 }
 
 /// Finds out whether arguments are written one by one, and how a text with quotes, a backslash and
 /// a line break is written.
 fn texts(sampler: &Sampler) -> Texts {
-    let one = |call: SampleCall| Sample {
-        calls: vec![call],
-        checked: true,
-        ..Sample::default()
-    };
     let mut texts = Texts::default();
-    if let Some(turn) = sampler.turn(&one(Words::default().special(ONE)))
+    let special = Sample::of_calls(vec![Words::default().special(ONE)]).checked();
+    if let Some(turn) = sampler.turn(&special)
         && let Some(span) = sampler.marks.next(&turn, 0)
     {
-        let quoted = span
-            .start
-            .checked_sub(1)
-            .and_then(|quote| literal::read(turn.get(quote..)?));
+        let (before, written) = (&turn[..span.start], &turn[span.clone()]);
         let marked = sampler.marks.mark(SPECIAL);
-        texts.single_quotes = turn[..span.start].ends_with('\'');
-        let span = &turn[span];
-        if !span.is_empty() && span != marked && quoted.is_some_and(|(text, _)| text == marked) {
+        texts.single_quotes = before.ends_with('\'');
+        let quote = span.start.checked_sub(1);
+        let quoted = quote.and_then(|quote| literal::read(turn.get(quote..)?));
+        if !written.is_empty()
+            && written != marked
+            && quoted.is_some_and(|(text, _)| text == marked)
+        {
             texts.encoding = Encoding::Quoted;
-            texts.raw_lines = span.contains('\n');
+            texts.raw_lines = written.contains('\n');
         }
     }
-    let sample = one(Words::default().call(ONE));
-    match sampler.turn(&sample) {
-        Some(turn) => {
-            let parts =
-                walk(&turn, &sample, sampler, texts).map_or_else(Vec::new, |walk| walk.parts);
-            texts.one_by_one = parts.iter().any(|part| part.token == parts::Token::Key);
-        }
-        None => texts.unreadable = sampler.turn(&shape(false, false, &[ONE])).is_some(),
-    }
+    let sample = one_call(ONE);
+    let Some(turn) = sampler.turn(&sample) else {
+        texts.unreadable = sampler.turn(&shape(false, false, &[ONE])).is_some();
+        return texts;
+    };
+    let walk = walk(&turn, &sample, sampler, texts);
+    texts.one_by_one = walk.is_some_and(|walk| {
+        let mut parts = walk.parts.iter();
+        parts.any(|part| part.token == parts::Token::Key)
+    });
     texts
 }

@@ -12,7 +12,7 @@ pub struct Tail<'a> {
 }
 
 impl Members {
-    /// All glue that the kind of a value may put in front of its name.
+    /// All glue that the kind of a value may put before its name.
     pub fn befores(&self) -> Vec<&Glue> {
         let mut befores: Vec<&Glue> = Vec::new();
         for (_, slot) in &self.slots {
@@ -23,7 +23,7 @@ impl Members {
         befores
     }
 
-    /// Whether the same glue is in front of each argument, the first one too.
+    /// Whether the same glue is before each argument, the first one too.
     pub fn in_front_of_each(&self) -> bool {
         // Without any there are separators only if each kind of value has an opening.
         let is_marked =
@@ -31,7 +31,7 @@ impl Members {
         is_marked && self.first.strip_suffix(&self.next).is_some()
     }
 
-    /// What is in front of all arguments, without what is in front of each.
+    /// What is before all arguments, without what is before each.
     pub fn in_front(&self) -> Glue {
         let all = self
             .first
@@ -40,7 +40,7 @@ impl Members {
         all.unwrap_or_else(|| self.first.clone())
     }
 
-    /// The marker behind the names of arguments, if there is one, and another in front: a name
+    /// The marker after the names of arguments, if there is one, and another in front: a name
     /// between them is certain without the first.
     pub fn name_close(&self) -> Option<&str> {
         let open = &self.slots.first()?.1.open;
@@ -107,13 +107,14 @@ impl CallForm {
 impl TurnFormat {
     /// The special token after the id of calls, where another one is all of their opening.
     pub fn marker_in_calls(&self, open: &Glue) -> Option<&str> {
-        let is_token = |text: &str| brackets::begins_token(text) && brackets::ends_token(text);
-        let [first, CallPiece::Glue(behind), ..] = &*self.calls.first()?.pieces else {
+        let [first, CallPiece::Glue(after), ..] = &*self.calls.first()?.pieces else {
             return None;
         };
-        let marker = behind
-            .first_marker()
-            .filter(|_| !first.holds_arguments() && *first != CallPiece::Name)?;
-        (is_token(marker) && is_token(open.core())).then_some(marker)
+        let marker = after.first_marker()?;
+        let mut tokens = [marker, open.core()].into_iter();
+        let between_tokens =
+            tokens.all(|text| brackets::begins_token(text) && brackets::ends_token(text));
+        let applies = between_tokens && !first.holds_arguments() && *first != CallPiece::Name;
+        applies.then_some(marker)
     }
 }

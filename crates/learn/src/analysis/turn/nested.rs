@@ -8,7 +8,11 @@ use serde_json::Value;
 
 use super::glue::{Echoes, Glue};
 use super::sample::{Sample, SampleCall, Sampler, Words};
-use super::{Container, Encoding, Nested, Slot, ValueKind};
+use super::{
+    Container, Encoding, Nested, Slot,
+    ValueKind::{self, Array, Integer, Object, Text},
+    slots_of,
+};
 
 /// The leaves and names of the probes, in alphabetical order, because some templates sort members.
 const WORDS: [&str; 2] = ["plumkor", "quincel"];
@@ -16,7 +20,7 @@ const NUMBERS: [u64; 2] = [83_507, 84_611];
 const NAMES: [&str; 4] = ["awmol", "bexul", "cazin", "dofra"];
 
 /// One value, split: the glue before its first leaf or name, between name and leaf, between two
-/// members, and behind.
+/// members, and after.
 #[derive(Debug)]
 struct Shown {
     before: Glue,
@@ -26,7 +30,7 @@ struct Shown {
 }
 
 /// Learns the notation of arrays and objects, and the form of arguments that are arrays or objects.
-/// `behind`: the glue behind the value of a call's only argument.
+/// `behind`: the glue after the value of a call's only argument.
 pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind, Slot)>)> {
     let see = |value: Value, named: bool| shown(sampler, behind, &value, named);
     let mut found = Nested::default();
@@ -40,53 +44,43 @@ pub fn learn(sampler: &Sampler, behind: &Glue) -> Option<(Nested, Vec<(ValueKind
     if let [Some(texts), Some(integers)] = arrays {
         let (array, slot) = container([texts, integers], see(json!([[a], [b]]), false), false)?;
         found.array = Some(array);
-        slots.push((ValueKind::Array, slot));
+        slots.push((Array, slot));
     }
     if let [Some(texts), Some(integers)] = objects {
         let inner = see(json!({m: {o: a}, n: {p: b}}), true);
         let (object, slot) = container([texts, integers], inner, true)?;
         found.object = Some(object);
-        slots.push((ValueKind::Object, slot));
+        slots.push((Object, slot));
     }
     // An array in an object, and an object in an array.
     if let (Some(array), Some(object)) = (&mut found.array, &mut found.object) {
-        let leaf = |container: &Container| {
-            container
-                .slots
-                .iter()
-                .find(|(kind, _)| *kind == ValueKind::Integer)
-                .map(|(_, s)| s.clone())
-        };
-        let (item, member) = (leaf(array)?, leaf(object)?);
+        let item = slots_of(&array.slots, Integer).next()?.clone();
+        let member = slots_of(&object.slots, Integer).next()?.clone();
         if let Some(seen) = see(json!([{m: a}, {n: b}]), true) {
             // The names are where the leaves of other arrays are.
             let open = seen.before.strip_prefix(&slots[0].1.open.and(&array.open));
-            let close = open.as_ref().and_then(|open| {
-                let close = seen.between.strip_prefix(&member.close)?;
-                close.strip_suffix(&array.next.and(open))
-            });
-            if let (Some(open), Some(close)) = (open, close) {
+            if let Some(open) = open
+                && let Some(between) = seen.between.strip_prefix(&member.close)
+                && let Some(close) = between.strip_suffix(&array.next.and(&open))
+            {
                 let slot = object.narrow(&open, &close, &mut slots[1].1)?;
-                array.slots.push((ValueKind::Object, slot));
+                array.slots.push((Object, slot));
             }
         }
-        if let Some(seen) = see(json!({m: [a], n: [b]}), true) {
-            let open = seen.opens.strip_suffix(&array.open.and(&item.open));
-            let close = seen.between.strip_prefix(&item.close.and(&array.close));
-            let close = close.and_then(|close| close.strip_suffix(&object.next));
-            if let (Some(open), Some(close)) = (open, close) {
-                object.slots.push((ValueKind::Array, nested(open, close)));
-            }
+        if let Some(seen) = see(json!({m: [a], n: [b]}), true)
+            && let Some(open) = seen.opens.strip_suffix(&array.open.and(&item.open))
+            && let Some(between) = seen.between.strip_prefix(&item.close.and(&array.close))
+            && let Some(close) = between.strip_suffix(&object.next)
+        {
+            object.slots.push((Array, nested(open, close)));
         }
     }
-    // Glue that occurs both between two items and in front of the first is in front of each: an
-    // empty array does not have it.
+    // Glue both between two items and before the first is before each: an empty array lacks it.
     for container in found.array.iter_mut().chain(&mut found.object) {
-        let open = container
-            .open
-            .strip_suffix(&container.next)
-            .filter(|open| !open.is_blank());
-        if let Some(open) = open.filter(|_| !container.next.is_blank()) {
+        if let Some(open) = container.open.strip_suffix(&container.next)
+            && !open.is_blank()
+            && !container.next.is_blank()
+        {
             container.each = std::mem::take(&mut container.next);
             container.open = open;
         }
@@ -119,7 +113,7 @@ impl Container {
         let within = self
             .slots
             .iter_mut()
-            .filter(|(kind, _)| *kind == ValueKind::Object)
+            .filter(|(kind, _)| *kind == Object)
             .map(|(_, slot)| slot);
         for slot in within.chain([argument]) {
             (slot.open, slot.close) = (slot.open.and(&rest.0), rest.1.and(&slot.close));
@@ -133,7 +127,7 @@ impl Container {
 /// Learns an array or object from one with texts, one with numbers, and a nested one. Also returns
 /// the form of an argument that is one.
 fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Container, Slot)> {
-    // The glue in front of the first leaf or of the first name.
+    // The glue before the first leaf or of the first name.
     let outer = if named {
         seen[0].before.clone()
     } else {
@@ -141,7 +135,7 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
     };
     let mut container = Container::default();
     let mut closes = Glue::default();
-    for (kind, shown) in [ValueKind::Text, ValueKind::Integer].into_iter().zip(&seen) {
+    for (kind, shown) in [Text, Integer].into_iter().zip(&seen) {
         let open = if named {
             shown.opens.clone()
         } else {
@@ -157,7 +151,7 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
             between.strip_prefix(&close)?,
             shown.after.strip_prefix(&close)?,
         );
-        if kind == ValueKind::Text {
+        if kind == Text {
             (container.next, closes) = (next, end);
         } else if (&container.next, &closes) != (&next, &end) {
             return None;
@@ -172,7 +166,7 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
         ));
     }
     let (_, leaf) = container.slots.last()?.clone();
-    // `outer` is the opening of the argument and of the array; the glue in front of the inner array
+    // `outer` is the opening of the argument and of the array; the glue before the inner array
     // has the latter alone.
     let split = inner.and_then(|inner| {
         let open = if named {
@@ -198,38 +192,22 @@ fn container(seen: [Shown; 2], inner: Option<Shown>, named: bool) -> Option<(Con
     };
     let argument = nested(outer.strip_suffix(&own)?, closes.strip_prefix(&end)?);
     (container.open, container.close) = (own, end);
-    container.slots.push((
-        if named {
-            ValueKind::Object
-        } else {
-            ValueKind::Array
-        },
-        slot,
-    ));
+    container
+        .slots
+        .push((if named { Object } else { Array }, slot));
     Some((container, argument))
 }
 
 /// Renders a call with one argument and returns the glue around the leaves of its value. `named`:
 /// each leaf has a name.
 fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option<Shown> {
-    let kind = ValueKind::of(value);
-    let (key, _) = Words::default().argument(kind);
-    let call = SampleCall {
+    let (key, _) = Words::default().argument(ValueKind::of(value));
+    let turn = sampler.turn(&Sample::of_calls(vec![SampleCall {
         arguments: vec![(key, value.clone())],
-    };
-    let turn = sampler.turn(&Sample {
-        calls: vec![call],
-        ..Sample::default()
-    })?;
-    let mut at = turn.find(key)? + key.len();
-    let mut find = |text: &str| {
-        let start = at + turn[at..].find(text)?;
-        let gap = at..start;
-        at = start + text.len();
-        Some((gap, at))
-    };
-    let (mut gaps, mut keys) = (Vec::new(), vec![key]);
-    let mut end = 0;
+    }]))?;
+    // The text before each name and leaf, and after the last.
+    let (_, mut rest) = turn.split_once(key)?;
+    let (mut texts, mut keys) = (Vec::new(), vec![key]);
     for part in parts(value) {
         let text = match part {
             Part::Name(name) => {
@@ -239,49 +217,35 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
             Part::Leaf(Value::String(text)) => sampler.marks.mark(text),
             Part::Leaf(other) => other.to_string(),
         };
-        let (gap, found) = find(&text)?;
-        gaps.push(gap);
-        end = found;
+        let (before, after) = rest.split_once(&text)?;
+        texts.push(before);
+        rest = after;
     }
-    let glue = |range: std::ops::Range<usize>| {
-        let text = &turn[range];
+    texts.push(rest);
+    let mut gaps = Vec::new();
+    for text in texts {
         if sampler.marks.in_text(text) {
             return None;
         }
         // A closing tag may repeat the name.
-        let text = keys
-            .iter()
-            .fold(text.to_owned(), |text: String, key: &&str| {
-                text.replace(*key, NAMES_ECHO)
-            });
-        Glue::new(
-            &text,
-            Echoes {
-                name: SampleCall::name(0),
-                key: NAMES_ECHO,
-                counters: None,
-            },
-        )
-    };
-    let after = glue(end..turn.len())?.strip_suffix(behind)?;
-    let per = gaps.len() / 2;
-    let mut gaps = gaps
-        .into_iter()
-        .map(glue)
-        .collect::<Option<Vec<Glue>>>()?
-        .into_iter();
-    let before = gaps.next()?;
-    // The glue in front of the second half is the one between two members.
-    let mut rest: Vec<Glue> = gaps.collect();
-    let between = rest.get(per.checked_sub(1)?)?.clone();
-    let opens = if named {
-        rest.swap_remove(0)
-    } else {
-        Glue::default()
-    };
+        let mut text = text.to_owned();
+        for key in &keys {
+            text = text.replace(key, NAMES_ECHO);
+        }
+        let echoes = Echoes {
+            name: SampleCall::name(0),
+            key: NAMES_ECHO,
+            counters: None,
+        };
+        gaps.push(Glue::new(&text, echoes)?);
+    }
+    let after = gaps.pop()?.strip_suffix(behind)?;
+    // The glue before the second half is the one between two members.
+    let between = gaps.get(gaps.len() / 2).filter(|_| gaps.len() > 1)?.clone();
+    let mut gaps = gaps.into_iter();
     Some(Shown {
-        before,
-        opens,
+        before: gaps.next()?,
+        opens: gaps.next().filter(|_| named).unwrap_or_default(),
         between,
         after,
     })

@@ -7,7 +7,10 @@ use serde_json::Value;
 use super::glue::{Echoes, Glue};
 use super::literal;
 use super::sample::{NAMES, REPLY, Sample, SampleCall, Sampler, THOUGHT};
-use super::{Encoding, ValueKind};
+use super::{
+    Encoding,
+    ValueKind::{self, Object, Text},
+};
 use chatparse_base::json::Spacing;
 use chatparse_base::limits::VALUE_STARTS;
 use chatparse_base::sort;
@@ -45,17 +48,17 @@ pub struct Found {
     span: Range<usize>,
 }
 
-/// The white space in a JSON value, as far as it shows any behind its colons and commas.
+/// The white space in a JSON value, as far as it shows any after its colons and commas.
 fn spacing_of(json: &str) -> Option<Spacing> {
-    let behind = |sign: &str| json.split_once(sign).map(|(_, rest)| rest.starts_with(' '));
+    let spaced = |sign: &str| json.split_once(sign).map(|(_, rest)| rest.starts_with(' '));
     if json.contains('\n') {
         return Some(Spacing::Free);
     }
-    let (comma, colon) = (behind("\",")?, behind("\":")?);
+    let (comma, colon) = (spaced("\",")?, spaced("\":")?);
     Some(Spacing::Fixed { comma, colon })
 }
 
-/// A turn, split: the parts in order, and the gap in front of each and behind the last one.
+/// A turn, split: the parts in order, and the gap before each and after the last one.
 #[derive(Clone, Debug)]
 pub struct Walk {
     pub parts: Vec<Found>,
@@ -71,7 +74,7 @@ pub struct Gap {
     /// The names of the call and of the argument before the gap.
     name: String,
     key: String,
-    /// The indices of the calls in front of it and behind it, from 0; the same within a call.
+    /// The indices of the calls before it and after it, from 0; the same within a call.
     calls: [usize; 2],
 }
 
@@ -100,7 +103,7 @@ pub struct Texts {
     pub raw_lines: bool,
     /// Each with its name, so that braces without names are text of the template.
     pub one_by_one: bool,
-    /// What marks do to a text changes the call, e.g. its length in front of it.
+    /// What marks do to a text changes the call, e.g. its length before it.
     pub unreadable: bool,
 }
 
@@ -146,7 +149,7 @@ impl Finder<'_> {
     fn add(&mut self, token: Token, call: Option<usize>, span: Range<usize>) -> usize {
         let end = span.end;
         let text = &self.turn[span.clone()];
-        let other = matches!(token, Token::Value(kind) if kind != ValueKind::Text);
+        let other = matches!(token, Token::Value(kind) if kind != Text);
         let encoding = match text {
             "none" if other => Encoding::Lowercase,
             "True" | "False" | "None" if other => Encoding::Python,
@@ -155,7 +158,7 @@ impl Finder<'_> {
         };
         let spacing = matches!(
             token,
-            Token::Arguments { quoted: false } | Token::Value(ValueKind::Object)
+            Token::Arguments { quoted: false } | Token::Value(Object)
         );
         let is_sorted = spacing
             && text
@@ -186,9 +189,9 @@ impl Finder<'_> {
     fn call(&mut self, index: usize, call: &SampleCall, from: usize, next: usize) -> Option<usize> {
         let name = SampleCall::name(index);
         let at = from + self.turn[from..].find(name)?;
-        let id = self.turn[from..]
-            .find(&self.ids[index])
-            .map(|start| from + start..from + start + self.ids[index].len());
+        let id = &self.ids[index];
+        let start = self.turn[from..].find(id).map(|start| from + start);
+        let id = start.map(|start| start..start + id.len());
         let mut end = match id {
             Some(id) if id.contains(&at) => self.add(Token::NamedId, Some(index), id),
             id => {
@@ -199,12 +202,13 @@ impl Finder<'_> {
         // An empty object may belong to any call: it follows the name, unless all arguments are
         // before it.
         let all = call.object();
-        let object = match call.arguments.is_empty() {
-            _ if self.texts.one_by_one => None,
-            true => self
-                .object(&all, at + name.len(), next)
-                .or_else(|| self.object(&all, from, at)),
-            false => self.object(&all, from, next),
+        let object = if self.texts.one_by_one {
+            None
+        } else if call.arguments.is_empty() {
+            let behind = self.object(&all, at + name.len(), next);
+            behind.or_else(|| self.object(&all, from, at))
+        } else {
+            self.object(&all, from, next)
         };
         if let Some((span, quoted)) = object {
             return Some(end.max(self.add(Token::Arguments { quoted }, Some(index), span)));
@@ -232,27 +236,25 @@ impl Finder<'_> {
     /// All arguments as one value.
     fn object(&self, arguments: &Value, from: usize, next: usize) -> Option<(Range<usize>, bool)> {
         let marked = self.marks.mark_all(arguments);
-        let starts = self.turn[from..]
-            .match_indices(['{', '"', '\''])
-            .map(|(at, _)| from + at);
+        let starts = self.turn[from..].match_indices(['{', '"', '\'']);
         // The words of a later call differ, but an empty object may belong to any call.
-        let starts = starts.take_while(|at| *at < next || marked != json!({}));
-        let json = |text: &str| serde_json::from_str::<Value>(text).ok();
+        let starts = starts
+            .map(|(at, _)| from + at)
+            .take_while(|at| *at < next || marked != json!({}));
         for at in starts.take(VALUE_STARTS) {
             let Some((value, length)) = literal::read(&self.turn[at..]) else {
                 continue;
             };
             let span = at..at + length;
             // Objects in Python's notation are split member by member.
-            if value == marked && json(&self.turn[span.clone()]).is_some() {
-                return Some((span, false));
-            }
-            if value
-                .as_str()
-                .and_then(json)
-                .is_some_and(|value| value == marked)
-            {
-                return Some((span, true));
+            let quoted = value != marked;
+            let json = match &value {
+                Value::String(text) => text,
+                _ if quoted => continue,
+                _ => &self.turn[span.clone()],
+            };
+            if serde_json::from_str::<Value>(json).is_ok_and(|value| value == marked) {
+                return Some((span, quoted));
             }
         }
         None
@@ -260,40 +262,40 @@ impl Finder<'_> {
 
     /// The value of an argument between the end of its name and `limit`.
     fn value(&self, value: &Value, from: usize, limit: usize) -> Option<Range<usize>> {
-        let region = &self.turn[from..limit];
-        let within = |at: usize, length: usize| from + at..from + at + length;
         let marked = self.marks.mark_all(value);
         if value.is_string() {
-            let span = self
-                .marks
-                .next(self.turn, from)
-                .filter(|span| span.end <= limit)?;
+            let span = self.marks.next(self.turn, from)?;
+            if span.end > limit {
+                return None;
+            }
             if self.texts.encoding != Encoding::Quoted {
-                return Some(span.clone()).filter(|_| self.turn[span] == marked);
+                return (self.turn[span.clone()] == marked).then_some(span);
             }
             let start = span.start.checked_sub(1)?;
             let (text, length) = literal::read(self.turn.get(start..)?)?;
             return (text == marked).then_some(start..start + length);
         }
-        if value.is_array() || value.is_object() {
-            let starts = region.match_indices(['[', '{']).map(|(at, _)| at);
-            return starts.take(VALUE_STARTS).find_map(|at| {
-                let (read, length) = literal::read(&region[at..])?;
-                (read == marked).then(|| within(at, length))
-            });
-        }
-        let json = value.to_string();
-        let python = match value {
-            Value::Bool(true) => "True",
-            Value::Bool(false) => "False",
-            Value::Null => "None",
-            _ => &json,
+        let region = &self.turn[from..limit];
+        let (start, length) = if value.is_array() || value.is_object() {
+            let mut starts = region.match_indices(['[', '{']).take(VALUE_STARTS);
+            starts.find_map(|(start, _)| {
+                let (read, length) = literal::read(&region[start..])?;
+                (read == marked).then_some((start, length))
+            })?
+        } else {
+            let json = value.to_string();
+            let spellings: &[&str] = match value {
+                Value::Bool(true) => &[&json, "True"],
+                Value::Bool(false) => &[&json, "False"],
+                Value::Null => &[&json, "None", "none"],
+                _ => &[&json],
+            };
+            // An attribute before the value may have the same text.
+            let places = spellings.iter();
+            let places = places.filter_map(|text| Some((region.rfind(text)?, text.len())));
+            places.max_by_key(|(start, _)| *start)?
         };
-        // An attribute before the value may have the same text.
-        let lowercase = if value.is_null() { "none" } else { &json };
-        let found = [&*json, python, lowercase]
-            .map(|text| region.rfind(text).map(|at| within(at, text.len())));
-        found.into_iter().flatten().max_by_key(|span| span.start)
+        Some(from + start..from + start + length)
     }
 
     /// The parts in order with the gaps between them. Returns `None` if two parts overlap, a value
@@ -329,9 +331,10 @@ impl Finder<'_> {
             at = part.span.end;
         }
         gaps.push(self.gap(at..self.turn.len(), name, key, calls)?);
-        let apart = self.parts.windows(3).any(|three| {
-            let [a, b, c] = [0, 1, 2].map(|index| three[index].call);
-            a.is_some() && a == c && a != b
+        let mut threes = self.parts.windows(3);
+        let apart = threes.any(|parts| {
+            let call = parts[0].call;
+            call.is_some() && call == parts[2].call && call != parts[1].call
         });
         (!apart).then_some(Walk {
             parts: self.parts,
@@ -343,13 +346,15 @@ impl Finder<'_> {
     fn gap(&self, span: Range<usize>, name: &str, key: &str, calls: [usize; 2]) -> Option<Gap> {
         let text = self.turn.get(span)?;
         // A second occurrence of a value is not glue.
-        let ours = self.marks.in_text(text) || self.ids.iter().any(|id| text.contains(id));
-        let gap = Gap {
-            text: text.to_owned(),
-            name: name.to_owned(),
-            key: key.to_owned(),
+        if self.marks.in_text(text) || self.ids.iter().any(|id| text.contains(id)) {
+            return None;
+        }
+        let [text, name, key] = [text, name, key].map(str::to_owned);
+        Some(Gap {
+            text,
+            name,
+            key,
             calls,
-        };
-        (!ours).then_some(gap)
+        })
     }
 }

@@ -1,18 +1,15 @@
-//! A text in front of each marker, such as the `ns:` of `ns:<f>ns:<x>1ns:</x>ns:</f>`. Comparing
-//! renders leaves it at the end of what is in front of it, because what follows differs; it belongs
-//! to the marker behind it.
+//! A text before each marker, such as the `ns:` of `ns:<f>ns:<x>1ns:</x>ns:</f>`. Comparing
+//! renders leaves it at the end of what is before it, because what follows differs; it belongs
+//! to the marker after it.
 
 use super::glue::Glue;
 use super::{CallPiece, Container, Encoding, Slot, SlotKind, TurnFormat, ValueKind};
 
-/// Moves such a text to the markers behind it.
+/// Moves such a text to the markers after it.
 pub fn join(turn: &mut TurnFormat) {
     let Some(prefix) = shared(turn) else { return };
-    for edge in turn
-        .edges
-        .iter_mut()
-        .filter(|edge| edge.from == SlotKind::Call)
-    {
+    let edges = turn.edges.iter_mut();
+    for edge in edges.filter(|edge| edge.from == SlotKind::Call) {
         begin(&mut edge.glue, &prefix);
     }
     for form in &mut turn.calls {
@@ -20,34 +17,32 @@ pub fn join(turn: &mut TurnFormat) {
         if let Some(CallPiece::Members(members)) = form.pieces.last_mut() {
             begin(&mut form.close, &prefix);
             begin(&mut members.next, &prefix);
-            members
-                .slots
-                .iter_mut()
-                .for_each(|(_, slot)| close(slot, &prefix));
-            let nested = members
-                .nested
-                .array
-                .iter_mut()
-                .chain(&mut members.nested.object);
-            nested.for_each(|container| within(container, &prefix));
+            for (_, slot) in &mut members.slots {
+                close(slot, &prefix);
+            }
+            for container in [&mut members.nested.array, &mut members.nested.object] {
+                container
+                    .iter_mut()
+                    .for_each(|container| within(container, &prefix));
+            }
         }
     }
 }
 
 fn within(container: &mut Container, prefix: &Glue) {
-    let Container {
-        open,
-        each,
-        next,
-        close: end_of_all,
-        slots,
-    } = container;
-    end(open, prefix);
-    [each, next, end_of_all]
-        .into_iter()
-        .filter(|glue| !glue.is_blank())
-        .for_each(|glue| begin(glue, prefix));
-    slots.iter_mut().for_each(|(_, slot)| close(slot, prefix));
+    end(&mut container.open, prefix);
+    for glue in [
+        &mut container.each,
+        &mut container.next,
+        &mut container.close,
+    ] {
+        if !glue.is_blank() {
+            begin(glue, prefix);
+        }
+    }
+    for (_, slot) in &mut container.slots {
+        close(slot, prefix);
+    }
 }
 
 fn close(slot: &mut Slot, prefix: &Glue) {
@@ -62,7 +57,7 @@ fn end(glue: &mut Glue, prefix: &Glue) {
     }
 }
 
-/// Puts the text in front of a marker.
+/// Puts the text before a marker.
 fn begin(glue: &mut Glue, prefix: &Glue) {
     if glue.strip_prefix(prefix).is_none() {
         *glue = prefix.and(glue);
@@ -72,14 +67,12 @@ fn begin(glue: &mut Glue, prefix: &Glue) {
 /// What all values and all calls end with, if raw texts are also followed by it.
 fn shared(turn: &TurnFormat) -> Option<Glue> {
     let slots = || turn.members().flat_map(|members| &members.slots);
-    let (_, text) =
-        slots().find(|(kind, slot)| *kind == ValueKind::Text && slot.encoding == Encoding::Raw)?;
-    let closes = turn
-        .calls
-        .iter()
-        .map(|form| &form.close)
-        .chain(slots().map(|(_, slot)| &slot.close));
+    let mut raw = slots().filter(|(_, slot)| slot.encoding == Encoding::Raw);
+    let (_, text) = raw.find(|(kind, _)| *kind == ValueKind::Text)?;
+    let closes = turn.calls.iter().map(|form| &form.close);
+    let closes = closes.chain(slots().map(|(_, slot)| &slot.close));
     let prefix = Glue::from(Glue::same_end(closes));
-    (!prefix.is_blank() && prefix.is_literal() && text.close.strip_prefix(&prefix).is_some())
-        .then_some(prefix)
+    let applies =
+        !prefix.is_blank() && prefix.is_literal() && text.close.strip_prefix(&prefix).is_some();
+    applies.then_some(prefix)
 }

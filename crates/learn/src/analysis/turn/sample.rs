@@ -7,15 +7,18 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::super::markup::first_marker;
-use super::{Glue, ValueKind};
+use super::{
+    Glue,
+    ValueKind::{self, Array, Boolean, Integer, Null, Number, Object, Text},
+};
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::{PROBE_BYTES, TURN_BYTES};
 use chatparse_jinja::{Conversation, Host, Marks, ReasoningIn, Template, blocks};
-use chatparse_message::{REASONING, text_part};
+use chatparse_message::{REASONING, text_part, thinking_part};
 
 /// The user's message.
 pub const QUESTION: &str = "Vexing jumbles, gladly solved";
-/// The user's message behind a turn, if there is one.
+/// The user's message after a turn, if there is one.
 const FURTHER: &str = "Wry jackdaws, what about them";
 /// The assistant's reasoning.
 pub const THOUGHT: &str = "Quorzle the vimp";
@@ -32,36 +35,16 @@ const TOOLS: [&str; 4] = ["fnalphq", "gnbetuq", "hngammuq", "jndeltoq"];
 /// The ids of the calls. Nine letters and digits, because some templates require that.
 const IDS: [&str; 4] = ["idq000711", "idw000722", "ide000733", "idr000744"];
 
-/// The names of the arguments by kind. A sample uses them in order, so that each occurs once.
-const KEYS: [(ValueKind, [&str; 6]); 7] = [
-    (
-        ValueKind::Text,
-        ["qargo", "zwixo", "vumpo", "hyfto", "jolpu", "kexni"],
-    ),
-    (
-        ValueKind::Integer,
-        ["uintra", "wintre", "yintri", "zintro", "xintru", "qintry"],
-    ),
-    (
-        ValueKind::Number,
-        ["unumra", "wnumre", "ynumri", "znumro", "xnumru", "qnumry"],
-    ),
-    (
-        ValueKind::Boolean,
-        ["uboora", "wboore", "yboori", "zbooro", "xbooru", "qboory"],
-    ),
-    (
-        ValueKind::Null,
-        ["unulra", "wnulre", "ynulri", "znulro", "xnulru", "qnulry"],
-    ),
-    (
-        ValueKind::Array,
-        ["uarrza", "warrze", "yarrzi", "zarrzo", "xarrzu", "qarrzy"],
-    ),
-    (
-        ValueKind::Object,
-        ["uobjza", "wobjze", "yobjzi", "zobjzo", "xobjzu", "qobjzy"],
-    ),
+/// The names of the arguments for each of [`ValueKind::ALL`]. A sample uses them in order, so that
+/// each occurs once.
+const KEYS: [[&str; 6]; 7] = [
+    ["qargo", "zwixo", "vumpo", "hyfto", "jolpu", "kexni"],
+    ["uintra", "wintre", "yintri", "zintro", "xintru", "qintry"],
+    ["unumra", "wnumre", "ynumri", "znumro", "xnumru", "qnumry"],
+    ["uboora", "wboore", "yboori", "zbooro", "xbooru", "qboory"],
+    ["unulra", "wnulre", "ynulri", "znulro", "xnulru", "qnulry"],
+    ["uarrza", "warrze", "yarrzi", "zarrzo", "xarrzu", "qarrzy"],
+    ["uobjza", "wobjze", "yobjzi", "zobjzo", "xobjzu", "qobjzy"],
 ];
 
 /// An assistant's turn.
@@ -76,11 +59,31 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// A turn with reasoning, content and these calls.
+    pub fn new(thinks: bool, speaks: bool, calls: Vec<SampleCall>) -> Sample {
+        Sample {
+            thinks,
+            speaks,
+            calls,
+            checked: false,
+        }
+    }
+
     /// A turn of content alone.
     pub fn reply() -> Sample {
+        Sample::new(false, true, Vec::new())
+    }
+
+    /// A turn of calls alone.
+    pub fn of_calls(calls: Vec<SampleCall>) -> Sample {
+        Sample::new(false, false, calls)
+    }
+
+    /// The same turn, whose marks are checked.
+    pub fn checked(self) -> Sample {
         Sample {
-            speaks: true,
-            ..Sample::default()
+            checked: true,
+            ..self
         }
     }
 }
@@ -135,26 +138,23 @@ impl Words {
 
     /// The next argument of a kind.
     pub fn argument(&mut self, kind: ValueKind) -> (&'static str, Value) {
-        let row = KEYS
-            .iter()
-            .position(|(known, _)| *known == kind)
-            .expect("all kinds have names");
-        let index = self.used[row];
-        self.used[row] += 1;
-        let key = KEYS[row].1[index % KEYS[row].1.len()];
+        let (keys, used) = (KEYS[kind as usize], &mut self.used[kind as usize]);
+        let index = *used;
+        *used += 1;
+        let key = keys[index % keys.len()];
         let number = 71_303 + 1_117 * index as u64;
         let value = match kind {
-            ValueKind::Text => json!(
+            Text => json!(
                 [
                     "pebblug", "cobaltuv", "marblop", "granitof", "violetub", "orchidav"
                 ][index % 6]
             ),
-            ValueKind::Integer => json!(number),
-            ValueKind::Number => json!(number as f64 + 0.0625),
-            ValueKind::Boolean => json!(index.is_multiple_of(2)),
-            ValueKind::Null => Value::Null,
-            ValueKind::Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
-            ValueKind::Object => {
+            Integer => json!(number),
+            Number => json!(number as f64 + 0.0625),
+            Boolean => json!(index.is_multiple_of(2)),
+            Null => Value::Null,
+            Array => json!([format!("peachup{index}"), format!("grapeum{index}")]),
+            Object => {
                 json!({(NAMES[0]): format!("lemonar{index}"), (NAMES[1]): number + 500})
             }
         };
@@ -165,20 +165,29 @@ impl Words {
 /// The tools in the request, which templates write into each prompt: few, small, and simple enough
 /// for every template that describes them.
 pub fn tools() -> Value {
-    let schema = |kind: ValueKind| match kind {
-        ValueKind::Text | ValueKind::Null => json!({"type": "string", "description": "One"}),
-        ValueKind::Array => {
-            json!({"type": "array", "items": {"type": "string"}, "description": "One"})
+    let mut properties = Map::new();
+    for (kind, keys) in ValueKind::ALL.into_iter().zip(KEYS) {
+        let name = match kind {
+            Text | Null => "string",
+            _ => kind.name(),
+        };
+        let mut schema = json!({"type": name});
+        match kind {
+            Array => schema["items"] = json!({"type": "string"}),
+            Object => schema["properties"] = json!({}),
+            _ => {}
         }
-        ValueKind::Object => json!({"type": "object", "properties": {}, "description": "One"}),
-        _ => json!({"type": kind, "description": "One"}),
-    };
-    let properties: Map<String, Value> = KEYS
-        .iter()
-        .map(|(kind, keys)| (keys[0].to_owned(), schema(*kind)))
-        .collect();
+        schema["description"] = json!("One");
+        properties.insert(keys[0].to_owned(), schema);
+    }
     let parameters = json!({"type": "object", "properties": properties, "required": []});
     json!([{"type": "function", "function": {"name": TOOLS[0], "description": "Does", "parameters": parameters}}])
+}
+
+/// A call as a message has it, with the name and the id of a sample's call number `index`.
+pub fn call_json(template: &Template, index: usize, arguments: Value) -> Value {
+    let function = json!({"name": SampleCall::name(index), "arguments": arguments});
+    json!({"type": "function", "function": function, "id": SampleCall::id(template, index)})
 }
 
 /// Renders a conversation; `None` if the template rejects it or writes too much.
@@ -213,12 +222,12 @@ pub struct Sampler<'t> {
     tools: Arc<Value>,
     /// The conversation so far, the prompt, and what the prompt adds: the opening of the
     /// assistant's turn.
-    bare: String,
+    pub bare: String,
     pub prompt: String,
     pub opening: String,
-    /// What the template writes behind any conversation that asks for no answer.
+    /// What the template writes after any conversation that asks for no answer.
     tail: String,
-    /// What opens a further question behind the turn, if a turn shows its calls only in front of
+    /// What opens a further question after the turn, if a turn shows its calls only before
     /// one.
     pub further: Option<String>,
     /// `None` if the template shows no reasoning.
@@ -296,68 +305,60 @@ impl<'t> Sampler<'t> {
         (reply.ends_with(tail) && !in_history).then(|| tail.to_owned())
     }
 
-    /// What opens a further question, if turns show their calls only in front of one.
+    /// What opens a further question, if turns show their calls only before one.
     fn opens_further(&self) -> Option<String> {
-        let reply = self.marks.mark(REPLY);
-        let calls = Sample {
-            calls: vec![SampleCall::default()],
-            ..Sample::default()
-        };
-        let has_calls = |sampler: &Self| {
-            sampler
-                .behind(&calls)
-                .is_some_and(|turn| turn.contains(SampleCall::name(0)))
-        };
-        if !self.writes_calls || has_calls(self) {
+        if !self.writes_calls || self.shows_calls() {
             return None;
         }
-        let followed = |opens: &str| Sampler {
+        let (reply, mark) = (Sample::reply(), self.marks.mark(REPLY));
+        let (last, followed) = (
+            self.behind(&reply)?,
+            self.before_question("").behind(&reply)?,
+        );
+        let end = last.split_once(&*mark)?.1;
+        let opens = followed.split_once(&*mark)?.1.strip_prefix(end)?;
+        let shows = self.before_question(opens).shows_calls();
+        shows.then(|| opens.to_owned())
+    }
+
+    fn shows_calls(&self) -> bool {
+        let turn = self.behind(&Sample::of_calls(vec![SampleCall::default()]));
+        turn.is_some_and(|turn| turn.contains(SampleCall::name(0)))
+    }
+
+    /// A sampler that renders turns before a further question with this opening.
+    fn before_question(&self, opens: &str) -> Self {
+        Sampler {
             further: Some(opens.to_owned()),
             seen: RefCell::default(),
             ..self.clone()
-        };
-        let [last, turn] = [
-            self.behind(&Sample::reply())?,
-            followed("").behind(&Sample::reply())?,
-        ];
-        let opens = turn
-            .split_once(&*reply)?
-            .1
-            .strip_prefix(last.split_once(&*reply)?.1)?;
-        has_calls(&followed(opens)).then(|| opens.to_owned())
+        }
     }
 
     fn shows_reasoning(&self) -> bool {
-        let answers = [(true, Vec::new()), (false, vec![SampleCall::default()])];
-        answers.into_iter().any(|(speaks, calls)| {
-            let turn = self.behind(&Sample {
-                thinks: true,
-                speaks,
-                calls,
-                checked: false,
-            });
-            // If the template prints the list of parts itself, the render contains the keys of the
-            // parts.
-            let printed = |turn: &str| turn.contains("'thinking'") || turn.contains("\"thinking\"");
-            turn.is_some_and(|turn| turn.contains(THOUGHT) && !printed(&turn))
+        let call = vec![SampleCall::default()];
+        let samples = [
+            Sample::new(true, true, Vec::new()),
+            Sample::new(true, false, call),
+        ];
+        let mut turns = samples.iter().filter_map(|sample| self.behind(sample));
+        turns.any(|turn| {
+            // A template that prints the list of parts itself shows the keys of the parts.
+            let prints_parts = turn.contains("'thinking'") || turn.contains("\"thinking\"");
+            turn.contains(THOUGHT) && !prints_parts
         })
     }
 
     /// Whether the marks change nothing in a turn with every kind of text.
     fn is_plain(&self) -> bool {
         *self.is_plain.get_or_init(|| {
-            let kinds = [ValueKind::Text, ValueKind::Array, ValueKind::Object];
+            let kinds = [Text, Array, Object];
             let calls = if self.writes_calls {
                 vec![Words::default().special(&kinds)]
             } else {
                 Vec::new()
             };
-            let all = Sample {
-                thinks: self.reasoning.is_some(),
-                speaks: true,
-                calls,
-                checked: false,
-            };
+            let all = Sample::new(self.reasoning.is_some(), true, calls);
             self.is_same(&all, self.marked(&all).as_deref())
         })
     }
@@ -381,15 +382,14 @@ impl<'t> Sampler<'t> {
             .len();
         // If the prompt closes the reasoning at once, no reasoning follows.
         let rest = self.opening[shared..].trim();
-        let thought = self.marks.mark(THOUGHT);
-        let closes = || {
-            behind
-                .split_once(&thought)
-                .is_some_and(|(_, after)| after.trim_start().starts_with(rest))
-        };
-        let contradicts =
-            sample.thinks && !rest.is_empty() && (first_marker(rest).is_some() || closes());
-        (!contradicts).then(|| behind[shared..].to_owned())
+        if sample.thinks && !rest.is_empty() {
+            let after = behind.split_once(&self.marks.mark(THOUGHT));
+            let closes = after.is_some_and(|(_, after)| after.trim_start().starts_with(rest));
+            if closes || first_marker(rest).is_some() {
+                return None;
+            }
+        }
+        Some(behind[shared..].to_owned())
     }
 
     /// The same from the end of the conversation on, with what the history has of the prompt's
@@ -401,15 +401,16 @@ impl<'t> Sampler<'t> {
         {
             return None;
         }
-        let same = |known: &Sample| {
-            Sample {
-                checked: sample.checked,
-                ..known.clone()
-            } == *sample
-        };
-        if let Some((known, turn)) = self.seen.borrow().iter().find(|(known, _)| same(known))
-            && (known.checked == sample.checked
-                || turn.is_some() && (known.checked || self.is_plain()))
+        if let Some((known, turn)) = self.seen.borrow().iter().find(|(known, _)| {
+            let Sample {
+                thinks,
+                speaks,
+                calls,
+                ..
+            } = known;
+            (*thinks, *speaks, calls) == (sample.thinks, sample.speaks, &sample.calls)
+        }) && (known.checked == sample.checked
+            || turn.is_some() && (known.checked || self.is_plain()))
         {
             return turn.clone();
         }
@@ -425,7 +426,7 @@ impl<'t> Sampler<'t> {
         }
         let marked = self.marks.unescaped(&marked);
         let behind = marked.strip_prefix(&*self.bare);
-        // A template may write the tools in front of the last message, so that what precedes the
+        // A template may write the tools before the last message, so that what precedes the
         // question differs. The render may end with the white space that the conversation so far
         // ends with.
         let (before, white_space) = self.bare.split_at(self.bare.trim_end().len());
@@ -439,7 +440,7 @@ impl<'t> Sampler<'t> {
         (behind.len() <= TURN_BYTES).then(|| behind.to_owned())
     }
 
-    /// The turn in a render that has an instruction behind the last message, as the conversation so
+    /// The turn in a render that has an instruction after the last message, as the conversation so
     /// far has it.
     fn in_front_of_instruction<'r>(&self, marked: &'r str) -> Option<&'r str> {
         let ahead = shared(&self.bare, marked);
@@ -458,11 +459,6 @@ impl<'t> Sampler<'t> {
             .last()
             .filter(|_| !self.opening.is_empty())?;
         marked.get(start..marked.len() - (self.bare.len() - start))
-    }
-
-    /// The conversation so far.
-    pub fn bare(&self) -> &str {
-        &self.bare
     }
 
     /// The conversation with this turn, without marks.
@@ -532,44 +528,43 @@ impl<'t> Sampler<'t> {
 
     fn message(&self, sample: &Sample, marked: bool) -> Value {
         let caps = self.template.caps();
-        let text = |text: &str| {
-            if marked {
-                self.marks.mark(text)
-            } else {
-                text.to_owned()
-            }
-        };
-        let content = if sample.speaks {
-            text(REPLY)
-        } else {
-            String::new()
-        };
+        let [thought, reply] = [THOUGHT, REPLY].map(|text| match marked {
+            true => self.marks.mark(text),
+            false => text.to_owned(),
+        });
+        let content = if sample.speaks { &*reply } else { "" };
         let reasoning = self.reasoning.as_ref().filter(|_| sample.thinks);
         let in_part = reasoning == Some(&ReasoningIn::Part);
         let content = match reasoning {
             _ if in_part || caps.wants_parts() => {
-                let said = (sample.speaks || !in_part).then(|| text_part(&content));
-                in_part
-                    .then(|| json!({"type": "thinking", "thinking": text(THOUGHT)}))
-                    .into_iter()
-                    .chain(said)
-                    .collect()
+                let mut parts = Vec::new();
+                if in_part {
+                    parts.push(thinking_part(&thought));
+                }
+                if sample.speaks || !in_part {
+                    parts.push(text_part(content));
+                }
+                parts.into()
             }
-            Some(ReasoningIn::Blocks) => blocks(&text(THOUGHT), &content),
+            Some(ReasoningIn::Blocks) => blocks(&thought, content),
             _ => json!(content),
         };
         let mut message = json!({"role": "assistant", "content": content});
         match reasoning {
-            Some(ReasoningIn::Usual) => message[REASONING[0]] = text(THOUGHT).into(),
-            Some(ReasoningIn::Field(name)) => message[&**name] = text(THOUGHT).into(),
+            Some(ReasoningIn::Usual) => message[REASONING[0]] = thought.into(),
+            Some(ReasoningIn::Field(name)) => message[&**name] = thought.into(),
             _ => {}
         }
         if !sample.calls.is_empty() {
             let calls = sample.calls.iter().enumerate().map(|(index, call)| {
-                let arguments = if marked { self.marks.mark_all(&call.object()) } else { call.object() };
-                let arguments = if caps.object_arguments { arguments } else { arguments.to_string().into() };
-                let function = json!({"name": SampleCall::name(index), "arguments": arguments});
-                json!({"type": "function", "function": function, "id": SampleCall::id(self.template, index)})
+                let mut arguments = call.object();
+                if marked {
+                    arguments = self.marks.mark_all(&arguments);
+                }
+                if !caps.object_arguments {
+                    arguments = arguments.to_string().into();
+                }
+                call_json(self.template, index, arguments)
             });
             message["tool_calls"] = calls.collect();
         }

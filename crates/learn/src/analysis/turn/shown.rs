@@ -3,110 +3,98 @@
 use serde_json::{Map, Value};
 
 use super::{
-    CallPiece, Container, Encoding, Glue, Slot,
-    SlotKind::{Call, Content, End, Prompt, Reasoning},
+    CallForm, CallPiece, Container, Edge, Encoding, Glue, Reasoning, Slot,
+    SlotKind::{self, Call, Content, End, Prompt},
     TurnFormat,
 };
 
 impl TurnFormat {
     /// Names and texts in the order of a turn, e.g. `content → call` and the glue between the two.
-    /// What differs from turn to turn stands between `‹` and `›`.
+    /// What differs from turn to turn is between `‹` and `›`.
     pub fn rows(&self) -> Vec<(String, String)> {
-        let mut rows = Vec::new();
-        let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));
-        for (role, opening) in [
+        let mut rows: Vec<(String, String)> = Vec::new();
+        let openings = [
             ("user", &self.delimiters.user),
             ("assistant", &self.delimiters.assistant),
-        ] {
+        ];
+        for (role, opening) in openings {
             if !opening.is_empty() {
-                row(role, opening.clone());
+                rows.push((role.into(), opening.clone()));
             }
         }
-        row("opening", self.opening.clone());
-        if let Some(reasoning) = &self.reasoning {
-            row(
-                "reasoning",
-                format!("{}…{}", reasoning.open.shown(), reasoning.close.shown()),
-            );
+        rows.push(("opening".into(), self.opening.clone()));
+        if let Some(Reasoning { open, close, .. }) = &self.reasoning {
+            let text = format!("{}…{}", open.shown(), close.shown());
+            rows.push(("reasoning".into(), text));
         }
-        for edge in &self.edges {
-            row(
-                &format!("{} → {}", edge.from.name(), edge.to.name()),
-                edge.glue.shown(),
-            );
+        for Edge { from, glue, to } in &self.edges {
+            rows.push((format!("{} → {}", from.name(), to.name()), glue.shown()));
         }
         for form in &self.calls {
-            let pieces: String = form.pieces.iter().map(piece_line).collect();
-            row("call", pieces + &form.close.shown());
+            rows.push(("call".into(), pieces(form) + &form.close.shown()));
         }
         if let Some(members) = self.members().next() {
             for (kind, shown) in &members.slots {
-                row(&format!("argument: {}", kind.name()), slot("‹key›", shown));
+                rows.push((format!("argument: {}", kind.name()), slot("‹key›", shown)));
             }
             if let Some(array) = &members.nested.array {
-                row("array", inside(array, ""));
+                rows.push(("array".into(), inside(array, "")));
             }
             if let Some(object) = &members.nested.object {
-                row("object", inside(object, "‹key›"));
+                rows.push(("object".into(), inside(object, "‹key›")));
             }
         }
-        row("end", self.end.shown());
+        rows.push(("end".into(), self.end.shown()));
         rows
     }
 
-    /// How each part of a turn is written, in one line: what differs from turn to turn stands
+    /// How each part of a turn is written, in one line: what differs from turn to turn is
     /// between `‹` and `›`, what comes any number of times in `( )*`, and `…` is a further call.
     pub fn written(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         if let Some(reasoning) = &self.reasoning {
-            let open = if reasoning.open.is_blank() {
-                Glue::from(&*reasoning.start)
-            } else {
-                reasoning.open.clone()
+            let open = match reasoning.open.is_blank() {
+                true => reasoning.start.clone(),
+                false => reasoning.open.shown(),
             };
-            lines.push((
-                "reasoning",
-                format!("{}‹reasoning›{}", open.shown(), reasoning.close.shown()),
-            ));
+            let text = format!("{open}‹reasoning›{}", reasoning.close.shown());
+            lines.push(("reasoning", text));
         }
-        // The last of several ways to begin a content is that of one that ends the turn.
-        let glue = |from, to| self.glues([from], to).next_back();
-        let begins = |to| {
-            [Prompt, Reasoning, Content]
-                .into_iter()
-                .find_map(|from| glue(from, to))
-        };
-        let ends = |from| glue(from, End).map(Glue::shown).unwrap_or_default();
-        if let Some(open) = begins(Content) {
-            lines.push((
-                "content",
-                format!("{}‹content›{}", open.shown(), ends(Content)),
-            ));
+        if let Some(open) = self.begins(Content) {
+            let end = self.ends(Content);
+            lines.push(("content", format!("{}‹content›{end}", open.shown())));
         }
-        let (open, _) = self.call_frame();
-        let Some(first) = begins(Call) else {
+        let Some(first) = self.begins(Call) else {
             return lines;
         };
+        let (open, _) = self.call_frame();
         let outer = |glue: &Glue| glue.strip_suffix(&open).unwrap_or_default().shown();
-        let more = glue(Call, Call).map_or_else(String::new, |glue| format!("({}…)*", outer(glue)));
+        let next = self.glues([Call], Call).next_back();
+        let more = next.map_or_else(String::new, |glue| format!("({}…)*", outer(glue)));
         let has_none = self.pieces().all(|piece| !piece.holds_arguments());
-        for form in self
-            .calls
-            .iter()
-            .filter(|form| has_none || form.pieces.iter().any(CallPiece::holds_arguments))
-        {
-            let pieces: String = form.pieces.iter().map(piece_line).collect();
-            let call = [
-                &outer(first),
-                &open.shown(),
-                &pieces,
-                &form.close.shown(),
-                &more,
-                &ends(Call),
-            ];
-            lines.push(("call", call.map(String::as_str).concat()));
+        for form in &self.calls {
+            if has_none || form.pieces.iter().any(CallPiece::holds_arguments) {
+                let (first, open, end) = (outer(first), open.shown(), self.ends(Call));
+                let (pieces, close) = (pieces(form), form.close.shown());
+                lines.push((
+                    "call",
+                    [first, open, pieces, close, more.clone(), end].concat(),
+                ));
+            }
         }
         lines
+    }
+
+    /// The opening of a part. The last of several ways is that of a part that ends the turn.
+    fn begins(&self, to: SlotKind) -> Option<&Glue> {
+        let mut froms = [Prompt, SlotKind::Reasoning, Content].into_iter();
+        froms.find_map(|from| self.glues([from], to).next_back())
+    }
+
+    /// The end of a turn after a part.
+    fn ends(&self, from: SlotKind) -> String {
+        let last = self.glues([from], End).next_back();
+        last.map(Glue::shown).unwrap_or_default()
     }
 
     /// The rows as an object: each name with a list of its texts; `written` has the lines of
@@ -126,6 +114,10 @@ impl TurnFormat {
         }
         json.into()
     }
+}
+
+fn pieces(form: &CallForm) -> String {
+    form.pieces.iter().map(piece_line).collect()
 }
 
 fn piece_line(piece: &CallPiece) -> String {
@@ -153,7 +145,7 @@ fn piece_line(piece: &CallPiece) -> String {
                 slot.before.shown()
             );
             let next = members.next.shown();
-            // What stands in front of each member, the first one too, is part of it.
+            // What is before each member, the first one too, is part of it.
             match members
                 .first
                 .strip_suffix(&members.next)
