@@ -63,9 +63,9 @@ fn terminals(facts: &Facts) -> Cut {
             if confused.is_empty() {
                 return cut;
             }
-            confused
-                .iter()
-                .for_each(|&token| splits.add(&cut.tokens[token], stage > 0, facts.tree));
+            for token in confused {
+                splits.add(&cut.tokens[token], stage > 0, facts.tree);
+            }
         }
     }
     // All terminals, and then free text.
@@ -80,14 +80,7 @@ const SHORT: usize = 32;
 /// Prints the rules, and then the terminals that have names.
 fn print_cut(facts: &Facts, cut: &Cut) -> String {
     let used: Vec<usize> = cut.rules.iter().map(|(rule, _)| *rule).collect();
-    let wish = |name: &str, root| {
-        if root {
-            "start".to_owned()
-        } else {
-            name.to_ascii_lowercase().replace('-', "_")
-        }
-    };
-    let mut printer = Printer::new(facts.tree, &used, true, wish);
+    let mut printer = Printer::new(facts.tree, &used, true);
     let mut terminals = String::new();
     let of_rules = facts.terminals();
     for (token, number) in cut.tokens.iter().zip(cut.first..) {

@@ -53,7 +53,7 @@ pub fn confused(cut: &Cut, facts: &Facts, budget: &mut usize) -> Option<BTreeSet
     done.then_some(lexer.confused)
 }
 
-/// A terminal that may be at a place, and the node of the net behind it.
+/// A terminal that may be at a place, and the node of the net after it.
 type Step = (usize, usize);
 
 struct Lexer<'c> {
@@ -61,7 +61,7 @@ struct Lexer<'c> {
     machine: Machine<'c>,
     /// The first bytes of the terminals.
     first: Vec<Bytes>,
-    /// Steps from nodes of the net, computed on first use.
+    /// By node of the net: its steps, computed on first use.
     behind: HashMap<usize, Rc<Vec<Step>>>,
     scans: HashMap<Vec<usize>, Rc<Scan>>,
     confused: BTreeSet<usize>,
@@ -215,7 +215,7 @@ struct Net<'c> {
     begins: Vec<usize>,
     nullable: Vec<bool>,
     walk: usize,
-    /// Rules whose parts stand where they are used.
+    /// Rules whose parts are written at each use.
     short: HashMap<usize, &'c Node>,
     /// The number of the first terminal.
     first: usize,
@@ -227,7 +227,7 @@ struct NetNode {
     edges: Vec<Edge>,
     /// For the last node of a rule: where uses of the rule continue.
     returns: Vec<usize>,
-    /// The last walks that were here, and here behind the begin of a rule.
+    /// The last walks that were here, and here after the beginning of a rule.
     walks: [usize; 2],
 }
 

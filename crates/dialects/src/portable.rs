@@ -14,14 +14,7 @@ use chatparse_grammar::text::{Node, Tree};
 /// Prints the rules of `tree`, `root` first, one per line.
 pub fn print(tree: &Tree) -> String {
     let used = tree.used();
-    let wish = |name: &str, root| {
-        if root {
-            "root".to_owned()
-        } else {
-            name.to_owned()
-        }
-    };
-    let mut printer = Printer::new(tree, &used, false, wish);
+    let mut printer = Printer::new(tree, &used, false);
     for rule in used {
         printer.rule(rule, &tree.rules[rule]);
     }
@@ -65,13 +58,7 @@ pub const NESTED: usize = 16;
 
 impl<'t> Printer<'t> {
     /// With a unique name for each rule, which begins with a letter and differs in more than case.
-    /// `wish` returns the preferred name; it gets the rule's, and whether that is the root.
-    pub fn new(
-        tree: &Tree,
-        used: &[usize],
-        lark: bool,
-        wish: impl Fn(&str, bool) -> String,
-    ) -> Printer<'t> {
+    pub fn new(tree: &Tree, used: &[usize], lark: bool) -> Printer<'t> {
         let (names, taken, pending, out) = Default::default();
         let mut printer = Printer {
             lark,
@@ -83,7 +70,12 @@ impl<'t> Printer<'t> {
         let joint = if lark { '_' } else { '-' };
         // The root comes first, so it gets the name that it prefers.
         for &rule in used {
-            let mut name = wish(&tree.names[rule], rule == tree.root);
+            let mut name = match (rule == tree.root, lark) {
+                (true, true) => "start".to_owned(),
+                (true, false) => "root".to_owned(),
+                (false, true) => tree.names[rule].to_ascii_lowercase().replace('-', "_"),
+                (false, false) => tree.names[rule].to_string(),
+            };
             if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
                 name.insert_str(0, &format!("r{joint}"));
             }
@@ -107,8 +99,9 @@ impl<'t> Printer<'t> {
         match node {
             Node::Choice(branches) if !branches.is_empty() => {
                 // The empty branch first: a reader that tries branches in order still tries all.
-                let is_first = |branch: &&Node| !self.lark && **branch == Node::EMPTY;
-                let (first, others): (Vec<&Node>, Vec<&Node>) = branches.iter().partition(is_first);
+                let (first, others): (Vec<&Node>, Vec<&Node>) = branches
+                    .iter()
+                    .partition(|branch| !self.lark && **branch == Node::EMPTY);
                 for (i, branch) in first.into_iter().chain(others).enumerate() {
                     if i > 0 {
                         self.out.push_str(" | ");
@@ -174,28 +167,28 @@ impl<'t> Printer<'t> {
         let start = self.out.len();
         self.item(part, depth);
         let once = self.out.split_off(start);
-        let in_group = matches!(part, Node::Repeat(..));
-        let times_of = |min: u64, max: Option<u64>, out: &mut String| {
-            let [open, close] = if in_group && (min, max) != (1, Some(1)) {
-                ["(", ")"]
-            } else {
-                ["", ""]
-            };
-            out.extend([open, &*once, close]);
-            bounds(min, max, out);
-        };
         let times = max.unwrap_or(min);
         if rules(part).saturating_mul(times) < limits::GBNF_REPETITIONS
             || times < 2
             || once.len() > SPLIT_BYTES
         {
-            return times_of(min, max, &mut self.out);
+            return self.times(part, &once, min, max);
         }
         // Newer readers reject a repetition that unrolls to more rules than older ones accept.
         let first = min.min(times - 1);
-        times_of(first, Some(times - 1), &mut self.out);
+        self.times(part, &once, first, Some(times - 1));
         self.out.push(' ');
-        times_of(min - first, max.map(|_| 1), &mut self.out);
+        self.times(part, &once, min - first, max.map(|_| 1));
+    }
+
+    /// Writes a repetition of a part, whose text is `once`.
+    fn times(&mut self, part: &Node, once: &str, min: u64, max: Option<u64>) {
+        let [open, close] = match part {
+            Node::Repeat(..) if (min, max) != (1, Some(1)) => ["(", ")"],
+            _ => ["", ""],
+        };
+        self.out.extend([open, once, close]);
+        bounds(min, max, &mut self.out);
     }
 }
 

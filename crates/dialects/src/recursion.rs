@@ -43,9 +43,10 @@ pub fn into_loops(tree: &mut Tree, left: &mut usize) -> HashSet<usize> {
             let own = tree.rules.len();
             open(tree, &circle);
             opened = true;
-            let may_be_empty =
-                |rule: &usize| free.contains(rule) || nullable.get(*rule) == Some(&true);
-            if circle.len() > 1 && circle.iter().any(may_be_empty) {
+            let may_be_empty = circle
+                .iter()
+                .any(|rule| free.contains(rule) || nullable.get(*rule) == Some(&true));
+            if circle.len() > 1 && may_be_empty {
                 free.extend(circle.into_iter().chain(own..tree.rules.len()));
             }
         }
@@ -97,32 +98,29 @@ fn with_ends(
     end: &dyn Fn(usize) -> Node,
     alone: bool,
 ) -> Node {
-    let of = |part: &Node| with_ends(part, circle, end, alone);
+    if !leads(node, circle) {
+        return if alone { node.clone() } else { Node::NEVER };
+    }
+    let mut parts = node.parts().to_vec();
     match node {
-        _ if !leads(node, circle) => {
-            if alone {
-                node.clone()
-            } else {
-                Node::NEVER
-            }
-        }
         Node::Rule(rule) => end(*rule),
-        Node::Choice(branches) => Node::choice(branches.iter().map(of)),
-        Node::Sequence(parts) => {
-            let last = parts.len().saturating_sub(1);
-            Node::sequence(
-                parts[..last]
-                    .iter()
-                    .cloned()
-                    .chain(parts[last..].iter().map(of)),
-            )
+        Node::Sequence(_) => {
+            // Only the last part leads to the circle.
+            if let Some(last) = parts.last_mut() {
+                *last = with_ends(last, circle, end, alone);
+            }
+            Node::sequence(parts)
         }
-        other => Node::choice(
-            alone
-                .then_some(Node::EMPTY)
-                .into_iter()
-                .chain(other.parts().iter().map(of)),
-        ),
+        _ => {
+            for part in &mut parts {
+                *part = with_ends(part, circle, end, alone);
+            }
+            // What may be left out may end without the circle.
+            if alone && matches!(node, Node::Repeat(..)) {
+                parts.insert(0, Node::EMPTY);
+            }
+            Node::choice(parts)
+        }
     }
 }
 
@@ -132,10 +130,10 @@ fn open(tree: &mut Tree, circle: &HashSet<usize>) {
     for &rule in circle {
         tree.rules[rule].references(&mut |to| *references.entry(to).or_default() += 1);
     }
-    let most = |rule: &usize| (references.get(rule), std::cmp::Reverse(*rule));
-    let Some(hub) = circle.iter().copied().max_by_key(most) else {
-        return;
-    };
+    let hub = circle
+        .iter()
+        .max_by_key(|rule| (references.get(*rule), std::cmp::Reverse(**rule)));
+    let Some(&hub) = hub else { return };
     let mut others: Vec<usize> = circle.iter().copied().filter(|&rule| rule != hub).collect();
     others.sort_unstable();
     let (mut back, mut rest) = (HashMap::new(), HashMap::new());

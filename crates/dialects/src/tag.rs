@@ -10,12 +10,12 @@ pub fn print(mut tree: Tree, words: Option<&[String]>) -> String {
     if words.is_some() {
         tree.root = tree.add("root", Node::Rule(tree.root).optional());
     }
-    let grammar = || json!({"type": "grammar", "grammar": portable::print(&tree)});
+    let grammar = json!({"type": "grammar", "grammar": portable::print(&tree)});
     let format = match words {
-        None => grammar(),
+        None => grammar,
         Some([]) => json!({"type": "any_text"}),
         Some(words) => {
-            json!({"type": "sequence", "elements": [{"type": "any_text", "excludes": words}, grammar()]})
+            json!({"type": "sequence", "elements": [{"type": "any_text", "excludes": words}, grammar]})
         }
     };
     number::write(&json!({"type": "structural_tag", "format": format}))

@@ -11,10 +11,10 @@ pub fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> (Rule, 
     let mut root = Node::default();
     let (mut has_empty, mut complete) = (false, true);
     for name in names {
-        let plain = |c: char| c != '"' && c != '\\' && !c.is_control();
         if name.is_empty() {
             has_empty = true;
-        } else if name.chars().count() <= limits::EXCLUDED_NAME_CHARS && name.chars().all(plain) {
+        } else if name.chars().count() <= limits::EXCLUDED_NAME_CHARS && name.chars().all(is_plain)
+        {
             name.chars()
                 .fold(&mut root, |node, c| node.children.entry(c).or_default());
         } else {
@@ -22,14 +22,19 @@ pub fn none_of<'a>(names: impl Iterator<Item = &'a str>, chars: &str) -> (Rule, 
         }
     }
     let chars = Rule::reference(chars);
-    let quote = || Rule::class("[\"]");
     let body = match (root.children.is_empty(), has_empty) {
         (true, true) => chars.repeat(1, None),
         (true, false) => chars.repeat(0, None),
         (false, true) => root.rule(&chars).padded(Pad::Both),
         (false, false) => root.rule(&chars).padded(Pad::Both).optional(),
     };
-    (Rule::sequence([quote(), body, quote()]), complete)
+    let quote = Rule::class("[\"]");
+    (Rule::sequence([quote.clone(), body, quote]), complete)
+}
+
+/// Whether JSON strings have the character as it is.
+fn is_plain(c: char) -> bool {
+    c != '"' && c != '\\' && !c.is_control()
 }
 
 /// The names with a common prefix.

@@ -220,8 +220,9 @@ impl<'a> Parser<'a> {
         // A class is copied as written, except for NUL, which would end the text for a reader in C.
         let written = written[..written.len() - self.rest.len()].replace('\0', "\\x00");
         self.take();
-        let has = |c: char| ranges.iter().any(|(low, high)| *low <= c && c <= *high) != negated;
-        self.bare |= ('\0'..='\x1F').chain(['"', '\\']).any(has);
+        self.bare |= ('\0'..='\x1F')
+            .chain(['"', '\\'])
+            .any(|c| ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != negated);
         Ok(Rule::class(format!(
             "[{}{written}]",
             if negated { "^" } else { "" }
@@ -230,17 +231,19 @@ impl<'a> Parser<'a> {
 
     /// A part, with its quantifier if one follows.
     fn quantified(&mut self, part: Rule) -> Parsed<Rule> {
-        let sign = |min, max| Count { min, max };
-        let (count, braces) = match self.rest.chars().next() {
-            Some('*') => (sign(0, None), false),
-            Some('+') => (sign(1, None), false),
-            Some('?') => (sign(0, Some(1)), false),
-            Some('{') => (self.braces()?, true),
-            _ => return Ok(part),
-        };
-        if !braces {
+        let braces = self.rest.starts_with('{');
+        let count = if braces {
+            self.braces()?
+        } else {
+            let (min, max) = match self.rest.chars().next() {
+                Some('*') => (0, None),
+                Some('+') => (1, None),
+                Some('?') => (0, Some(1)),
+                _ => return Ok(part),
+            };
             self.take();
-        }
+            Count { min, max }
+        };
         if count.max.is_none_or(|max| max > limits::GBNF_REPETITIONS) && may_be_empty(&part) {
             return Err(Unsupported(
                 "it has an unbounded repetition of a part that may be empty, which llama.cpp rejects".into(),
@@ -265,53 +268,46 @@ impl<'a> Parser<'a> {
         let Some((inside, rest)) = self.rest[1..].split_once('}') else {
             return Err(Unsupported("a { is not closed".into()));
         };
-        let number = |text: &str| -> Parsed<u64> {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            let value = if digits { text.parse().ok() } else { None };
-            value.ok_or_else(|| Unsupported("the text in braces is not a count".into()))
+        let (min, max) = match inside.split_once(',') {
+            None => (number(inside)?, Some(number(inside)?)),
+            Some((min, max)) => (
+                if min.is_empty() { 0 } else { number(min)? },
+                (!max.is_empty()).then(|| number(max)).transpose()?,
+            ),
         };
-        let mut count = match inside.split_once(',') {
-            None => {
-                let exactly = number(inside)?;
-                Count {
-                    min: exactly,
-                    max: Some(exactly),
-                }
-            }
-            Some((min, max)) => {
-                let min = if min.is_empty() { 0 } else { number(min)? };
-                Count {
-                    min,
-                    max: if max.is_empty() {
-                        None
-                    } else {
-                        Some(number(max)?)
-                    },
-                }
-            }
-        };
-        if count.max.is_some_and(|max| max < count.min) {
+        if max.is_some_and(|max| max < min) {
             return Err(Invalid("a lower bound is above the upper one".into()));
         }
         let most = limits::GBNF_REPETITIONS;
-        self.large |= count.min > most || count.max.is_some_and(|max| max > most);
-        count.min = count.min.min(most);
+        self.large |= min.max(max.unwrap_or(0)) > most;
         self.rest = rest;
-        Ok(count)
+        let min = min.min(most);
+        Ok(Count { min, max })
     }
+}
+
+/// A number of repetitions.
+fn number(text: &str) -> Parsed<u64> {
+    // A sign is not a digit.
+    text.starts_with(|c: char| c.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
+        .ok_or_else(|| Unsupported("the text in braces is not a count".into()))
 }
 
 /// The first character in `text`, decoding GBNF's escapes, and the text after it.
 fn character(text: &str) -> Parsed<(char, &str)> {
-    let unknown = |kind: char| Unsupported(format!("the escape \\{kind}"));
-    match char_class::character(text) {
+    let kind = match char_class::character(text) {
         Ok((code, rest)) => match char::from_u32(code) {
-            Some(c) => Ok((c, rest)),
-            None => Err(unknown(text.chars().nth(1).unwrap_or_default())),
+            Some(c) => return Ok((c, rest)),
+            None => text.chars().nth(1).unwrap_or_default(),
         },
-        Err(Unreadable::Escape(Some(kind)) | Unreadable::Digits(kind, _)) => Err(unknown(kind)),
-        Err(Unreadable::Escape(None) | Unreadable::End) => Err(Invalid("a [ is not closed".into())),
-    }
+        Err(Unreadable::Escape(Some(kind)) | Unreadable::Digits(kind, _)) => kind,
+        Err(Unreadable::Escape(None) | Unreadable::End) => {
+            return Err(Invalid("a [ is not closed".into()));
+        }
+    };
+    Err(Unsupported(format!("the escape \\{kind}")))
 }
 
 /// Whether JSON strings must escape the character.
@@ -327,17 +323,18 @@ struct Writer<'b> {
 }
 
 impl Writer<'_> {
+    fn rules(&mut self, parts: Vec<Rule>) -> Vec<Rule> {
+        parts.into_iter().map(|part| self.rule(part)).collect()
+    }
+
     fn rule(&mut self, part: Rule) -> Rule {
-        let all = |writer: &mut Self, parts: Vec<Rule>| {
-            parts.into_iter().map(|part| writer.rule(part)).collect()
-        };
         match part {
             Rule::Reference(_) => self
                 .builder
                 .refer(&DOT.into(), Rule::class("[^\\x0A\\x0D]")),
             Rule::Group(body, _) => self.rule(*body).group(),
-            Rule::Choice(branches) => Rule::Choice(all(self, branches)),
-            Rule::Sequence(parts) => Rule::Sequence(all(self, parts)),
+            Rule::Choice(branches) => Rule::Choice(self.rules(branches)),
+            Rule::Sequence(parts) => Rule::Sequence(self.rules(parts)),
             Rule::Repeat(body, bounds) => {
                 let mut rule = self.rule(*body);
                 if bounds.sign {

@@ -328,19 +328,19 @@ impl<'a> Resolver<'a> {
     }
 
     fn count(&self, fields: &'a Fields, min: &str, max: &str, id: NodeId) -> Result<Count> {
-        let read = |key: &str| match fields.get(key) {
-            None => Ok(None),
-            Some(value) => match value.as_u64() {
-                Some(count) => Ok(Some(count)),
-                None => Err(self.error(
-                    id,
-                    format!("{key} must be a whole number that is not negative"),
-                )),
-            },
-        };
+        let mut sizes = [None; 2];
+        for (size, key) in sizes.iter_mut().zip([min, max]) {
+            if let Some(value) = fields.get(key) {
+                *size = value.as_u64();
+                if size.is_none() {
+                    let message = format!("{key} must be a whole number that is not negative");
+                    return Err(self.error(id, message));
+                }
+            }
+        }
         let count = Count {
-            min: read(min)?.unwrap_or(0),
-            max: read(max)?,
+            min: sizes[0].unwrap_or(0),
+            max: sizes[1],
         };
         if count.max.is_some_and(|most| most < count.min) {
             return Err(self.error(id, format!("nothing fits: {min} is larger than {max}")));
@@ -348,27 +348,37 @@ impl<'a> Resolver<'a> {
         Ok(count)
     }
 
-    fn integer(&self, fields: &'a Fields, id: NodeId) -> Result<Node<'a>> {
-        let read = |key: &str, round: fn(f64) -> f64| -> Result<Option<i64>> {
-            match fields.get(key) {
-                None => Ok(None),
-                Some(bound) if number::is(bound) => {
-                    Ok(Some(match (bound.as_i64(), number::float(bound)) {
-                        (Some(whole), _) => whole,
-                        // A bound beyond i64 is replaced by the end of i64.
-                        (None, number) => round(number.unwrap_or_default()) as i64,
-                    }))
-                }
-                Some(_) => Err(self.error(id, format!("{key} must be a number"))),
-            }
+    /// A bound of whole numbers; a fraction is rounded.
+    fn bound(
+        &self,
+        fields: &Fields,
+        key: &str,
+        round: fn(f64) -> f64,
+        id: NodeId,
+    ) -> Result<Option<i64>> {
+        let Some(bound) = fields.get(key) else {
+            return Ok(None);
         };
+        if !number::is(bound) {
+            return Err(self.error(id, format!("{key} must be a number")));
+        }
+        // A bound beyond i64 is replaced by the end of i64.
+        let rounded = || round(number::float(bound).unwrap_or_default()) as i64;
+        Ok(Some(bound.as_i64().unwrap_or_else(rounded)))
+    }
+
+    fn integer(&self, fields: &'a Fields, id: NodeId) -> Result<Node<'a>> {
         // A fractional bound moves inwards, to the next integer.
-        let min = match read("minimum", f64::ceil)? {
-            None => read("exclusiveMinimum", f64::floor)?.map(|bound| bound.saturating_add(1)),
+        let min = match self.bound(fields, "minimum", f64::ceil, id)? {
+            None => self
+                .bound(fields, "exclusiveMinimum", f64::floor, id)?
+                .map(|bound| bound.saturating_add(1)),
             bound => bound,
         };
-        let max = match read("maximum", f64::floor)? {
-            None => read("exclusiveMaximum", f64::ceil)?.map(|bound| bound.saturating_sub(1)),
+        let max = match self.bound(fields, "maximum", f64::floor, id)? {
+            None => self
+                .bound(fields, "exclusiveMaximum", f64::ceil, id)?
+                .map(|bound| bound.saturating_sub(1)),
             bound => bound,
         };
         let (min, max) = (
@@ -390,10 +400,11 @@ impl<'a> Resolver<'a> {
             Node::AnyOf(branches) | Node::AllOf(branches) => branches.clone(),
             _ => Vec::new(),
         });
-        let is_ref = |id: &NodeId| matches!(graph.node(*id), Node::Ref(_)) && circles[id.index()];
-        match (0..graph.nodes.len() as u32).map(NodeId).find(is_ref) {
-            None => Ok(()),
-            Some(id) => Err(self.error(id, "$ref leads back to itself with nothing in between")),
+        for id in (0..graph.nodes.len() as u32).map(NodeId) {
+            if circles[id.index()] && matches!(graph.node(id), Node::Ref(_)) {
+                return Err(self.error(id, "$ref leads back to itself with nothing in between"));
+            }
         }
+        Ok(())
     }
 }

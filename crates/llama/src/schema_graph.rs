@@ -97,12 +97,13 @@ impl<'a> Graph<'a> {
         let mut cyclic = vec![false; self.nodes.len()];
         // Without references a schema is a tree.
         if !self.targets.is_empty() {
-            let leads = |node: u32| edges(NodeId(node)).into_iter().map(NodeId::index).collect();
-            let edges: Vec<Vec<usize>> = (0..cyclic.len() as u32).map(leads).collect();
-            circles::find(&edges, 0..edges.len())
-                .into_iter()
-                .flatten()
-                .for_each(|node| cyclic[node] = true);
+            let mut leads: Vec<Vec<usize>> = Vec::new();
+            for node in 0..cyclic.len() as u32 {
+                leads.push(edges(NodeId(node)).into_iter().map(NodeId::index).collect());
+            }
+            for node in circles::find(&leads, 0..leads.len()).into_iter().flatten() {
+                cyclic[node] = true;
+            }
         }
         cyclic
     }

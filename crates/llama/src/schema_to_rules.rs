@@ -318,11 +318,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
             );
         }
         let last: HashMap<_, _> = properties.iter().copied().collect();
-        let free = |schema: &NodeId| matches!(graph.node(*schema), Node::Any);
-        if !properties
-            .iter()
-            .all(|(name, schema)| last[name] == *schema || free(schema))
-        {
+        let is_followed = properties.iter().all(|(name, schema)| {
+            last[name] == *schema || matches!(graph.node(*schema), Node::Any)
+        });
+        if !is_followed {
             self.widened(
                 id,
                 "allOf",
@@ -402,12 +401,9 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         Ok(Rule::Sequence(parts))
     }
 
-    /// For each of these: it, followed by any of those after it. Each tail has a rule, so the size
-    /// is linear.
+    /// A branch for each property, with any of the later properties after it. Each tail has a rule,
+    /// so the size is linear.
     fn subsets(&mut self, optional: &[(&str, SmolStr, bool)], name: &str) -> Vec<Rule> {
-        let again = |pair: &SmolStr| {
-            Rule::sequence([comma(), Rule::Reference(pair.clone())]).padded(Pad::Both)
-        };
         let mut branches = Vec::with_capacity(optional.len());
         let mut tail: Option<Rule> = None;
         for (i, (property, pair, repeats)) in optional.iter().enumerate().rev() {
@@ -417,17 +413,15 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                     .add(&below(name, &format_smolstr!("{property}-rest")), tail);
                 Rule::Reference(rest)
             });
-            let mut branch = vec![Rule::Reference(pair.clone())];
-            branch.extend(repeats.then(|| again(pair).repeat(0, None)));
+            let pair = Rule::Reference(pair.clone());
+            let again = Rule::sequence([comma(), pair.clone()]).padded(Pad::Both);
+            let again = again.repeat(0, if *repeats { None } else { Some(1) });
+            let mut branch = vec![pair];
+            branch.extend(repeats.then(|| again.clone()));
             branch.extend(rest.clone());
             branches.push(Rule::Sequence(branch));
             if i > 0 {
-                let once = if *repeats {
-                    again(pair).repeat(0, None)
-                } else {
-                    again(pair).optional()
-                };
-                tail = Some(Rule::Sequence([once].into_iter().chain(rest).collect()));
+                tail = Some(Rule::Sequence([again].into_iter().chain(rest).collect()));
             }
         }
         branches.reverse();

@@ -1,5 +1,6 @@
 //! Finds the keywords of a schema that its rules do not express.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
@@ -107,12 +108,14 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
         ));
     }
     if let Node::Tuple(items) = node {
-        let bound = |key: &str| fields.get(key).and_then(Value::as_u64);
-        if bound("minItems").is_some_and(|least| least > items.len() as u64) {
-            lost.push(plain("minItems"));
-        }
-        if bound("maxItems").is_some_and(|most| most < items.len() as u64) {
-            lost.push(plain("maxItems"));
+        for (key, lost_order) in [
+            ("minItems", Ordering::Greater),
+            ("maxItems", Ordering::Less),
+        ] {
+            let bound = fields.get(key).and_then(Value::as_u64);
+            if bound.is_some_and(|bound| bound.cmp(&(items.len() as u64)) == lost_order) {
+                lost.push(plain(key));
+            }
         }
     }
     if let (Node::AllOf(_), Some(Value::Array(parts))) = (node, fields.get("allOf"))
@@ -125,17 +128,16 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
     }
     if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required"))
     {
-        let known = |name: &str| properties.iter().any(|property| property.name == name);
-        if let Some(name) = names
+        for name in names
             .iter()
             .filter_map(Value::as_str)
             .take(limits::CHECKED_NAMES)
-            .find(|name| !known(name))
         {
-            lost.push((
-                "required",
-                format!("{name:?} is not among the properties and may be left out"),
-            ));
+            if !properties.iter().any(|property| property.name == name) {
+                let message = format!("{name:?} is not among the properties and may be left out");
+                lost.push(("required", message));
+                break;
+            }
         }
     }
     lost
@@ -143,36 +145,35 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
 
 /// Whether a part of an `allOf` forbids additional properties, and other parts have or allow some.
 fn excludes_others(parts: &[Value]) -> bool {
-    let own = |part: &Value| {
-        part.get("properties")
-            .and_then(Value::as_object)
-            .map_or(0, Map::len)
-    };
-    let all = parts
-        .iter()
-        .filter_map(|part| part.get("properties")?.as_object())
-        .flat_map(Map::keys);
-    let all = all.collect::<HashSet<_>>().len();
-    let elsewhere = parts
-        .iter()
-        .any(|part| part.get("properties").is_none() && part != &Value::Bool(true));
-    let closed = |part: &&Value| part.get("additionalProperties") == Some(&Value::Bool(false));
-    parts
-        .iter()
-        .filter(closed)
-        .any(|part| elsewhere && parts.len() > 1 || own(part) < all)
+    let mut all = HashSet::new();
+    // A part without properties may have any.
+    let mut others = false;
+    for part in parts {
+        match properties_of(part) {
+            Some(properties) => all.extend(properties.keys()),
+            None => others |= part.get("properties").is_none() && *part != Value::Bool(true),
+        }
+    }
+    parts.iter().any(|part| {
+        part.get("additionalProperties") == Some(&Value::Bool(false))
+            && (others && parts.len() > 1 || properties_of(part).map_or(0, Map::len) < all.len())
+    })
+}
+
+fn properties_of(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties")?.as_object()
 }
 
 /// Whether a keyword beside `const` or `enum` excludes one of the values. Keywords with subschemas
 /// are assumed to.
 fn excludes_listed(values: &[Value], fields: &Map<String, Value>) -> bool {
-    let is_flat =
-        |key: &str| key == "type" || OF_STRINGS.contains(&key) || OF_NUMBERS.contains(&key);
-    let flat = fields
-        .iter()
-        .filter(|(key, _)| is_flat(key))
-        .map(|(key, value)| (key.clone(), value.clone()));
-    let flat = Value::Object(flat.collect());
+    let mut flat = Map::new();
+    for key in OF_STRINGS.iter().chain(OF_NUMBERS).chain(&["type"]) {
+        if let Some(value) = fields.get(*key) {
+            flat.insert(key.to_string(), value.clone());
+        }
+    }
+    let flat = Value::Object(flat);
     values.iter().any(|value| {
         let of_its_type = match value {
             Value::Array(_) => OF_ARRAYS,

@@ -29,15 +29,12 @@ struct Contained<'a> {
 }
 
 impl<'a> Contained<'a> {
-    fn of(part: Part<'a>, keywords: Keywords<'a>) -> Option<Self> {
+    fn of((part, keywords): (Part<'a>, Keywords<'a>)) -> Option<Self> {
         let schema = keywords.get("contains")?;
-        let count = |key: &str| {
-            keywords
-                .get(key)
-                .and_then(Value::as_f64)
-                .map(|count| count as u64)
-        };
-        let (least, most) = (count("minContains").unwrap_or(1), count("maxContains"));
+        let least = keywords
+            .number("minContains")
+            .map_or(1, |count| count as u64);
+        let most = keywords.number("maxContains").map(|count| count as u64);
         (least > 0 || most.is_some()).then_some(Contained {
             part,
             schema,
@@ -61,7 +58,7 @@ impl<'a> Lowering<'_, 'a> {
                 Some(rule) => first.push(rule),
                 // The array ends before it.
                 None => {
-                    max = Some(max.map_or(index as u64, |max| max.min(index as u64)));
+                    max = Some(max.unwrap_or(u64::MAX).min(index as u64));
                     break;
                 }
             }
@@ -69,13 +66,12 @@ impl<'a> Lowering<'_, 'a> {
         let schemas = self.item_schemas(all, None)?;
         let item = Conjunction::of(&mut self.places, schemas);
         let more = max.is_none_or(|max| max > first.len() as u64);
-        let rest = if more {
-            self.rule(item.clone(), &below(name, "item"))?
-        } else {
-            None
+        let rest = match more {
+            true => self.rule(item.clone(), &below(name, "item"))?,
+            false => None,
         };
         if rest.is_none() {
-            max = Some(max.map_or(first.len() as u64, |max| max.min(first.len() as u64)));
+            max = Some(max.unwrap_or(u64::MAX).min(first.len() as u64));
         }
         if max.is_some_and(|max| max < min) {
             return Ok(None);
@@ -103,7 +99,7 @@ impl<'a> Lowering<'_, 'a> {
             .unwrap_or(0)
     }
 
-    /// The schemas for the item at a place, or for all items behind the last such place.
+    /// The schemas for the item at a place, or for all items after the last such place.
     fn item_schemas(
         &mut self,
         all: &Conjunction<'a>,
@@ -120,11 +116,10 @@ impl<'a> Lowering<'_, 'a> {
                 schemas.push(self.places.key(part, others, schema));
             }
         }
-        let describes = |_: Part<'a>, keywords: Keywords<'a>| {
+        schemas.extend(self.unevaluated(all, "unevaluatedItems", &|_, keywords| {
             let (first, rest) = keywords.items();
             rest.is_some() || index.is_some_and(|index| index < first.len())
-        };
-        schemas.extend(self.unevaluated(all, "unevaluatedItems", &describes)?);
+        })?);
         Ok(schemas)
     }
 
@@ -138,9 +133,7 @@ impl<'a> Lowering<'_, 'a> {
         (min, max): (u64, Option<u64>),
         name: &str,
     ) -> Result<Option<Option<Rule>>> {
-        let mut contained = all
-            .keywords()
-            .filter_map(|(part, keywords)| Contained::of(part, keywords));
+        let mut contained = all.keywords().filter_map(Contained::of);
         let (Some(contained), None) = (contained.next(), contained.next()) else {
             return Ok(None);
         };
@@ -180,7 +173,7 @@ impl<'a> Lowering<'_, 'a> {
         found.add(&mut self.places, schema);
         let found = self.rule(found, &below(name, "contained"))?;
         self.note_unique(all);
-        // By the number of items that matched, from the end: what may follow them.
+        // Counts down the items that matched; `behind` is the rule of what may follow so many.
         let more = between.clone().map(|other| more(other).repeat(0, None));
         let more = more.unwrap_or(Rule::Empty);
         let (mut behind, mut after_first) = (Some(more.clone()), None);
@@ -196,16 +189,17 @@ impl<'a> Lowering<'_, 'a> {
                 None => (count >= least).then(|| more.clone()),
             };
         }
-        let starts = [between.zip(behind), found.zip(after_first)]
+        let mut starts = Vec::new();
+        for (first, behind) in [between.zip(behind), found.zip(after_first)]
             .into_iter()
-            .flatten();
-        let starts = starts
-            .map(|(first, behind)| Rule::joined([first, behind]))
-            .collect();
-        let items = Rule::in_group(starts).unwrap_or(Rule::Empty);
-        Ok(Some(match items {
-            Rule::Empty => (least.max(min) == 0).then_some(Rule::Empty),
-            items if least.max(min) == 0 => Some(items.group().optional()),
+            .flatten()
+        {
+            starts.push(Rule::joined([first, behind]));
+        }
+        let may_be_empty = least.max(min) == 0;
+        Ok(Some(match Rule::in_group(starts).unwrap_or(Rule::Empty) {
+            Rule::Empty => may_be_empty.then_some(Rule::Empty),
+            items if may_be_empty => Some(items.group().optional()),
             items => Some(items),
         }))
     }
@@ -252,45 +246,35 @@ impl<'a> Lowering<'_, 'a> {
             };
             items.push(self.builder.refer(&name, rule));
         }
-        // By the set of values that are there already, the full one first: what may follow.
+        // By the set of values so far, the full set first: the rule of what may follow.
         let mut behind = vec![Rule::Empty; 1 << items.len()];
         for there in (0..behind.len()).rev() {
             let count = there.count_ones() as usize;
-            let left = (0..items.len()).filter(|number| there & 1 << number == 0 && count < most);
-            let branches: Vec<Rule> = left
-                .map(|number| {
+            let mut branches = Vec::new();
+            for (number, item) in items.iter().enumerate() {
+                if there & 1 << number == 0 && count < most {
                     let lead = if count > 0 { comma() } else { Rule::Empty };
-                    Rule::joined([
-                        lead,
-                        items[number].clone(),
-                        behind[there | 1 << number].clone(),
-                    ])
-                })
-                .collect();
+                    let rest = behind[there | 1 << number].clone();
+                    branches.push(Rule::joined([lead, item.clone(), rest]));
+                }
+            }
             if branches.is_empty() {
                 continue;
             }
-            let next = Rule::Choice(branches).group();
-            let next = if count >= min as usize {
-                next.optional()
-            } else {
-                next
-            };
-            behind[there] = match there {
-                0 => next,
-                _ => self
-                    .builder
-                    .refer(&below(name, &format!("unique-{there}")), next),
-            };
+            let mut next = Rule::Choice(branches).group();
+            if count >= min as usize {
+                next = next.optional();
+            }
+            if there > 0 {
+                next = self.named(name, &format!("unique-{there}"), next);
+            }
+            behind[there] = next;
         }
         Ok(Some(Some(behind.swap_remove(0))))
     }
 
     fn note_unfollowed(&mut self, all: &Conjunction<'a>, max: Option<u64>) {
-        for contained in all
-            .keywords()
-            .filter_map(|(part, keywords)| Contained::of(part, keywords))
-        {
+        for contained in all.keywords().filter_map(Contained::of) {
             self.unfollowed(contained.part.place, "contains");
         }
         if max.is_none_or(|max| max > 1) {
@@ -320,7 +304,7 @@ impl<'a> Lowering<'_, 'a> {
         if let (0, Some(rest)) = (count, &rest) {
             return listed(rest.clone(), min, max);
         }
-        // From the end: the rule behind the first so many items.
+        // From the end: the rule after the first so many items.
         let mut behind = match rest {
             Some(rest) => more(rest).repeat_or_nothing(
                 min.saturating_sub(count),

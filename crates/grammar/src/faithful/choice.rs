@@ -48,11 +48,10 @@ impl<'a> Lowering<'_, 'a> {
             Branches::Listed(listed)
                 if choice.key == "oneOf" && !self.are_disjoint(&branches)? =>
             {
+                let has_room = combinations <= limits::CONDITION_COMBINATIONS
+                    && self.builder.bytes() <= limits::CONDITION_BYTES;
                 match self.places.conditions.exclusive(listed) {
-                    Some(condition)
-                        if combinations <= limits::CONDITION_COMBINATIONS
-                            && self.builder.bytes() <= limits::CONDITION_BYTES =>
-                    {
+                    Some(condition) if has_room => {
                         all.choices[0].branches = Branches::Of(condition);
                         branches = self.branches(all)?;
                     }
@@ -72,11 +71,10 @@ impl<'a> Lowering<'_, 'a> {
         let mut rules: Vec<Rule> = Vec::new();
         let mut known: HashSet<SmolStr> = HashSet::new();
         for (number, branch) in branches.into_iter().enumerate() {
-            let rule = self.rule(branch, &format_smolstr!("{name}-{number}"))?;
-            rules.extend(rule.filter(|rule| match rule {
-                Rule::Reference(name) => known.insert(name.clone()),
-                _ => true,
-            }));
+            match self.rule(branch, &format_smolstr!("{name}-{number}"))? {
+                Some(Rule::Reference(name)) if !known.insert(name.clone()) => {}
+                rule => rules.extend(rule),
+            }
         }
         Ok(Some(Rule::one_of_several(rules)))
     }
@@ -96,15 +94,14 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Whether these schemas ask for a property that one of them excludes.
     fn is_impossible(&self, all: &Conjunction<'a>) -> Result<bool> {
-        let excluded: HashSet<&str> = all
-            .members("properties")
-            .filter(|(.., schema)| **schema == Value::Bool(false))
-            .map(|(_, name, _)| name)
-            .collect();
-        let is_asked_for = all
-            .keywords()
-            .flat_map(|(_, keywords)| keywords.required())
-            .any(|name| excluded.contains(name));
+        let mut excluded: HashSet<&str> = HashSet::new();
+        for (_, name, schema) in all.members("properties") {
+            if *schema == Value::Bool(false) {
+                excluded.insert(name);
+            }
+        }
+        let mut required = all.keywords().flat_map(|(_, keywords)| keywords.required());
+        let is_asked_for = required.any(|name| excluded.contains(name));
         Ok(is_asked_for && self.types(all)? & !types::OBJECT == 0)
     }
 
@@ -119,11 +116,12 @@ impl<'a> Lowering<'_, 'a> {
             .into_iter()
             .map(|branch| self.marks(branch))
             .collect::<Result<_>>()?;
-        let pairs = marks
-            .iter()
-            .enumerate()
-            .flat_map(|(i, one)| marks[i + 1..].iter().map(move |other| (one, other)));
-        Ok(pairs.into_iter().all(|(one, other)| one.excludes(other)))
+        for (number, one) in marks.iter().enumerate() {
+            if !marks[number + 1..].iter().all(|other| one.excludes(other)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn marks(&self, all: &Conjunction<'a>) -> Result<Marks<'a>> {
@@ -182,26 +180,32 @@ struct Marks<'a> {
 }
 
 impl Marks<'_> {
+    /// Whether no value of one branch fits the other.
     fn excludes(&self, other: &Marks) -> bool {
-        let apart = |one: &Listed, other: &Listed| match (one, other) {
-            (Some(one), Some(other)) => one.is_disjoint(other),
-            _ => false,
-        };
-        let excluded_by_members = |one: &Marks, other: &Marks| {
-            one.required.iter().any(|name| {
-                match (one.properties.get(name), other.properties.get(name)) {
-                    (Some(mine), Some(theirs)) => {
-                        other.required.contains(name) && apart(mine, theirs)
-                    }
-                    (_, None) => other.closed,
-                    _ => false,
-                }
-            })
-        };
-        let only_objects = self.types & other.types & !types::OBJECT == 0;
-        self.types & other.types == 0
-            || apart(&self.values, &other.values)
-            || only_objects
-                && (excluded_by_members(self, other) || excluded_by_members(other, self))
+        let shared = self.types & other.types;
+        shared == 0
+            || are_disjoint(&self.values, &other.values)
+            || shared & !types::OBJECT == 0
+                && (self.excludes_by_members(other) || other.excludes_by_members(self))
     }
+
+    /// Whether a property that this branch requires has no value in the other one.
+    fn excludes_by_members(&self, other: &Marks) -> bool {
+        self.required.iter().any(|name| {
+            match (self.properties.get(name), other.properties.get(name)) {
+                (Some(own), Some(theirs)) => {
+                    other.required.contains(name) && are_disjoint(own, theirs)
+                }
+                (_, None) => other.closed,
+                _ => false,
+            }
+        })
+    }
+}
+
+/// Whether both lists are known, and have no value in common.
+fn are_disjoint(one: &Listed, other: &Listed) -> bool {
+    one.as_ref()
+        .zip(other.as_ref())
+        .is_some_and(|(one, other)| one.is_disjoint(other))
 }

@@ -142,25 +142,22 @@ fn conditions_of(keywords: Keywords<'_>) -> Vec<Condition<'_>> {
 }
 
 fn if_then_else(keywords: Keywords<'_>) -> Option<Condition<'_>> {
-    let given = |key: &'static str| keywords.get(key).map(|schema| Piece::Key(key, schema));
-    let (then, otherwise) = (given("then"), given("else"));
-    let condition = keywords
-        .get("if")
-        .filter(|_| then.is_some() || otherwise.is_some())?;
+    let condition = keywords.get("if")?;
+    let (then, otherwise) = (keywords.get("then"), keywords.get("else"));
     let opposite = opposite(condition, keywords.draft, 0);
     let exact = opposite.is_some();
-    if !exact && otherwise.is_none() {
+    if otherwise.is_none() && (then.is_none() || !exact) {
         return None;
     }
-    let mut branches: Vec<Vec<Piece>> = vec![[given("if"), then].into_iter().flatten().collect()];
+    let mut holds = vec![Piece::Key("if", condition)];
+    holds.extend(then.map(|schema| Piece::Key("then", schema)));
+    let mut branches = vec![holds];
     let others = opposite.map_or_else(|| vec![None], |all| all.into_iter().map(Some).collect());
-    branches.extend(others.into_iter().map(|other| {
-        other
-            .map(Piece::Made)
-            .into_iter()
-            .chain(given("else"))
-            .collect()
-    }));
+    for other in others {
+        let mut fails: Vec<Piece> = other.map(Piece::Made).into_iter().collect();
+        fails.extend(otherwise.map(|schema| Piece::Key("else", schema)));
+        branches.push(fails);
+    }
     Some(Condition {
         key: "if",
         branches,
@@ -172,14 +169,14 @@ fn if_then_else(keywords: Keywords<'_>) -> Option<Condition<'_>> {
 fn opposite_of_not(keywords: Keywords<'_>) -> Option<Condition<'_>> {
     let draft = keywords.draft;
     let not = keywords.get("not")?;
-    let is = |name: &str| keywords.get("type").is_some_and(|given| given == name);
+    let kind = keywords.text("type");
     let listed = not
         .as_object()
         .is_some_and(|not| not.keys().all(|key| key == "enum" || key == "const"));
     let is_followed = listed || not_matching(not, draft).is_some();
     if excluded_types(not, draft) != 0
-        || is("object") && forbidden(not, draft).is_some()
-        || is("string") && is_followed
+        || kind == Some("object") && forbidden(not, draft).is_some()
+        || kind == Some("string") && is_followed
     {
         return None;
     }
@@ -259,13 +256,6 @@ fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
     };
     let mut all: Vec<Value> = Vec::new();
     for (key, value) in fields.iter().filter(|(key, _)| draft.knows(key)) {
-        let number = || number::is(value).then_some(value);
-        let below = || Some(value.as_u64()?.checked_sub(1));
-        let above = || Some(value.as_u64()?.saturating_add(1));
-        let of = |kind: &str, key: &str, value: Value| vec![json!({"type": kind, key: value})];
-        let fewer = |kind: &str, key: &str| {
-            Some(below()?.map_or(Vec::new(), |most| of(kind, key, most.into())))
-        };
         all.extend(match key.as_str() {
             "properties" => {
                 let mut others = Vec::new();
@@ -289,24 +279,24 @@ fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
             "enum" => unlisted(value.as_array()?)?,
             "not" => vec![value.clone()],
             "minimum" if !fields.contains_key("exclusiveMinimum") => {
-                of("number", "exclusiveMaximum", number()?.clone())
+                beyond("exclusiveMaximum", value)?
             }
             "maximum" if !fields.contains_key("exclusiveMaximum") => {
-                of("number", "exclusiveMinimum", number()?.clone())
+                beyond("exclusiveMinimum", value)?
             }
-            "exclusiveMinimum" if !fields.contains_key("minimum") => of("number", "maximum", number()?.clone()),
-            "exclusiveMaximum" if !fields.contains_key("maximum") => of("number", "minimum", number()?.clone()),
+            "exclusiveMinimum" if !fields.contains_key("minimum") => beyond("maximum", value)?,
+            "exclusiveMaximum" if !fields.contains_key("maximum") => beyond("minimum", value)?,
             "pattern" => {
                 let not = json!({"pattern": value});
                 not_matching(&not, draft)?;
-                of("string", "not", not)
+                vec![json!({"type": "string", "not": not})]
             }
-            "minLength" => fewer("string", "maxLength")?,
-            "maxLength" => of("string", "minLength", above()?.into()),
-            "minItems" => fewer("array", "maxItems")?,
-            "maxItems" => of("array", "minItems", above()?.into()),
-            "minProperties" => fewer("object", "maxProperties")?,
-            "maxProperties" => of("object", "minProperties", above()?.into()),
+            "minLength" => fewer("string", "maxLength", value)?,
+            "maxLength" => more("string", "minLength", value)?,
+            "minItems" => fewer("array", "maxItems", value)?,
+            "maxItems" => more("array", "minItems", value)?,
+            "minProperties" => fewer("object", "maxProperties", value)?,
+            "maxProperties" => more("object", "minProperties", value)?,
             "allOf" | "anyOf" => {
                 let branches = value.as_array()?.iter().map(|branch| opposite(branch, draft, depth + 1));
                 let branches = branches.collect::<Option<Vec<_>>>()?;
@@ -327,6 +317,25 @@ fn opposite(schema: &Value, draft: Draft, depth: usize) -> Option<Vec<Value>> {
     }
     // A schema that says nothing always holds.
     Some(all)
+}
+
+/// The numbers beyond a bound.
+fn beyond(key: &str, bound: &Value) -> Option<Vec<Value>> {
+    number::is(bound).then(|| vec![json!({"type": "number", key: bound})])
+}
+
+/// The values with a size below a bound.
+fn fewer(kind: &str, key: &str, bound: &Value) -> Option<Vec<Value>> {
+    Some(match bound.as_u64()?.checked_sub(1) {
+        Some(most) => vec![json!({"type": kind, key: most})],
+        None => Vec::new(),
+    })
+}
+
+/// The values with a size above a bound.
+fn more(kind: &str, key: &str, bound: &Value) -> Option<Vec<Value>> {
+    let least = bound.as_u64()?.saturating_add(1);
+    Some(vec![json!({"type": kind, key: least})])
 }
 
 /// Whether a schema may be copied as a part of others.
@@ -355,29 +364,24 @@ fn is_small(schema: &Value) -> bool {
 fn unlisted(values: &[Value]) -> Option<Vec<Value>> {
     let mut kinds = Vec::new();
     let mut all = Vec::new();
-    let mut add_kind = |kind| {
-        if !kinds.contains(&kind) {
-            kinds.push(kind)
-        }
-    };
     let texts: Vec<&Value> = values.iter().filter(|value| value.is_string()).collect();
     if !texts.is_empty() {
-        add_kind("string");
+        kinds.push("string");
         all.push(json!({"type": "string", "not": {"enum": texts}}));
     }
     let truths: Vec<bool> = values.iter().filter_map(Value::as_bool).collect();
     if let Some(&first) = truths.first() {
-        add_kind("boolean");
+        kinds.push("boolean");
         if truths.iter().all(|other| *other == first) {
             all.push(json!({"enum": [!first]}));
         }
     }
     if values.iter().any(Value::is_null) {
-        add_kind("null");
+        kinds.push("null");
     }
     let mut numbers = values.iter().filter(|value| number::is(value));
     if let Some(number) = numbers.next() {
-        add_kind("number");
+        kinds.push("number");
         all.extend(
             [("exclusiveMaximum", number), ("exclusiveMinimum", number)]
                 .map(|(key, bound)| json!({"type": "number", key: bound})),

@@ -107,9 +107,10 @@ impl<'a> Conjunction<'a> {
     /// Like `add`, inserting the parts at index `at`, so that they are in the order of the
     /// document.
     fn insert(&mut self, places: &mut SchemaLocations<'a>, schema: Part<'a>, mut at: usize) {
-        let leads_on = |key: &str| reference(key).is_some() || LEADING_ON.contains(&key);
         if let Value::Object(fields) = schema.schema
-            && !fields.keys().any(|key| leads_on(key))
+            && !fields
+                .keys()
+                .any(|key| reference(key).is_some() || LEADING_ON.contains(&&**key))
             && places.conditions.on(schema.schema).is_empty()
         {
             // The case of most schemas.
@@ -151,26 +152,16 @@ impl<'a> Conjunction<'a> {
                 fields,
                 draft: part.draft,
             };
-            let beside = |other: Part<'a>| {
-                Step::Visit(Part {
-                    is_conditional: part.is_conditional,
-                    ..other
-                })
-            };
             let is_lone = part.draft.lone_ref() && fields.get("$ref").is_some_and(Value::is_string);
             let mut steps = Vec::new();
             let mut is_added = is_lone;
-            let known = |key: &str| {
-                if is_lone {
-                    key == "$ref"
-                } else {
-                    part.draft.knows(key)
+            for (key, value) in fields {
+                if is_lone && key != "$ref" || !is_lone && !part.draft.knows(key) {
+                    continue;
                 }
-            };
-            for (key, value) in fields.iter().filter(|(key, _)| known(key)) {
                 if let (Some(key), Value::String(_)) = (reference(key), value) {
                     match places.target(part, key, value) {
-                        Some(target) => steps.push(beside(target)),
+                        Some(target) => steps.push(Step::Visit(target.beside(part))),
                         None => self.unusable.push((part, key)),
                     }
                     continue;
@@ -181,12 +172,15 @@ impl<'a> Conjunction<'a> {
                         is_added = true;
                     }
                     ("allOf" | "extends", Value::Array(branches)) => {
-                        let branches = branches.iter().enumerate();
-                        steps.extend(
-                            branches.map(|(i, branch)| beside(places.item(part, key, i, branch))),
-                        );
+                        for (index, branch) in branches.iter().enumerate() {
+                            let branch = places.item(part, key, index, branch);
+                            steps.push(Step::Visit(branch.beside(part)));
+                        }
                     }
-                    ("extends", schema) => steps.push(beside(places.key(part, key, schema))),
+                    ("extends", schema) => {
+                        let schema = places.key(part, key, schema);
+                        steps.push(Step::Visit(schema.beside(part)));
+                    }
                     ("anyOf" | "oneOf", Value::Array(branches)) => {
                         let key = if key == "anyOf" { "anyOf" } else { "oneOf" };
                         let is_first = !is_added && fields.contains_key("properties");
@@ -203,14 +197,16 @@ impl<'a> Conjunction<'a> {
             if !is_added {
                 steps.push(Step::Add(part));
             }
-            let conditions = places.conditions.on(part.schema).iter();
-            let conditions = conditions.filter(|condition| !is_lone && keywords.has(condition.key));
-            self.choices.extend(conditions.map(|condition| Choice {
-                part,
-                key: condition.key,
-                branches: Branches::Of(condition),
-                is_first: false,
-            }));
+            for condition in places.conditions.on(part.schema) {
+                if !is_lone && keywords.has(condition.key) {
+                    self.choices.push(Choice {
+                        part,
+                        key: condition.key,
+                        branches: Branches::Of(condition),
+                        is_first: false,
+                    });
+                }
+            }
             open.extend(steps.into_iter().rev());
         }
     }
@@ -233,27 +229,24 @@ impl<'a> Conjunction<'a> {
         &self,
         key: &'static str,
     ) -> impl Iterator<Item = (Part<'a>, &'a str, &'a Value)> + '_ {
-        let of = move |(part, keywords): (_, Keywords<'a>)| {
-            keywords
-                .map(key)
-                .map(move |(name, schema)| (part, name.as_str(), schema))
-        };
-        self.keywords().flat_map(of)
+        self.keywords().flat_map(move |(part, keywords)| {
+            let members = keywords.map(key);
+            members.map(move |(name, schema)| (part, name.as_str(), schema))
+        })
     }
 
     pub fn key(&self) -> Key {
         let mut parts: Vec<_> = self.parts.iter().map(Part::key).collect();
         chatparse_base::sort::sort(&mut parts);
-        let choices = self
-            .choices
-            .iter()
-            .map(|choice| (choice.branches.address(), choice.part.base.way));
-        let mut choices: Vec<_> = choices.collect();
+        let mut choices = Vec::new();
+        for Choice { branches, part, .. } in &self.choices {
+            choices.push((branches.address(), part.base.way));
+        }
         chatparse_base::sort::sort(&mut choices);
         (parts, choices, self.is_outer)
     }
 
-    /// The same with one branch of the choice at `index` in place of the choice.
+    /// A copy with one branch of the choice at `index` in place of the choice.
     pub fn chosen(
         &self,
         places: &mut SchemaLocations<'a>,
@@ -277,17 +270,10 @@ impl<'a> Conjunction<'a> {
         match branches {
             Branches::Listed(branches) => {
                 let schema = places.item(part, key, branch, &branches[branch]);
-                chosen.insert(
-                    places,
-                    Part {
-                        is_conditional: part.is_conditional,
-                        ..schema
-                    },
-                    at,
-                );
+                chosen.insert(places, schema.beside(part), at);
             }
-            // Behind all others: a condition names properties that others declare, and their order
-            // is that of the declarations.
+            // After all other parts: a condition names properties that other schemas declare, and
+            // the order of properties is the order of their declarations.
             Branches::Of(condition) => {
                 for piece in &condition.branches[branch] {
                     let schema = places.piece(part, key, piece);

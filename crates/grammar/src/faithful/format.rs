@@ -14,34 +14,40 @@ pub enum Known {
 /// The pattern of a standard format, as one or several branches without anchors; `None` for other
 /// names.
 pub fn pattern(name: &str) -> Option<(String, Known)> {
+    let (pattern, known) = match name {
+        "date" => (date(), Known::Exactly),
+        "time" => (TIME.to_owned(), Known::Narrower),
+        "date-time" => (format!("({})[tT]({TIME})", date()), Known::Narrower),
+        "duration" => (DURATION.to_owned(), Known::Exactly),
+        "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => {
+            (UUID.to_owned(), Known::Exactly)
+        }
+        "ipv4" => (ipv4(), Known::Exactly),
+        "ipv6" => (ipv6(), Known::Exactly),
+        "json-pointer" => (POINTER.to_owned(), Known::Exactly),
+        "relative-json-pointer" => (format!("(0|[1-9][0-9]*)(#|{POINTER})"), Known::Exactly),
+        _ => (wider(name)?, Known::Wider),
+    };
+    Some((format!("^({pattern})$"), known))
+}
+
+/// The patterns of formats of which a grammar allows more texts.
+fn wider(name: &str) -> Option<String> {
     let hostname = format!("{LABEL}(\\.{LABEL})*");
-    let exactly = |pattern: String| Some((format!("^({pattern})$"), Known::Exactly));
-    let wider = |pattern: String| Some((format!("^({pattern})$"), Known::Wider));
-    match name {
-        "date" => exactly(date()),
-        "time" => Some((format!("^({TIME})$"), Known::Narrower)),
-        "date-time" => Some((format!("^(({})[tT]({TIME}))$", date()), Known::Narrower)),
-        "duration" => exactly(DURATION.to_owned()),
-        "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => exactly(UUID.to_owned()),
-        "ipv4" => exactly(ipv4()),
-        "ipv6" => exactly(ipv6()),
+    Some(match name {
         // The limit of 253 characters is not expressed.
-        "hostname" => wider(hostname),
-        "idn-hostname" => wider(format!(
-            "{IDN_LABEL}([.\u{3002}\u{ff0e}\u{ff61}]{IDN_LABEL})*"
-        )),
-        "email" => wider(format!("{}@{}", mailbox(""), domain(&hostname))),
-        "idn-email" => wider(format!("{}@[^\\x00-\\x20@]+", mailbox("\\u0080-\\uFFFF"))),
-        "uri" => wider(uri("")),
-        "uri-reference" => wider(format!("{}|{}", uri(""), relative(""))),
-        "iri" => wider(uri(BEYOND)),
-        "iri-reference" => wider(format!("{}|{}", uri(BEYOND), relative(BEYOND))),
-        "uri-template" => wider(URI_TEMPLATE.to_owned()),
-        "json-pointer" => exactly(POINTER.to_owned()),
-        "relative-json-pointer" => exactly(format!("(0|[1-9][0-9]*)(#|{POINTER})")),
-        "regex" => wider("[^]*".to_owned()),
-        _ => None,
-    }
+        "hostname" => hostname,
+        "idn-hostname" => format!("{IDN_LABEL}([.\u{3002}\u{ff0e}\u{ff61}]{IDN_LABEL})*"),
+        "email" => format!("{}@{}", mailbox(""), domain(&hostname)),
+        "idn-email" => format!("{}@[^\\x00-\\x20@]+", mailbox("\\u0080-\\uFFFF")),
+        "uri" => uri(""),
+        "uri-reference" => format!("{}|{}", uri(""), relative("")),
+        "iri" => uri(BEYOND),
+        "iri-reference" => format!("{}|{}", uri(BEYOND), relative(BEYOND)),
+        "uri-template" => URI_TEMPLATE.to_owned(),
+        "regex" => "[^]*".to_owned(),
+        _ => return None,
+    })
 }
 
 const TIME: &str = "(([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])\
@@ -79,7 +85,7 @@ fn ipv6() -> String {
     let group = "[0-9a-fA-F]{1,4}";
     let last = format!("({group}:{group}|{})", ipv4());
     let mut forms = vec![format!("({group}:){{6}}{last}")];
-    // `::` stands for one group or more; up to seven groups may precede it, less those behind it.
+    // `::` stands for one group or more; up to seven groups may precede it, less the groups after it.
     forms.push(format!("::({group}:){{5}}{last}"));
     for behind in (0..=4).rev() {
         let before = 4 - behind;

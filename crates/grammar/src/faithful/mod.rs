@@ -59,7 +59,7 @@ pub struct Writing<'m> {
     pub notation: Notation,
     /// For [`Notation::Text`]: the markers that end the text, and what else may not be in it.
     pub ends: [&'m [SmolStr]; 2],
-    /// The rule of any such text. It has the end behind it, if that is part of the rules.
+    /// The rule of any such text, with the end after it if the text is `closed`.
     pub any: Rule,
     pub closed: bool,
 }
@@ -204,13 +204,12 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(self.builder.add(&rule_name, body));
         }
         let mark = self.builder.mark();
-        let nothing_fits = || Err(refused("#", "nothing fits"));
         let Some(rule) = self.rule(all, &rule_name)? else {
-            return nothing_fits();
+            return Err(refused("#", "nothing fits"));
         };
         let mut places = Vec::new();
         while let Some((all, name)) = self.queue.pop_front() {
-            // That no value fits a branch is what others are for.
+            // A branch that no value fits is no fault: other branches remain.
             places.extend(
                 all.parts
                     .first()
@@ -225,7 +224,7 @@ impl<'a> Lowering<'_, 'a> {
         if self.may_be_dead {
             let dead = self.builder.remove_dead(mark);
             if matches!(&rule, Rule::Reference(name) if dead.contains(name)) {
-                return nothing_fits();
+                return Err(refused("#", "nothing fits"));
             }
             for (place, _) in places.into_iter().filter(|(_, name)| dead.contains(name)) {
                 let message = "no value fits; what holds it is left out";
@@ -346,7 +345,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// The shared rule that stands for that of JSON here.
+    /// The shared rule to use here instead of the rule of JSON.
     fn spelled(&self, all: &Conjunction<'a>, json: &'static str) -> &'static str {
         match (self.literals(all), json) {
             (Literals::Json, json) => json,
@@ -428,7 +427,7 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         if branches.len() > 1 {
-            branches = branches.into_iter().map(inside_choice).collect();
+            branches = branches.into_iter().map(Rule::as_part).collect();
         }
         Ok(Rule::one_of_several(branches))
     }
@@ -480,14 +479,11 @@ impl<'a> Lowering<'_, 'a> {
 
 /// The value of a size keyword; the strictest of several.
 fn counted<'a>(all: &Conjunction<'a>, key: &'static str, pick: fn(u64, u64) -> u64) -> Option<u64> {
-    let count = |value: &Value| {
-        value
-            .as_u64()
-            .or_else(|| chatparse_base::number::float(value).map(|number| number as u64))
-    };
-    all.values(key)
-        .filter_map(|(_, value)| count(value))
-        .reduce(pick)
+    let counts = all.values(key).filter_map(|(_, value)| {
+        let count = chatparse_base::number::float(value).map(|number| number as u64);
+        value.as_u64().or(count)
+    });
+    counts.reduce(pick)
 }
 
 /// Whether the name is reserved for a shared rule or the top.
@@ -516,14 +512,5 @@ fn below(name: &str, part: &str) -> SmolStr {
         format_smolstr!("{below}-")
     } else {
         below
-    }
-}
-
-/// A branch of a choice, in parentheses if it is a choice.
-fn inside_choice(rule: Rule) -> Rule {
-    if matches!(rule, Rule::Choice(_)) {
-        rule.group()
-    } else {
-        rule
     }
 }

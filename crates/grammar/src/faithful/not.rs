@@ -30,48 +30,48 @@ pub fn excluded_types(not: &Value, draft: Draft) -> u8 {
 /// The property that a `not` excludes, if it excludes nothing else.
 pub fn forbidden(not: &Value, draft: Draft) -> Option<&str> {
     let fields = not.as_object()?;
-    let is_neutral = |(key, value): (&String, &Value)| match key.as_str() {
-        "required" => true,
-        "properties" => value
-            .as_object()
-            .is_some_and(|schemas| schemas.values().all(is_free)),
-        key => ANNOTATIONS.contains(&key) || !draft.knows(key),
+    let [name] = fields.get("required")?.as_array()?.as_slice() else {
+        return None;
     };
-    match fields.get("required")?.as_array()?.as_slice() {
-        [name] if fields.iter().all(is_neutral) => name.as_str(),
-        _ => None,
+    for (key, value) in fields {
+        let is_neutral = match (key.as_str(), value) {
+            ("required", _) => true,
+            ("properties", Value::Object(schemas)) => schemas.values().all(is_free),
+            ("properties", _) => false,
+            (key, _) => ANNOTATIONS.contains(&key) || !draft.knows(key),
+        };
+        if !is_neutral {
+            return None;
+        }
     }
+    name.as_str()
 }
 
 /// The pattern that a `not` excludes, if it says nothing else of texts.
 pub fn not_matching(not: &Value, draft: Draft) -> Option<Pattern> {
-    let fields = not
-        .as_object()
-        .filter(|fields| has_only(Keywords { fields, draft }, &["pattern", "type"]))?;
-    let is_text = fields
-        .get("type")
-        .is_none_or(|given| types::of(given).is_some_and(|types| types & types::STRING != 0));
-    let pattern = fields.get("pattern")?.as_str().filter(|_| is_text)?;
-    Pattern::parse(pattern)
-        .ok()
-        .filter(|pattern| !pattern.pinned)
+    let fields = not.as_object()?;
+    let types = fields.get("type").map_or(Some(types::ALL), types::of)?;
+    if !has_only(Keywords { fields, draft }, &["pattern", "type"]) || types & types::STRING == 0 {
+        return None;
+    }
+    let pattern = Pattern::parse(fields.get("pattern")?.as_str()?).ok()?;
+    (!pattern.pinned).then_some(pattern)
 }
 
 /// The strings that a `not` excludes; `None` if it excludes other values.
 pub fn excluded(not: &Value, draft: Draft) -> Option<Vec<&str>> {
-    let listed = Keywords {
-        fields: not.as_object()?,
-        draft,
-    }
-    .listed()?;
+    let fields = not.as_object()?;
+    let listed = Keywords { fields, draft }.listed()?;
     Some(listed.iter().filter_map(Value::as_str).collect())
 }
 
 /// Whether a schema has only these keywords and annotations.
 pub fn has_only(keywords: Keywords, keys: &[&str]) -> bool {
-    let is_one =
-        |key: &str| keys.contains(&key) || ANNOTATIONS.contains(&key) || !keywords.draft.knows(key);
-    keywords.fields.keys().all(|key| is_one(key))
+    keywords
+        .fields
+        .keys()
+        .map(String::as_str)
+        .all(|key| keys.contains(&key) || ANNOTATIONS.contains(&key) || !keywords.draft.knows(key))
 }
 
 /// Whether a schema obviously allows any value.

@@ -7,7 +7,6 @@ use super::range::{Digits, Range};
 use super::{Lowering, UNFOLLOWED, types};
 use crate::regular::{self, Spelling};
 use crate::rules::Rule;
-use crate::schema::Keywords;
 use chatparse_base::number;
 
 const NUMBERS: &[&str] = &[
@@ -22,33 +21,28 @@ const NUMBERS: &[&str] = &[
 impl<'a> Lowering<'_, 'a> {
     /// The rule for numbers; `None` if no number fits.
     pub fn number(&mut self, all: &Conjunction<'a>, types: u8, name: &str) -> Option<Rule> {
-        let of_types = types & types::NUMBER;
-        let (whole, fraction) = (of_types == types::INTEGER, of_types == types::FRACTION);
         let mut range = Range {
-            whole,
-            fraction,
+            whole: types & types::NUMBER == types::INTEGER,
+            fraction: types & types::NUMBER == types::FRACTION,
             ..Range::default()
         };
         for (part, keywords) in all.keywords() {
-            let bound = |key: &str| keywords.get(key).and_then(Digits::of);
             for (is_upper, key, exclusive) in [
                 (false, "minimum", "exclusiveMinimum"),
                 (true, "maximum", "exclusiveMaximum"),
             ] {
                 // Up to draft 4, this flag excluded the other bound itself.
                 let is_open = keywords.get(exclusive) == Some(&Value::Bool(true));
-                let bounds = [
-                    bound(key).map(|bound| (bound, !is_open)),
-                    bound(exclusive).map(|bound| (bound, false)),
-                ];
-                bounds
-                    .into_iter()
-                    .flatten()
-                    .for_each(|bound| range.narrow(is_upper, bound));
+                for (key, includes) in [(key, !is_open), (exclusive, false)] {
+                    if let Some(bound) = keywords.get(key).and_then(Digits::of) {
+                        range.narrow(is_upper, (bound, includes));
+                    }
+                }
             }
-            range
-                .multiple_of
-                .extend(["multipleOf", "divisibleBy"].into_iter().filter_map(bound));
+            for key in ["multipleOf", "divisibleBy"] {
+                let divisor = keywords.get(key).and_then(Digits::of);
+                range.multiple_of.extend(divisor);
+            }
             for key in NUMBERS {
                 if keywords
                     .get(key)
@@ -58,8 +52,8 @@ impl<'a> Lowering<'_, 'a> {
                 }
             }
         }
+        let shared = if range.whole { "integer" } else { "number" };
         if range.is_free() {
-            let shared = if range.whole { "integer" } else { "number" };
             return Some(self.builder.shared(shared));
         }
         let mut dfa = range.automaton(&self.room);
@@ -68,14 +62,13 @@ impl<'a> Lowering<'_, 'a> {
             self.widened_all(all, "multipleOf", UNFOLLOWED);
             dfa = range.automaton(&self.room);
         }
-        let exponents = range.has_exponent() || range.whole;
-        let limits = |keywords: &Keywords| {
+        let mut limiting = all.keywords().filter(|(_, keywords)| {
             keywords.has("not") || NUMBERS.iter().any(|key| keywords.has(key))
-        };
-        if let (false, Some((part, _))) = (
-            exponents,
-            all.keywords().find(|(_, keywords)| limits(keywords)),
-        ) {
+        });
+        if !range.has_exponent()
+            && !range.whole
+            && let Some((part, _)) = limiting.next()
+        {
             self.narrowed(
                 part.place,
                 "",
@@ -91,7 +84,6 @@ impl<'a> Lowering<'_, 'a> {
                 Spelling::Plain,
             )),
             None => {
-                let shared = if range.whole { "integer" } else { "number" };
                 if let Some((part, _)) = all.keywords().next() {
                     self.widened(part.place, "", "the bounds are too large for a grammar");
                 }

@@ -15,7 +15,6 @@ use super::{Lowering, Undeclared, below, comma, counted, space};
 use crate::regular::{self, Dfa, Pattern, Spelling, StateBudget};
 use crate::rules::Rule;
 use crate::rules::primitive::{colon, quoted};
-use crate::schema::Keywords;
 use chatparse_base::{Result, limits};
 
 /// The maximum number of patterns of names that are distinguished.
@@ -163,20 +162,24 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Whether properties that the schema does not mention are left out although it allows them.
     fn is_closed(&mut self, all: &Conjunction<'a>) -> bool {
-        let has = |key: &'static str| all.values(key).next().is_some();
-        let closed = self.undeclared == Undeclared::LeftOut
-            && has("properties")
-            && !has("additionalProperties")
-            && !has("unevaluatedProperties")
-            && !has("patternProperties");
-        if closed && let Some((part, _)) = all.values("properties").next() {
-            self.narrowed(
-                part.place,
-                "properties",
-                "properties that are not declared are left out",
-            );
+        let opening = [
+            "additionalProperties",
+            "unevaluatedProperties",
+            "patternProperties",
+        ];
+        if self.undeclared != Undeclared::LeftOut
+            || opening
+                .into_iter()
+                .any(|key| all.values(key).next().is_some())
+        {
+            return false;
         }
-        closed
+        let Some((part, _)) = all.values("properties").next() else {
+            return false;
+        };
+        let message = "properties that are not declared are left out";
+        self.narrowed(part.place, "properties", message);
+        true
     }
 
     fn note_order(&mut self, all: &Conjunction<'a>, is_open: bool) {
@@ -248,10 +251,11 @@ impl<'a> Lowering<'_, 'a> {
             }
             found.undescribed &= !own;
         }
-        let describes = |part: Part<'a>, _: Keywords<'a>| describing.contains(&part.key());
         found
             .parts
-            .extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
+            .extend(self.unevaluated(all, "unevaluatedProperties", &|part, _| {
+                describing.contains(&part.key())
+            })?);
         Ok(found)
     }
 
@@ -263,13 +267,7 @@ impl<'a> Lowering<'_, 'a> {
         let dfa = Pattern::parse(source)
             .ok()
             .and_then(|pattern| regular::automaton(&pattern, &self.room));
-        let dfa = dfa.map(|dfa| {
-            Rc::new(if dfa.states.len() <= MINIMISED {
-                dfa.minimal(&self.room)
-            } else {
-                dfa
-            })
-        });
+        let dfa = dfa.map(|dfa| Rc::new(dfa.minimal_up_to(MINIMISED, &self.room)));
         if dfa.is_none() {
             let message =
                 format!("the pattern {source:?} is not supported; any name is taken to match");
@@ -353,10 +351,11 @@ impl<'a> Lowering<'_, 'a> {
                 }
             }
             let of = patterns.get(index).map(|(of, ..)| of.key());
-            let describes = |part: Part<'a>, keywords: Keywords<'a>| {
-                keywords.has("additionalProperties") || of == Some(part.key())
-            };
-            schemas.extend(self.unevaluated(all, "unevaluatedProperties", &describes)?);
+            schemas.extend(
+                self.unevaluated(all, "unevaluatedProperties", &|part, keywords| {
+                    keywords.has("additionalProperties") || of == Some(part.key())
+                })?,
+            );
             self.spend(schemas.len() * schemas.len() / 8)?;
             let value = Conjunction::of(&mut self.places, schemas);
             if value.never {
@@ -400,7 +399,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// A rule of its own, with a part appended to the name.
-    fn named(&mut self, name: &str, part: &str, rule: Rule) -> Rule {
+    pub fn named(&mut self, name: &str, part: &str, rule: Rule) -> Rule {
         self.builder.refer(&below(name, part), rule)
     }
 
@@ -473,8 +472,8 @@ impl<'a> Lowering<'_, 'a> {
         None
     }
 
-    /// Properties in order, with others before and behind them, and between them if there are few.
-    /// From the first required property on, the rest does not depend on what preceded.
+    /// Properties in order, with others before and after them, and between them if there are few.
+    /// From the first required property on, the rest does not depend on earlier properties.
     fn members(
         &mut self,
         declared: &[Declared],
@@ -508,7 +507,7 @@ impl<'a> Lowering<'_, 'a> {
         let mut behind = Rule::joined(tail);
         let mut heads = Vec::new();
         for (index, one) in declared[..=last_head].iter().enumerate().rev() {
-            // The rest behind this property, whatever preceded it.
+            // The rule of all that follows this property, whatever precedes it.
             if index < last_head
                 || index > 0 && behind != Rule::Empty && !matches!(behind, Rule::Reference(_))
             {
@@ -518,12 +517,8 @@ impl<'a> Lowering<'_, 'a> {
             behind = Rule::joined([next_of(one), behind]);
         }
         heads.reverse();
-        let heads = if heads.len() == 1 {
-            heads.swap_remove(0)
-        } else {
-            Rule::Choice(heads).group()
-        };
-        let mut head = Rule::joined(before.into_iter().chain([heads]));
+        let heads = Rule::in_group(heads);
+        let mut head = Rule::joined(before.into_iter().chain(heads));
         if first.is_none()
             && let Some(others) = others
         {
@@ -547,21 +542,7 @@ impl<'a> Lowering<'_, 'a> {
     ) -> Option<Rule> {
         // Without an upper bound, the count does not matter above the lower bound.
         let most = max.unwrap_or(min);
-        let step = |count: u64| {
-            if max.is_none() {
-                (count + 1).min(most)
-            } else {
-                count + 1
-            }
-        };
-        let comma_before = |count: u64, rule: Rule| {
-            if count == 0 {
-                rule
-            } else {
-                Rule::sequence([comma(), rule])
-            }
-        };
-        // By count: what may follow the properties so far, from the end.
+        // Indexed by the count of properties so far: the rule of what may follow.
         let mut behind: Vec<Option<Rule>> = Vec::new();
         for count in 0..=most {
             let left = max.map(|max| max - count);
@@ -575,17 +556,18 @@ impl<'a> Lowering<'_, 'a> {
         for (index, one) in declared.iter().enumerate().rev() {
             let mut before = Vec::new();
             for count in 0..=most {
-                let with = if max == Some(count) {
-                    None
-                } else {
-                    behind[step(count) as usize].clone()
+                let with = match max == Some(count) {
+                    true => None,
+                    false => behind[(count + 1).min(most) as usize].clone(),
                 };
-                let with =
-                    with.map(|rest| Rule::joined([comma_before(count, one.pair.clone()), rest]));
-                let without = if one.required {
-                    None
-                } else {
-                    behind[count as usize].clone()
+                let pair = match count {
+                    0 => one.pair.clone(),
+                    _ => Rule::sequence([comma(), one.pair.clone()]),
+                };
+                let with = with.map(|rest| Rule::joined([pair, rest]));
+                let without = match one.required {
+                    true => None,
+                    false => behind[count as usize].clone(),
                 };
                 let rule = match (with, without) {
                     (Some(with), Some(Rule::Empty)) => Some(with.group().optional()),

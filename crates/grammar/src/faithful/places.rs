@@ -30,6 +30,15 @@ impl<'a> Part<'a> {
         })
     }
 
+    /// The part, which holds under a condition if `other` does.
+    pub fn beside(self, other: Part<'a>) -> Part<'a> {
+        let is_conditional = other.is_conditional;
+        Part {
+            is_conditional,
+            ..self
+        }
+    }
+
     /// Identifies it, with the way to it where that matters.
     pub fn key(&self) -> (*const Value, usize) {
         (self.schema, self.base.way)

@@ -6,7 +6,7 @@ use crate::regular::{Dfa, LazyAutomaton, Pattern, StateBudget, automaton};
 use chatparse_base::chars::Chars;
 use chatparse_base::decimal::Decimal;
 
-/// A number as its digits before and behind the point, without redundant zeros.
+/// A number as its digits before and after the point, without redundant zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digits {
     negative: bool,
@@ -49,17 +49,21 @@ impl Digits {
         self.whole.is_empty() && self.part.is_empty()
     }
 
-    fn cmp(&self, other: &Digits) -> std::cmp::Ordering {
-        let size = |one: &Digits| (one.whole.len(), one.whole.clone(), one.part.clone());
+    fn cmp(&self, other: &Digits) -> Compared {
         match (self.negative, other.negative) {
-            (false, true) => std::cmp::Ordering::Greater,
-            (true, false) => std::cmp::Ordering::Less,
-            (false, false) => size(self).cmp(&size(other)),
-            (true, true) => size(other).cmp(&size(self)),
+            (false, true) => Compared::Greater,
+            (true, false) => Compared::Less,
+            (false, false) => self.size().cmp(&other.size()),
+            (true, true) => other.size().cmp(&self.size()),
         }
     }
 
-    /// The divisor for `multipleOf`: its digits as one number, and how many of them are behind the
+    /// The absolute value, in a form that can be compared.
+    fn size(&self) -> (usize, &[u8], &[u8]) {
+        (self.whole.len(), &self.whole, &self.part)
+    }
+
+    /// The divisor for `multipleOf`: its digits as one number, and how many of them are after the
     /// point.
     fn factor(&self) -> Option<(u64, usize)> {
         let digits = self.whole.iter().chain(&self.part);
@@ -95,19 +99,14 @@ impl Range {
 
     /// Moves the lower or the upper bound inwards.
     pub fn narrow(&mut self, is_upper: bool, bound: Bound) {
-        let known = if is_upper {
-            &mut self.max
-        } else {
-            &mut self.min
+        let (known, stricter) = match is_upper {
+            true => (&mut self.max, Compared::Less),
+            false => (&mut self.min, Compared::Greater),
         };
-        let stricter = if is_upper {
-            Compared::Less
-        } else {
-            Compared::Greater
-        };
-        let is_stricter =
-            |known: &Bound| bound.0.cmp(&known.0) == stricter || bound.0 == known.0 && !bound.1;
-        if known.as_ref().is_none_or(is_stricter) {
+        if known
+            .as_ref()
+            .is_none_or(|known| bound.0.cmp(&known.0) == stricter || bound.0 == known.0 && !bound.1)
+        {
             *known = Some(bound);
         }
     }
@@ -115,12 +114,14 @@ impl Range {
     /// Whether a number may have an exponent, which moves it beyond any bound but zero, and its
     /// point.
     pub fn has_exponent(&self) -> bool {
-        let zero = |bound: &Option<Bound>| bound.as_ref().is_none_or(|(bound, _)| bound.is_zero());
         !self.whole
             && !self.fraction
             && self.multiple_of.is_empty()
-            && zero(&self.min)
-            && zero(&self.max)
+            && self.bounds().all(|bound| bound.is_zero())
+    }
+
+    fn bounds(&self) -> impl Iterator<Item = &Digits> {
+        self.min.iter().chain(&self.max).map(|(bound, _)| bound)
     }
 
     /// The automaton of these numbers in JSON; `None` if it would be too large.
@@ -134,11 +135,7 @@ impl Range {
             let (value, places) = step.factor()?;
             all = all.and(&Dfa::of(&Multiples { value, places }, room)?, room)?;
         }
-        Some(if all.states.len() <= MINIMISED {
-            all.minimal(room)
-        } else {
-            all
-        })
+        Some(all.minimal_up_to(MINIMISED, room))
     }
 }
 
@@ -159,7 +156,7 @@ enum Phase {
     Whole(usize),
     /// After the point, before a digit.
     Point,
-    /// After this many digits behind the point.
+    /// After this many digits after the point.
     Part(usize),
     /// After the `e`, after its sign, or after its first digit.
     Exponent,
@@ -181,6 +178,40 @@ struct At {
     /// Comparisons with the lower and the upper bound, by absolute value.
     lower: Compared,
     upper: Compared,
+}
+
+impl At {
+    fn to(self, phase: Phase) -> At {
+        At { phase, ..self }
+    }
+
+    /// The next digit beside that of a bound.
+    fn compared(self, digit: u8, bound: Option<&Bound>) -> Compared {
+        let Some((bound, _)) = bound else {
+            return Compared::Equal;
+        };
+        let other = match self.phase {
+            Phase::Begin | Phase::Signed => bound.whole.first(),
+            Phase::Whole(count) => bound.whole.get(count),
+            Phase::Point => bound.part.first().or(Some(&0)),
+            Phase::Part(count) => bound.part.get(count).or(Some(&0)),
+            _ => None,
+        };
+        other.map_or(Compared::Equal, |other| digit.cmp(other))
+    }
+
+    /// Whether a number that ends here is on this side of a bound, or is the bound and may be.
+    fn is_beyond(self, compared: Compared, (bound, includes): &Bound, side: Compared) -> bool {
+        let count = match self.phase {
+            Phase::Part(count) => count,
+            _ => 0,
+        };
+        match compared {
+            Compared::Equal if bound.part.len() > count => side == Compared::Less,
+            Compared::Equal => *includes,
+            compared => compared == side,
+        }
+    }
 }
 
 impl Sided<'_> {
@@ -208,14 +239,14 @@ impl Sided<'_> {
 
     /// The number of digits beyond which they are not counted.
     fn longest(&self) -> usize {
-        let whole =
-            |bound: &Option<Bound>| bound.as_ref().map_or(0, |(bound, _)| bound.whole.len());
-        whole(&self.0.min).max(whole(&self.0.max)) + 1
+        let digits = self.0.bounds().map(|bound| bound.whole.len());
+        digits.max().unwrap_or(0) + 1
     }
 
+    /// The same of the digits after the point.
     fn deepest(&self) -> usize {
-        let part = |bound: &Option<Bound>| bound.as_ref().map_or(0, |(bound, _)| bound.part.len());
-        part(&self.0.min).max(part(&self.0.max))
+        let digits = self.0.bounds().map(|bound| bound.part.len());
+        digits.max().unwrap_or(0)
     }
 
     /// The comparison after the last digit before the point.
@@ -228,27 +259,8 @@ impl Sided<'_> {
     /// Whether the number may end here.
     fn fits(&self, at: At) -> bool {
         let (lower, upper) = self.sizes(at.negative);
-        let more = |bound: &Bound, count: usize| bound.0.part.len() > count;
-        let count = if let Phase::Part(count) = at.phase {
-            count
-        } else {
-            0
-        };
-        let end = |compared: Compared, bound: &Bound| match (compared, more(bound, count)) {
-            (Compared::Equal, true) => Compared::Less,
-            (compared, _) => compared,
-        };
-        let above = lower.is_none_or(|bound| match end(at.lower, bound) {
-            Compared::Less => false,
-            Compared::Equal => bound.1,
-            Compared::Greater => true,
-        });
-        let below = upper.is_none_or(|bound| match end(at.upper, bound) {
-            Compared::Less => true,
-            Compared::Equal => bound.1,
-            Compared::Greater => false,
-        });
-        above && below
+        lower.is_none_or(|bound| at.is_beyond(at.lower, bound, Compared::Greater))
+            && upper.is_none_or(|bound| at.is_beyond(at.upper, bound, Compared::Less))
     }
 
     /// The state after the digits before the point.
@@ -267,23 +279,22 @@ impl Sided<'_> {
         }
     }
 
+    /// Adds the moves by the digits from `from` on. Most digits lead to the state of the digit before.
+    fn digits(&self, at: At, from: u8, phase: Phase, moves: &mut Vec<(Chars, At)>) {
+        let all: Vec<(u8, At)> = (from..=9)
+            .map(|number| (number, self.next(at, phase, number)))
+            .collect();
+        for same in all.chunk_by(|(_, one), (_, other)| one == other) {
+            moves.push((digit(same[0].0, same[same.len() - 1].0), same[0].1));
+        }
+    }
+
     fn next(&self, at: At, phase: Phase, digit: u8) -> At {
         let (lower, upper) = self.sizes(at.negative);
-        let digits = |bound: &Bound| match at.phase {
-            Phase::Begin | Phase::Signed => bound.0.whole.first().copied(),
-            Phase::Whole(count) => bound.0.whole.get(count).copied(),
-            Phase::Point => Some(bound.0.part.first().copied().unwrap_or(0)),
-            Phase::Part(count) => Some(bound.0.part.get(count).copied().unwrap_or(0)),
-            _ => None,
-        };
-        let step = |compared: Compared, bound: Option<&Bound>| {
-            let other = bound.and_then(digits);
-            compared.then(other.map_or(Compared::Equal, |other| digit.cmp(&other)))
-        };
         At {
             phase,
-            lower: step(at.lower, lower),
-            upper: step(at.upper, upper),
+            lower: at.lower.then(at.compared(digit, lower)),
+            upper: at.upper.then(at.compared(digit, upper)),
             ..at
         }
     }
@@ -304,55 +315,32 @@ impl LazyAutomaton for Sided<'_> {
     fn moves(&self, at: &At) -> Vec<(Chars, At)> {
         let at = *at;
         let mut moves = Vec::new();
-        // Most digits that follow one another lead to the same state.
-        let mut digits = |from: u8, phase: Phase| {
-            let all: Vec<(u8, At)> = (from..=9)
-                .map(|number| (number, self.next(at, phase, number)))
-                .collect();
-            for same in all.chunk_by(|(_, one), (_, other)| one == other) {
-                moves.push((digit(same[0].0, same[same.len() - 1].0), same[0].1));
-            }
-        };
         match at.phase {
             Phase::Begin | Phase::Signed if at.phase == Phase::Signed || self.allows(false) => {
-                digits(1, Phase::Whole(1));
-                moves.push((
-                    digit(0, 0),
-                    At {
-                        phase: Phase::Zero,
-                        ..at
-                    },
-                ));
+                self.digits(at, 1, Phase::Whole(1), &mut moves);
+                moves.push((digit(0, 0), at.to(Phase::Zero)));
             }
             Phase::Begin | Phase::Signed | Phase::Zero => {}
-            Phase::Whole(count) => digits(0, Phase::Whole((count + 1).min(self.longest()))),
-            Phase::Point => digits(0, Phase::Part(1.min(self.deepest()))),
-            Phase::Part(count) => digits(0, Phase::Part((count + 1).min(self.deepest()))),
+            Phase::Whole(count) => {
+                let next = Phase::Whole((count + 1).min(self.longest()));
+                self.digits(at, 0, next, &mut moves);
+            }
+            Phase::Point | Phase::Part(_) => {
+                let count = if let Phase::Part(count) = at.phase {
+                    count
+                } else {
+                    0
+                };
+                let next = Phase::Part((count + 1).min(self.deepest()));
+                self.digits(at, 0, next, &mut moves);
+            }
             Phase::Exponent | Phase::ExponentSign => {
-                moves.push((
-                    digit(0, 2),
-                    At {
-                        phase: Phase::ExponentDigits(2),
-                        ..at
-                    },
-                ));
-                moves.push((
-                    digit(3, 9),
-                    At {
-                        phase: Phase::ExponentDigits(1),
-                        ..at
-                    },
-                ));
+                moves.push((digit(0, 2), at.to(Phase::ExponentDigits(2))));
+                moves.push((digit(3, 9), at.to(Phase::ExponentDigits(1))));
             }
             Phase::ExponentDigits(0) => {}
             Phase::ExponentDigits(left) => {
-                moves.push((
-                    digit(0, 9),
-                    At {
-                        phase: Phase::ExponentDigits(left - 1),
-                        ..at
-                    },
-                ));
+                moves.push((digit(0, 9), at.to(Phase::ExponentDigits(left - 1))));
             }
         }
         match at.phase {
@@ -367,30 +355,16 @@ impl LazyAutomaton for Sided<'_> {
                 ));
             }
             Phase::Zero | Phase::Whole(_) if !self.0.whole => {
-                moves.push((
-                    Chars::one('.'),
-                    At {
-                        phase: Phase::Point,
-                        ..self.closed(at)
-                    },
-                ));
+                moves.push((Chars::one('.'), self.closed(at).to(Phase::Point)));
             }
-            Phase::Exponent => moves.push((
-                Chars::each(['+', '-']),
-                At {
-                    phase: Phase::ExponentSign,
-                    ..at
-                },
-            )),
+            Phase::Exponent => {
+                moves.push((Chars::each(['+', '-']), at.to(Phase::ExponentSign)));
+            }
             _ => {}
         }
         let ended = matches!(at.phase, Phase::Zero | Phase::Whole(_) | Phase::Part(_));
         if ended && self.0.has_exponent() && self.accepts(&at) {
-            let after = At {
-                phase: Phase::Exponent,
-                ..self.start()
-            };
-            moves.push((Chars::each(['e', 'E']), after));
+            moves.push((Chars::each(['e', 'E']), self.start().to(Phase::Exponent)));
         }
         moves
     }
@@ -406,14 +380,14 @@ impl LazyAutomaton for Sided<'_> {
     }
 }
 
-/// The multiples of `value`, which has `places` digits behind the point.
+/// The multiples of `value`, which has `places` digits after the point.
 struct Multiples {
     value: u64,
     places: usize,
 }
 
 impl LazyAutomaton for Multiples {
-    /// The remainder of the digits so far, how many of them are behind the point, and whether there
+    /// The remainder of the digits so far, how many of them are after the point, and whether there
     /// are any.
     type State = (u64, Option<usize>, bool);
 

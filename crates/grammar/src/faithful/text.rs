@@ -66,10 +66,9 @@ impl<'a> Lowering<'_, 'a> {
             if (min, max) == (0, None) {
                 return Ok(Some(self.share(all, "string")));
             }
-            let chars = |builder: &mut Builder, spelling| {
+            return Ok(Some(self.in_quotes(all, |builder, spelling| {
                 regular::characters(builder, &Chars::all(), spelling).repeat_or_nothing(min, max)
-            };
-            return Ok(Some(self.in_quotes(all, chars)));
+            })));
         }
         if let ([(pattern, ..)], true) = (
             &mut text.patterns[..],
@@ -80,10 +79,9 @@ impl<'a> Lowering<'_, 'a> {
             if fits(pattern, text.min, text.max)
                 && regular::of_pattern(self.builder, pattern, Spelling::JsonString).is_some()
             {
-                let body = |builder: &mut Builder, spelling| {
+                return Ok(Some(self.in_quotes(all, |builder, spelling| {
                     regular::of_pattern(builder, pattern, spelling).unwrap_or(Rule::Empty)
-                };
-                return Ok(Some(self.in_quotes(all, body)));
+                })));
             }
         }
         Ok(match self.automaton(&text, all, None) {
@@ -126,12 +124,7 @@ impl<'a> Lowering<'_, 'a> {
     pub fn closed(&self, text: Rule) -> Rule {
         let end = self.writing.ends[0].first().filter(|_| self.writing.closed);
         let end = end.map_or(Rule::Empty, |end| Rule::Literal(end.clone()));
-        let text = if matches!(text, Rule::Choice(_)) {
-            text.group()
-        } else {
-            text
-        };
-        Rule::joined([text, end])
+        Rule::joined([text.as_part(), end])
     }
 
     /// The automaton of all constraints together, and of what is given. If it is too large, reports

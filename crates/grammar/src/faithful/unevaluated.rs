@@ -39,11 +39,11 @@ impl<'a> Lowering<'_, 'a> {
     /// Whether all that holds beside a part is known; if not, reports that its keyword is not
     /// followed.
     fn is_certain(&mut self, all: &Conjunction<'a>, part: Part<'a>, key: &'static str) -> bool {
-        let hides = |(other, keywords): (Part<'a>, Keywords<'a>)| {
-            let lone_if = keywords.has("if") && !self.places.conditions.has(other.schema, "if");
-            lone_if || key == "unevaluatedItems" && keywords.has("contains")
-        };
-        let is_certain = !all.is_partial && !all.keywords().any(hides);
+        let is_certain = !all.is_partial
+            && all.keywords().all(|(other, keywords)| {
+                let lone_if = keywords.has("if") && !self.places.conditions.has(other.schema, "if");
+                !lone_if && (key != "unevaluatedItems" || !keywords.has("contains"))
+            });
         if !is_certain {
             self.unfollowed(part.place, key);
         } else if all.chose_any {

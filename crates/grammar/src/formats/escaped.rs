@@ -109,13 +109,11 @@ fn escaped(
         }
         Node::Class(chars) => characters(rules, chars, Spelling::JsonString),
         Node::Rule(to) => Rule::Reference(name(rules, *to)),
-        Node::Sequence(parts) => {
-            let parts = parts.iter().map(|part| match escaped(rules, part, name) {
-                choice @ Rule::Choice(_) => choice.group(),
-                part => part,
-            });
-            Rule::joined(parts)
-        }
+        Node::Sequence(parts) => Rule::joined(
+            parts
+                .iter()
+                .map(|part| escaped(rules, part, name).as_part()),
+        ),
         Node::Choice(branches) => Rule::Choice(
             branches
                 .iter()

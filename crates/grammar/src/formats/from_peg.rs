@@ -505,37 +505,36 @@ impl<'a, 'n> Lowering<'a, 'n> {
 
     /// Notes what the child does not hold to.
     fn note_unfollowed(&mut self, value: &Annotated) {
-        let note = |place: &str, message: &str| {
-            let pointer = format!("#{}{place}", value.schema.pointer);
-            Fidelity::new(&value.name, pointer, FidelityKind::Widened, message)
-        };
-        let message = match value.notation {
-            Notation::PerhapsLeftOut => "may be missing, as the template leaves out null",
-            Notation::PerhapsMore => {
-                "its text may have what the template writes an undeclared argument with"
+        match value.notation {
+            Notation::PerhapsLeftOut => {
+                self.note_widened(value, "", "may be missing, as the template leaves out null")
             }
-            _ => "",
-        };
-        if !message.is_empty() {
-            return self.rules.note(note("", message));
-        }
-        let Value::Object(keywords) = value.schema.get() else {
-            return;
-        };
-        let all = value.notation != Notation::Parts;
-        let is_left_out = |key: &str| {
-            if all {
-                !schema::SAY_NOTHING.contains(&key)
-            } else {
-                NOT_OF_PARTS.contains(&key)
+            Notation::PerhapsMore => self.note_widened(
+                value,
+                "",
+                "its text may have what the template writes an undeclared argument with",
+            ),
+            _ => {
+                let keywords = value.schema.get().as_object();
+                for key in keywords.into_iter().flat_map(|keywords| keywords.keys()) {
+                    let is_left_out = match value.notation {
+                        Notation::Parts => NOT_OF_PARTS.contains(&&**key),
+                        _ => !schema::SAY_NOTHING.contains(&&**key),
+                    };
+                    if is_left_out {
+                        let message =
+                            "not followed in the way in which the format writes the value";
+                        self.note_widened(value, &format!("/{key}"), message);
+                    }
+                }
             }
-        };
-        for key in keywords.keys().filter(|key| is_left_out(key)) {
-            self.rules.note(note(
-                &format!("/{key}"),
-                "not followed in the way in which the format writes the value",
-            ));
         }
+    }
+
+    fn note_widened(&mut self, value: &Annotated, place: &str, message: &str) {
+        let pointer = format!("#{}{place}", value.schema.pointer);
+        let note = Fidelity::new(&value.name, pointer, FidelityKind::Widened, message);
+        self.rules.note(note);
     }
 
     /// Whether the child stands for the value. llama.cpp's grammars have no notation but JSON.
@@ -733,9 +732,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
         if is_data || kind == Text::Some {
             let any = self.text_section(markers, others, Text::Any);
             let refers = Rule::Reference(any.first.clone());
-            let ends = || choice(markers.iter().cloned().map(Rule::Literal).collect());
             let body = if is_data {
-                sequence(vec![refers, ends()])
+                let ends = choice(markers.iter().cloned().map(Rule::Literal).collect());
+                sequence(vec![refers, ends])
             } else {
                 texts.without_empty(refers)
             };
@@ -751,7 +750,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
         }
     }
 
-    /// What of a marker is not in a text in front of it. A model that writes the tag with which a
+    /// The beginning of a marker that the text before the marker may not have. A model that writes the tag with which a
     /// marker begins means the marker, so the grammar need not follow how it goes on.
     fn first_tag<'m>(&self, marker: &'m str) -> &'m str {
         match marker.find('>') {
@@ -769,12 +768,11 @@ impl<'a, 'n> Lowering<'a, 'n> {
             .filter(|part| *part != Rule::Empty)
             .collect();
         let between = all.between.map(|between| self.lower(between));
-        let any = |rules: &[Rule]| item(Rule::choice(rules.to_vec()));
         if required.is_empty() && optional.is_empty() {
             return Rule::Empty;
         }
         if required.is_empty() {
-            let any = any(&optional);
+            let any = item(Rule::Choice(optional));
             return match between {
                 Some(between) => sequence(vec![
                     any.clone(),
@@ -792,8 +790,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
             return Rule::class(".").repeat(0, None);
         }
         // A rule for each set of required parts that are still missing, indexed by the set's bits;
-        // the empty set comes first. With a separator, the rules are those behind a part, and the
-        // last set has another in front of all.
+        // the empty set comes first. With a separator, each rule follows a part, and the last
+        // set has another rule for the beginning.
         let order = match self.orders {
             0 => self.rule.clone(),
             number => format_smolstr!("{}-o{number}", self.rule),
@@ -801,11 +799,13 @@ impl<'a, 'n> Lowering<'a, 'n> {
         self.orders += 1;
         let all_missing = (1_usize << required.len()) - 1;
         let reserved = all_missing + usize::from(!optional.is_empty() || between == Rule::Empty);
-        let mut name = |missing: usize| match missing {
-            0 if optional.is_empty() => Rule::Empty,
-            _ => Rule::Reference(self.rules.reserve(&format_smolstr!("{order}-{missing}"))),
-        };
-        let sets: Vec<Rule> = (0..reserved).map(&mut name).collect();
+        let mut sets = Vec::with_capacity(reserved);
+        for missing in 0..reserved {
+            sets.push(match missing {
+                0 if optional.is_empty() => Rule::Empty,
+                _ => Rule::Reference(self.rules.reserve(&format_smolstr!("{order}-{missing}"))),
+            });
+        }
         let mut more = choice(optional.clone());
         if optional.len() > 1 {
             more = self.rules.refer(&format_smolstr!("{order}-more"), more);
@@ -864,15 +864,16 @@ impl<'a, 'n> Lowering<'a, 'n> {
             FidelityKind::Narrowed,
             message,
         ));
-        let others = |parts: Vec<Rule>| match optional {
-            [] => Rule::Empty,
-            _ => item(sequence(parts)).repeat(0, None),
-        };
-        let any = choice(optional.to_vec());
-        let mut all = vec![others(vec![item(any.clone()), between.clone()])];
+        let (mut before, mut after) = (Rule::Empty, Rule::Empty);
+        if !optional.is_empty() {
+            let any = item(choice(optional.to_vec()));
+            before = item(sequence(vec![any.clone(), between.clone()])).repeat(0, None);
+            after = item(sequence(vec![between.clone(), any])).repeat(0, None);
+        }
+        let mut all = vec![before];
         for (index, part) in required.into_iter().enumerate() {
             all.extend((index > 0).then(|| between.clone()));
-            all.extend([part, others(vec![between.clone(), item(any.clone())])]);
+            all.extend([part, after.clone()]);
         }
         sequence(all)
     }
@@ -963,8 +964,7 @@ fn sequence(parts: Vec<Rule>) -> Rule {
             Rule::Sequence(inner) => flat.extend(inner),
             // White space is one run, however many parts of the format allow it.
             space if space == Rule::reference(SPACE) && flat.last() == Some(&space) => {}
-            choice @ Rule::Choice(_) => flat.push(choice.group()),
-            other => flat.push(other),
+            other => flat.push(other.as_part()),
         }
     }
     Rule::joined(flat)

@@ -1,4 +1,4 @@
-//! The sets of places in a grammar at which an output can stand, found when they are needed.
+//! The sets of places in a grammar that an output can reach, found when they are needed.
 //!
 //! A place is a step, and what waits for its rule to end: a *return*, a set of steps of other
 //! rules, each with what waits for its own. Rules that are entered at the same byte by several
@@ -352,7 +352,7 @@ impl Cache {
         self.used
     }
 
-    /// What waits behind a set, and for what waits there; the outermost first.
+    /// The returns of a set, and the returns of their waiters; the outermost first.
     pub fn returns_of(&self, set: u32) -> BTreeSet<u32> {
         let mut found = BTreeSet::from([ROOT]);
         let mut open: Vec<u32> = self.places_of(set).iter().map(|place| place.back).collect();

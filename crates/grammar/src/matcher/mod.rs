@@ -21,7 +21,7 @@ use program::Program;
 
 /// A grammar at a place of an output: what may come next, and what must.
 ///
-/// A byte costs the same wherever it stands, and little where the output has been in the same state
+/// A byte costs the same wherever it is, and little where the output has been in the same state
 /// before. Clones are cheap: keep one as a checkpoint to go back to. They share what they have
 /// found out, behind a lock that is held for one call.
 ///
@@ -34,7 +34,7 @@ pub struct Matcher {
     at: Way,
 }
 
-/// The set at which an output stands, and the work that is left for what comes.
+/// The set that an output has reached, and the work that is left for the next bytes.
 #[derive(Clone, Copy)]
 struct Way {
     set: u32,
@@ -146,8 +146,8 @@ impl Matcher {
         Ok((at, bytes.len(), own))
     }
 
-    /// Goes on behind these bytes of the output. Returns how many of them the grammar allows; if
-    /// those are not all, the matcher stands in front of the first that it does not allow.
+    /// Goes on after these bytes of the output. Returns how many of them the grammar allows; if it
+    /// does not allow all, the matcher stops before the first other byte.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Limit`] where the text can be read in too many ways, or where too much
@@ -185,7 +185,7 @@ impl Matcher {
         text
     }
 
-    /// Texts behind which the output may end, for up to eight ways to read it: those with the
+    /// Texts after which the output may end, for up to eight ways to read it: those with the
     /// fewest characters that are free, and of those the shortest, come first. They close what is
     /// open; what only a model can know, such as the value of an argument that must be there, is
     /// something that fits. Each has less than 64 KB.

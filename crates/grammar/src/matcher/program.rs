@@ -7,7 +7,7 @@ use chatparse_base::bytes::Bytes;
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result};
 
-/// One step of a rule. What stands behind most of them is the next one.
+/// One step of a rule. Most steps lead to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// This byte.
@@ -84,7 +84,7 @@ impl Program {
         self.steps[at as usize].step()
     }
 
-    /// The step at or behind `at` that is no jump.
+    /// The first step from `at` on that is no jump.
     pub fn landing(&self, mut at: u32) -> u32 {
         while let Step::Jump(to) = self.step(at) {
             at = to;
@@ -194,8 +194,8 @@ impl<'t> Writer<'t> {
         self.program.steps[at as usize] = Packed::of(step);
     }
 
-    /// Notes what is left of the rule from the next step on, if that is asked for: this, and what
-    /// is behind it.
+    /// Notes the rest of the rule from the next step on, if the caller asks for it: `own`, and the
+    /// parts after it.
     fn note(&mut self, own: impl FnOnce() -> Node) {
         let at = self.here();
         if let Some(rest @ None) = self.rests.get_mut(&at) {
@@ -219,7 +219,7 @@ impl<'t> Writer<'t> {
         Ok(())
     }
 
-    /// Writes the steps of a part; `last`: its rule ends behind it. Nests as deep as the tree.
+    /// Writes the steps of a part; `last`: its rule ends after it. Nests as deep as the tree.
     fn write(&mut self, node: &'t Node, last: bool) -> Result<()> {
         self.note(|| node.clone());
         match node {

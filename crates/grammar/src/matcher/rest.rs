@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// By step: the least cost of what is left of its rule.
 pub fn costs(program: &Program) -> Vec<u32> {
     let mut costs = vec![NONE; program.len()];
-    // What is called stands behind the call in most grammars, so few sweeps will do.
+    // Most grammars define a rule after its calls, so few sweeps will do.
     for _ in 0..limits::MATCHER_SWEEPS {
         let mut changed = false;
         for at in (0..program.len() as u32).rev() {
@@ -53,18 +53,20 @@ fn cost_of(program: &Program, costs: &[u32], at: u32) -> u32 {
     found.min(cost(at))
 }
 
-/// Texts that end the output behind a set, one for each place of the set with the least costs;
-/// those that are too long are left out.
+/// Texts that end the output after a set, one for each place of the set with the least costs. Texts
+/// that are too long are left out.
 pub fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32) -> Vec<Vec<u8>> {
-    // For each return, what it costs behind its rule, and who waits at the beginning of that.
+    // By return: the cost after its rule, and the waiter with that cost.
     let mut ends: HashMap<u32, (u32, Waiter)> = HashMap::from([(ROOT, (0, (0, ROOT)))]);
     let returns = cache.returns_of(set);
     // Those of rules that wait for themselves are found out in more than one round.
     for _ in 0..limits::MATCHER_SWEEPS {
         let mut changed = false;
         for &back in returns.iter().filter(|back| **back != ROOT) {
-            let whole = |waiter: &Waiter| Some((end(costs, &ends, waiter.0, waiter.1)?, *waiter));
-            let best = cache.waiters_of(back).iter().filter_map(whole).min();
+            let waiters = cache.waiters_of(back).iter();
+            let best = waiters
+                .filter_map(|waiter| Some((end(costs, &ends, waiter.0, waiter.1)?, *waiter)))
+                .min();
             if let Some(best) =
                 best.filter(|best| ends.get(&back).is_none_or(|known| best.0 < known.0))
             {
@@ -91,7 +93,7 @@ pub fn closings(program: &Program, costs: &[u32], cache: &Cache, set: u32) -> Ve
     texts
 }
 
-/// The text with the least cost that ends the output behind a place.
+/// The text with the least cost that ends the output after a place.
 fn closing(
     program: &Program,
     costs: &[u32],

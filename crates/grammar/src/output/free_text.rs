@@ -9,7 +9,7 @@ use crate::{Trigger, TriggerKind};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
 
-/// The triggers, if all are words: none is in the text in front of another one.
+/// The triggers, if all are words. No word contains another one, so each is found first.
 pub fn words(triggers: &[Trigger]) -> Option<Vec<String>> {
     let word =
         |trigger: &Trigger| (trigger.kind == TriggerKind::Word).then(|| trigger.value.clone());
@@ -61,9 +61,10 @@ const EXCLUDED: usize = 200;
 /// What is in a text once the trigger is certain. A look ahead that excludes texts ends it where
 /// none of them goes on.
 fn found(trigger: &Trigger) -> Option<Expr> {
-    let one = |c: char| Expr::One(Chars::one(c));
     if trigger.kind == TriggerKind::Word {
-        return Some(Expr::Sequence(trigger.value.chars().map(one).collect()));
+        let chars = trigger.value.chars();
+        let word = chars.map(|c| Expr::One(Chars::one(c))).collect();
+        return Some(Expr::Sequence(word));
     }
     // The output so far ends there.
     let pattern = trigger.value.trim_end_matches('$');
@@ -88,24 +89,18 @@ fn found(trigger: &Trigger) -> Option<Expr> {
     let mut ways = Vec::new();
     for text in &excluded {
         for at in 0..text.len() {
-            let next = excluded
-                .iter()
-                .filter(|other| other.starts_with(&text[..at]));
-            let next = next.map(|other| match other.get(at) {
-                Some(Expr::One(chars)) => Some(chars.clone()),
-                _ => None,
-            });
-            let next = next
-                .collect::<Option<Vec<Chars>>>()?
-                .iter()
-                .fold(Chars::default(), |all, one| all.or(one));
-            ways.push(Expr::Sequence(
-                text[..at]
-                    .iter()
-                    .cloned()
-                    .chain([Expr::One(next.negated())])
-                    .collect(),
-            ));
+            let mut next = Chars::default();
+            for other in &excluded {
+                if other.starts_with(&text[..at]) {
+                    let Some(Expr::One(chars)) = other.get(at) else {
+                        return None;
+                    };
+                    next = next.or(chars);
+                }
+            }
+            let mut way = text[..at].to_vec();
+            way.push(Expr::One(next.negated()));
+            ways.push(Expr::Sequence(way));
         }
     }
     let ways = if ways.is_empty() {

@@ -47,9 +47,9 @@ pub struct Printed {
 /// Where the constrained part of an output begins.
 #[derive(Clone, Copy, Debug)]
 pub enum Start<'a> {
-    /// Behind this text, which all texts of the grammar begin with.
+    /// After this text, which all texts of the grammar begin with.
     AfterPrefix(&'a str),
-    /// At one of these triggers; the text in front of it is free.
+    /// At one of these triggers; the text before it is free.
     AtTrigger(&'a [Trigger]),
 }
 
@@ -75,7 +75,7 @@ impl Grammar {
     ///
     /// # Errors
     /// As [`Grammar::print`], and [`crate::ErrorKind::InvalidArgument`] where the grammar allows
-    /// nothing behind the text.
+    /// nothing after the text.
     pub fn print_output(&self, dialect: impl Notation, begins: Start) -> Result<Printed> {
         let mut printed = Printed::default();
         if dialect.is_gbnf() || self.text.is_empty() {
@@ -159,7 +159,7 @@ fn go_behind(matcher: &mut Matcher, text: &str) -> Result<()> {
     }
 }
 
-/// The grammar of all texts that it allows behind a prefix.
+/// The grammar of all texts that the tree allows after a prefix.
 fn behind_prefix(tree: Tree, prefix: &str) -> Result<Tree> {
     if prefix.is_empty() {
         return Ok(tree);
@@ -169,7 +169,7 @@ fn behind_prefix(tree: Tree, prefix: &str) -> Result<Tree> {
     matcher.rest(&tree)
 }
 
-/// The tree of a source, with the free text in front of it.
+/// The tree of a source, with the free text before it.
 fn tree_of(source: &Source) -> Result<Tree> {
     let any = Grammar::written("root ::= .*");
     let is_any = source.grammar.text.is_empty() && source.grammar.sections.is_empty();
@@ -180,8 +180,8 @@ fn tree_of(source: &Source) -> Result<Tree> {
     }
 }
 
-/// The text that a grammar says, and then the other grammar or nothing. Without a rule, that begins
-/// nowhere.
+/// The text of the grammar `free`, and then the tree or nothing. If `free` has no rules, the tree
+/// begins nowhere.
 fn behind(mut tree: Tree, free: &Grammar) -> Result<Tree> {
     if free.sections.is_empty() {
         tree.root = tree.add("root", Node::Class(Chars::all()).repeat(0, None));
@@ -195,7 +195,7 @@ fn behind(mut tree: Tree, free: &Grammar) -> Result<Tree> {
 
 impl Matcher {
     /// The grammar of what may follow what was fed, for an engine that begins there: a grammar that
-    /// comes late, behind a text that was cut, or when a call is tried again. It ends where the
+    /// comes late, after a text that was cut, or when a call is tried again. It ends where the
     /// matcher's ends. `Dialect::Gbnf` is that of `Dialect::PortableGbnf` here: it covers the
     /// whole rest, and has no trigger. Costs as much as making the matcher, however long the output
     /// is.

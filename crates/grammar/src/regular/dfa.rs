@@ -249,6 +249,14 @@ impl Dfa {
             .collect();
     }
 
+    /// The same texts, with as few states as possible if there are at most `states` now.
+    pub fn minimal_up_to(self, states: usize, room: &StateBudget) -> Dfa {
+        match self.states.len() <= states {
+            true => self.minimal(room),
+            false => self,
+        }
+    }
+
     /// An equivalent automaton with as few states as possible, or with too little room the same
     /// one.
     pub fn minimal(&self, room: &StateBudget) -> Dfa {

@@ -73,7 +73,7 @@ enum Condition {
     Edge(bool),
 }
 
-/// What is in front of a place in a text.
+/// The text before a place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Before {
     Start,
@@ -82,7 +82,7 @@ enum Before {
     Other,
 }
 
-/// What is behind it.
+/// The text after a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     /// Not known yet: no condition on it holds.
@@ -105,10 +105,10 @@ impl Condition {
     }
 }
 
-/// An automaton with empty moves, in which state 0 is in front of all that is read.
+/// An automaton with empty moves, in which state 0 is before the whole text.
 struct Nfa {
     states: Vec<State>,
-    /// Behind the expression, whatever follows.
+    /// After the expression, whatever follows.
     end: usize,
     /// Whether it asks for edges of words.
     edges: bool,
@@ -150,7 +150,7 @@ impl Nfa {
         to
     }
 
-    /// Adds an expression behind a state without moves. Returns the state behind the expression,
+    /// Adds an expression after a state without moves. Returns the state after the expression,
     /// which has no moves.
     fn add(&mut self, expr: &Expr, from: usize, most: usize) -> Option<usize> {
         if self.states.len() > most {
@@ -307,12 +307,14 @@ impl LazyAutomaton for Nfa {
             return self.steps(set, &Chars::all(), Before::Other);
         }
         let words = word();
-        let after = |is_word, chars: &Chars, next| {
+        let mut moves = Vec::new();
+        for (is_word, chars, next) in [
+            (true, &words, Before::Word),
+            (false, &words.negated(), Before::Other),
+        ] {
             let set = self.closure(set.iter().copied(), *before, After::Character(is_word));
-            self.steps(&set, chars, next)
-        };
-        let mut moves = after(true, &words, Before::Word);
-        moves.extend(after(false, &words.negated(), Before::Other));
+            moves.extend(self.steps(&set, chars, next));
+        }
         moves
     }
 
@@ -327,7 +329,7 @@ impl LazyAutomaton for Nfa {
 }
 
 impl Nfa {
-    /// The moves of a closed set by one of `allowed`, which leaves `before` in front of the next
+    /// The moves of a closed set by one of `allowed`, which leaves `before` before the next
     /// place.
     fn steps(
         &self,

@@ -261,23 +261,23 @@ impl Builder {
     /// The name of the rule with this text, if it exists, or a free name for it.
     fn name_for(&mut self, name: SmolStr, text: &Range<usize>) -> SmolStr {
         let text = &self.texts[text.clone()];
-        let same = |entry: &Entry| self.text(entry) == Some(text);
         match self.rules.get(&name) {
-            None => return name,
-            Some(entry) if same(entry) => return name,
-            Some(_) => {}
+            Some(entry) if self.text(entry) != Some(text) => {}
+            _ => return name,
         }
         let known = self.numbered.get(&name);
-        let by_text = known.and_then(|numbered| numbered.by_text.get(text));
-        if let Some(known) = by_text.filter(|known| self.rules.get(*known).is_some_and(same)) {
-            return known.clone();
+        if let Some(same) = known.and_then(|numbered| numbered.by_text.get(text))
+            && let Some(entry) = self.rules.get(same)
+            && self.text(entry) == Some(text)
+        {
+            return same.clone();
         }
         let mut next = known.map_or(0, |numbered| numbered.next);
         let (number, is_new) = loop {
             let candidate = format_smolstr!("{name}{next}");
             match self.rules.get(&candidate) {
                 None => break (candidate, true),
-                Some(entry) if same(entry) => break (candidate, false),
+                Some(entry) if self.text(entry) == Some(text) => break (candidate, false),
                 Some(_) => next += 1,
             }
         };
@@ -360,7 +360,7 @@ impl Builder {
         let dead = dead::find(
             names
                 .iter()
-                .filter_map(|name| Some((name, &self.rules.get(name)?.rule))),
+                .filter_map(|name| Some((name, self.body(name)?))),
         );
         if dead.is_empty() {
             return dead;
@@ -383,12 +383,13 @@ impl Builder {
 
     /// Whether all rules of a section are new, or equal to those of their names.
     pub(crate) fn takes(&self, section: &Section) -> bool {
-        let fits = |entry: &Entry, rule| self.text(entry) == Some(section.text(rule));
-        section.rules.iter().all(|rule| {
-            self.rules
-                .get(&rule.name)
-                .is_none_or(|entry| fits(entry, rule))
-        })
+        section
+            .rules
+            .iter()
+            .all(|rule| match self.rules.get(&rule.name) {
+                Some(entry) => self.text(entry) == Some(section.text(rule)),
+                None => true,
+            })
     }
 
     /// Adds the rules of a section that it takes.
@@ -398,10 +399,10 @@ impl Builder {
         }
     }
 
-    /// Removes the rules since a mark that are only another name for a rule, except these; those
-    /// since it refer to that rule.
+    /// Removes the rules since a mark that only name another rule, except `kept`. The remaining rules
+    /// refer to the other rule directly.
     pub(crate) fn without_aliases(&mut self, mark: Mark, kept: &[SmolStr]) {
-        /// Where a name leads; those on the way then lead there at once.
+        /// The rule that a name leads to. All names on the way lead there directly afterwards.
         fn end(aliases: &mut HashMap<SmolStr, SmolStr>, name: &SmolStr) -> SmolStr {
             let (mut at, mut way) = (name, Vec::new());
             while let Some(next) = aliases.get(at) {

@@ -11,8 +11,8 @@ use smol_str::SmolStr;
 
 use crate::text::Node;
 use crate::text::gbnf;
+use chatparse_base::Result;
 use chatparse_base::char_class::{self, Spelling};
-use chatparse_base::{Error, Result};
 use chatparse_peg::Spacing;
 
 /// The body of a rule, or a part of one.
@@ -49,11 +49,11 @@ pub const SPACE: &str = "space";
 /// A place where JSON may have white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blank {
-    /// Behind a comma.
+    /// After a comma.
     Comma,
-    /// Behind a colon.
+    /// After a colon.
     Colon,
-    /// Inside of brackets, and in front of punctuation.
+    /// Inside of brackets, and before punctuation.
     Inside,
 }
 
@@ -148,10 +148,18 @@ impl Rule {
         }
     }
 
-    /// The same, with several in parentheses.
+    /// As a part of a sequence or a branch of a choice: a choice gets parentheses.
+    pub(crate) fn as_part(self) -> Rule {
+        match self {
+            choice @ Rule::Choice(_) => choice.group(),
+            part => part,
+        }
+    }
+
+    /// The same as `one_of_several`, with several in parentheses.
     pub(crate) fn in_group(branches: Vec<Rule>) -> Option<Rule> {
-        let several = branches.len() > 1;
-        Rule::one_of_several(branches).map(|rule| if several { rule.group() } else { rule })
+        let is_choice = branches.len() > 1;
+        Rule::one_of_several(branches).map(|rule| if is_choice { rule.group() } else { rule })
     }
 
     /// In parentheses.
@@ -212,22 +220,8 @@ impl Rule {
             (Rule::Blank(_), Spacing::Fixed { .. }) => Rule::Empty,
             (Rule::Sequence(parts), _) => {
                 let mut all: Vec<Rule> = Vec::with_capacity(parts.len());
-                let mut add = |part| match (all.last_mut(), part) {
-                    (_, Rule::Empty) => {}
-                    (Some(Rule::Literal(before)), Rule::Literal(text)) => {
-                        *before = SmolStr::from_iter([before.as_str(), &text])
-                    }
-                    (_, part) => all.push(part),
-                };
                 for part in parts {
-                    let part = match part.spaced(spacing) {
-                        Rule::Group(body, _) if matches!(*body, Rule::Sequence(_)) => *body,
-                        part => part,
-                    };
-                    match part {
-                        Rule::Sequence(more) => more.into_iter().for_each(&mut add),
-                        part => add(part),
-                    }
+                    append(part.spaced(spacing), &mut all);
                 }
                 Rule::joined(all)
             }
@@ -252,7 +246,7 @@ impl Rule {
         }
     }
 
-    /// Refers to other rules. Returns whether it referred to any of these.
+    /// Replaces references to the rules of these names. Returns whether there were any.
     pub(crate) fn rename(&mut self, names: &HashMap<SmolStr, SmolStr>) -> bool {
         match self {
             Rule::Reference(name) => names.get(name).map(|to| *name = to.clone()).is_some(),
@@ -264,31 +258,17 @@ impl Rule {
         }
     }
 
-    /// The rule as a node, with the numbers of the rules that it refers to.
-    pub(crate) fn node(&self, number: &dyn Fn(&str) -> Option<usize>) -> Result<Node> {
-        let numbered = |name: &str| {
-            let undefined = || {
-                Error::invalid(format!(
-                    "grammar: the rule {name:?} is used but not defined"
-                ))
-            };
-            number(name).ok_or_else(undefined)
-        };
-        let all = |parts: &[Rule]| {
-            parts
-                .iter()
-                .map(|part| part.node(number))
-                .collect::<Result<Vec<Node>>>()
-        };
+    /// The rule as a node. `number`: the number of a rule, by its name.
+    pub(crate) fn node(&self, number: &dyn Fn(&str) -> Result<usize>) -> Result<Node> {
         Ok(match self {
             Rule::Empty => Node::EMPTY,
             Rule::Literal(text) => Node::text(text.to_string()),
-            Rule::Spelled(text) => gbnf::node(&format!("\"{text}\""), &numbered)?,
-            Rule::Class(text) | Rule::Gbnf(text) => gbnf::node(text, &numbered)?,
-            Rule::Reference(name) => Node::Rule(numbered(name)?),
-            Rule::Blank(_) => Node::Rule(numbered(SPACE)?),
-            Rule::Sequence(parts) => Node::sequence(all(parts)?),
-            Rule::Choice(branches) => Node::choice(all(branches)?),
+            Rule::Spelled(text) => gbnf::node(&format!("\"{text}\""), number)?,
+            Rule::Class(text) | Rule::Gbnf(text) => gbnf::node(text, number)?,
+            Rule::Reference(name) => Node::Rule(number(name)?),
+            Rule::Blank(_) => Node::Rule(number(SPACE)?),
+            Rule::Sequence(parts) => Node::sequence(nodes(parts, number)?),
+            Rule::Choice(branches) => Node::choice(nodes(branches, number)?),
             Rule::Group(body, _) => body.node(number)?,
             Rule::Repeat(body, Bounds { min, max, .. }) => body.node(number)?.repeat(*min, *max),
         })
@@ -374,6 +354,23 @@ impl fmt::Display for Bounds {
             (min, Some(max)) => write!(f, "{{{min},{max}}}"),
             (min, None) => write!(f, "{{{min},}}"),
         }
+    }
+}
+
+fn nodes(rules: &[Rule], number: &dyn Fn(&str) -> Result<usize>) -> Result<Vec<Node>> {
+    rules.iter().map(|rule| rule.node(number)).collect()
+}
+
+/// Appends a part to a sequence. Literals that follow each other become one.
+fn append(part: Rule, all: &mut Vec<Rule>) {
+    match (all.last_mut(), part) {
+        (_, Rule::Empty) => {}
+        (_, Rule::Group(body, _)) if matches!(*body, Rule::Sequence(_)) => append(*body, all),
+        (_, Rule::Sequence(parts)) => parts.into_iter().for_each(|part| append(part, all)),
+        (Some(Rule::Literal(before)), Rule::Literal(text)) => {
+            *before = SmolStr::from_iter([before.as_str(), &text])
+        }
+        (_, part) => all.push(part),
     }
 }
 

@@ -107,24 +107,24 @@ impl Grammar {
         if self.sections.is_empty() {
             return gbnf::tree(&self.text);
         }
-        let all = || self.sections.iter().flat_map(|section| &section.rules);
         let mut numbers: HashMap<&str, usize> = HashMap::new();
-        let mut names: Vec<SmolStr> = Vec::new();
-        for SectionRule { name, .. } in all() {
-            numbers.entry(name).or_insert_with(|| {
+        let (mut names, mut rules) = (Vec::new(), Vec::new());
+        for SectionRule { name, rule, .. } in self.sections.iter().flat_map(|one| &one.rules) {
+            // Several sections may have the same rule.
+            if let Entry::Vacant(entry) = numbers.entry(name) {
+                entry.insert(names.len());
                 names.push(name.clone());
-                names.len() - 1
-            });
-        }
-        let number = |name: &str| numbers.get(name).copied();
-        let mut rules: Vec<Node> = Vec::with_capacity(names.len());
-        for SectionRule { name, rule, .. } in all() {
-            // The same rule may come again.
-            if number(name) == Some(rules.len()) {
-                rules.push(rule.node(&number)?);
+                rules.push(rule);
             }
         }
-        Tree::of(names, rules)
+        let number = |name: &str| {
+            numbers
+                .get(name)
+                .copied()
+                .ok_or_else(|| gbnf::undefined(name))
+        };
+        let rules: Result<Vec<Node>> = rules.into_iter().map(|rule| rule.node(&number)).collect();
+        Tree::of(names, rules?)
     }
 
     /// The same grammar, without its text where the rules are known.

@@ -102,11 +102,8 @@ impl<'a> Document<'a> {
     pub fn new(root: &'a Value) -> Self {
         let named = root.as_object().and_then(Draft::named);
         let draft = named.unwrap_or(Some(Draft::NEWEST));
-        let id = root
-            .as_object()
-            .zip(draft)
-            .and_then(|(fields, draft)| Keywords { fields, draft }.id());
-        let uri = joined("", id.map_or("", |(uri, _)| uri));
+        let own = root.as_object().zip(draft);
+        let uri = joined("", own.map_or("", |(fields, draft)| uri(fields, draft)));
         let first = Way {
             outer: 0,
             resource: 0,
@@ -166,11 +163,13 @@ impl<'a> Document<'a> {
         base: Base,
         steps: &mut Steps,
     ) -> Vec<Option<(&'a Value, Base)>> {
-        let references = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter();
-        let references = references.filter_map(|key| Some((key, keywords.get(key)?)));
-        references
-            .map(|(key, reference)| self.target(key, reference, base, steps))
-            .collect()
+        let mut targets = Vec::new();
+        for key in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            if let Some(reference) = keywords.get(key) {
+                targets.push(self.target(key, reference, base, steps));
+            }
+        }
+        targets
     }
 
     /// The target of the reference that is the value of `key`.
@@ -291,10 +290,14 @@ impl<'a> Document<'a> {
     }
 
     fn resource(&self, number: usize) -> &Resource<'a> {
-        let names = self.names.get().and_then(Option::as_ref);
-        names
+        self.known_names()
             .and_then(|names| names.resources.get(number))
             .unwrap_or(&self.root)
+    }
+
+    /// The identifiers and anchors, if something has asked for them.
+    fn known_names(&self) -> Option<&Names<'a>> {
+        self.names.get()?.as_ref()
     }
 
     /// The resources that were entered on the way, the outermost last.
@@ -313,18 +316,11 @@ impl<'a> Document<'a> {
     }
 
     fn on_the_way(&self, base: Base, resource: usize, steps: &mut Steps) -> Option<Base> {
-        let is_dynamic = self
-            .names
-            .get()
-            .and_then(Option::as_ref)
-            .is_some_and(|names| names.is_dynamic);
-        if !is_dynamic || resource == base.resource {
-            return Some(Base {
-                resource,
-                way: base.way,
-            });
-        }
-        if self.entered_before(base, steps)?.contains(&resource) {
+        let is_dynamic = self.known_names().is_some_and(|names| names.is_dynamic);
+        if !is_dynamic
+            || resource == base.resource
+            || self.entered_before(base, steps)?.contains(&resource)
+        {
             return Some(Base {
                 resource,
                 way: base.way,
@@ -424,11 +420,15 @@ pub fn draft_within(schema: &Value, parent: Draft) -> Draft {
 /// `parent`.
 fn own_name(schema: &Value, parent: Option<Draft>) -> Option<(Draft, &Fields, &str)> {
     let fields = schema.as_object()?;
-    let uri = |draft: Draft| Keywords { fields, draft }.id().map_or("", |(uri, _)| uri);
     // The schema's own draft decides how its identifier is written.
     let own = Draft::named(fields)
         .flatten()
-        .filter(|draft| !uri(*draft).is_empty());
+        .filter(|draft| !uri(fields, *draft).is_empty());
     let draft = own.or(parent)?;
-    Some((draft, fields, uri(draft)))
+    Some((draft, fields, uri(fields, draft)))
+}
+
+/// The URI of a schema's identifier; empty if it has none.
+fn uri(fields: &Fields, draft: Draft) -> &str {
+    Keywords { fields, draft }.id().map_or("", |(uri, _)| uri)
 }

@@ -36,6 +36,10 @@ impl<'a> Keywords<'a> {
         self.get(keyword)?.as_str()
     }
 
+    pub fn number(&self, keyword: &str) -> Option<f64> {
+        self.get(keyword)?.as_f64()
+    }
+
     pub fn map(&self, keyword: &str) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
         self.get(keyword)
             .and_then(Value::as_object)
@@ -100,41 +104,33 @@ impl<'a> Keywords<'a> {
 
     /// What is wrong with the first keyword whose value cannot be used.
     pub fn misused(&self) -> Option<String> {
-        let whole = |number: f64| number >= 0.0 && number.fract() == 0.0;
-        self.fields
-            .iter()
-            .filter(|(key, _)| self.draft.knows(key))
-            .find_map(|(key, value)| {
-                let (fits, what) = match key.as_str() {
-                    "$ref" | "pattern" | "format" => (value.is_string(), "a string"),
-                    "properties" | "patternProperties" => {
-                        (value.is_object(), "an object of schemas")
-                    }
-                    "anyOf" | "oneOf" | "allOf" => (
-                        value.as_array().is_some_and(|list| !list.is_empty()),
-                        "an array with at least one schema",
-                    ),
-                    "enum" => (
-                        value.as_array().is_some_and(|list| !list.is_empty()),
-                        "an array with at least one value",
-                    ),
-                    "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
-                    | "maxProperties" => (
-                        number::float(value).is_some_and(whole),
-                        "a whole number that is not negative",
-                    ),
-                    "minimum" | "maximum" | "multipleOf" => (number::is(value), "a number"),
-                    "exclusiveMinimum" | "exclusiveMaximum" => {
-                        (number::is(value) || value.is_boolean(), "a number")
-                    }
-                    "additionalProperties" => (
-                        value.is_object() || value.is_boolean(),
-                        "a boolean or a schema",
-                    ),
-                    _ => return None,
-                };
-                (!fits).then(|| format!("{key} must be {what}"))
-            })
+        for (key, value) in self.fields.iter().filter(|(key, _)| self.draft.knows(key)) {
+            let is_full = value.as_array().is_some_and(|list| !list.is_empty());
+            let (fits, what) = match key.as_str() {
+                "$ref" | "pattern" | "format" => (value.is_string(), "a string"),
+                "properties" | "patternProperties" => (value.is_object(), "an object of schemas"),
+                "anyOf" | "oneOf" | "allOf" => (is_full, "an array with at least one schema"),
+                "enum" => (is_full, "an array with at least one value"),
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
+                | "maxProperties" => (
+                    number::float(value).is_some_and(|size| size >= 0.0 && size.fract() == 0.0),
+                    "a whole number that is not negative",
+                ),
+                "minimum" | "maximum" | "multipleOf" => (number::is(value), "a number"),
+                "exclusiveMinimum" | "exclusiveMaximum" => {
+                    (number::is(value) || value.is_boolean(), "a number")
+                }
+                "additionalProperties" => (
+                    value.is_object() || value.is_boolean(),
+                    "a boolean or a schema",
+                ),
+                _ => continue,
+            };
+            if !fits {
+                return Some(format!("{key} must be {what}"));
+            }
+        }
+        None
     }
 
     /// Calls `each` with every direct subschema.

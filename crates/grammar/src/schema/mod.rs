@@ -23,7 +23,7 @@ pub use self::pointer::{Places, Step, find};
 pub(super) use self::types::SAY_NOTHING;
 pub use self::types::{
     Format, Types, all_of, allows_any_string, has_object_keywords, has_string_keywords,
-    may_be_string, types,
+    may_be_string, type_name, types,
 };
 use chatparse_base::{Error, ErrorKind, number};
 use chatparse_peg::SchemaRef;
@@ -65,42 +65,30 @@ pub fn places(schema: &SchemaRef, refers: bool) -> Vec<(SchemaRef, bool)> {
         if !seen.insert(schema.pointer.clone()) {
             continue;
         }
-        let list = |key: &str| {
-            schema
-                .get()
-                .get(key)
-                .and_then(Value::as_array)
-                .map_or(&[][..], Vec::as_slice)
-        };
-        let branches = |key: &'static str, must: bool| {
-            let all = (0..list(key).len()).rev();
-            all.map(|index| (schema.within(&[key, &index.to_string()]), must))
-                .collect::<Vec<_>>()
-        };
-        for key in ["oneOf", "anyOf"] {
-            let alone = list(key)
-                .iter()
-                .filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"))
-                .count()
-                < 2;
-            pending.extend(branches(key, must && alone));
+        for key in ["oneOf", "anyOf", "allOf"] {
+            let branches = schema.get().get(key).and_then(Value::as_array);
+            let branches = branches.map_or(&[][..], Vec::as_slice);
+            let mut must = must;
+            if key != "allOf" {
+                let others = branches
+                    .iter()
+                    .filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"));
+                must &= others.count() < 2;
+            }
+            for index in (0..branches.len()).rev() {
+                pending.push((schema.within(&[key, &index.to_string()]), must));
+            }
         }
-        pending.extend(branches("allOf", must));
-        let target = schema
-            .get()
-            .get("$ref")
-            .filter(|_| refers)
-            .and_then(|target| place(target, &schema.document));
-        pending.extend(target.map(|place| {
-            let pointer = place.into();
-            (
-                SchemaRef {
-                    pointer,
-                    ..schema.clone()
-                },
-                must,
-            )
-        }));
+        if refers
+            && let Some(target) = schema.get().get("$ref")
+            && let Some(pointer) = place(target, &schema.document)
+        {
+            let target = SchemaRef {
+                pointer: pointer.into(),
+                ..schema.clone()
+            };
+            pending.push((target, must));
+        }
         places.push((schema, must));
     }
     places
@@ -109,12 +97,8 @@ pub fn places(schema: &SchemaRef, refers: bool) -> Vec<(SchemaRef, bool)> {
 /// The properties of an object schema, in order, and whether each is required.
 pub fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
     let required = schema.get("required").and_then(Value::as_array);
-    let members = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
-    members.map(move |(name, member)| {
+    let members = schema.get("properties").and_then(Value::as_object);
+    members.into_iter().flatten().map(move |(name, member)| {
         let must = required.is_some_and(|names| names.iter().any(|one| one == name));
         (name.as_str(), member, must)
     })

@@ -48,7 +48,7 @@ pub enum Step<'a> {
     Start(&'a str),
     Key(&'a str),
     Item(usize),
-    /// To a schema that stands for this keyword and is not in the document.
+    /// To a schema made from this keyword, which is not in the document.
     Made(&'a str),
 }
 
@@ -76,8 +76,8 @@ impl<'a> Places<'a> {
     }
 
     /// The JSON pointer of a keyword at a place (`""`: of the place), after `#` or the reference
-    /// that led there. What is below a schema that is not in the document has the pointer of what
-    /// that stands for.
+    /// that led there. A place below a schema that is not in the document has the pointer
+    /// of the keyword that made the schema.
     pub fn pointer(&self, place: usize, key: &str) -> String {
         let mut steps = Vec::new();
         steps.extend(Some(key).filter(|key| !key.is_empty()).map(escaped));

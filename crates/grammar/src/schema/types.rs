@@ -57,14 +57,19 @@ impl Types {
     }
 
     fn of(value: &Value) -> Types {
-        match value {
-            Value::Null => Types::NULL,
-            Value::Bool(_) => Types::BOOLEAN,
-            Value::String(_) => Types::STRING,
-            Value::Array(_) => Types::ARRAY,
-            Value::Object(_) if number::long(value).is_none() => Types::OBJECT,
-            Value::Number(_) | Value::Object(_) => Types::NUMBER,
-        }
+        Types::named(type_name(value))
+    }
+}
+
+/// The type of a value, except that whole numbers are numbers.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) if number::long(value).is_none() => "object",
+        Value::Number(_) | Value::Object(_) => "number",
     }
 }
 
@@ -137,19 +142,15 @@ impl Walk<'_> {
     /// The types as if `type` were `name`; empty: without `type`.
     fn of_type(&self, fields: &Fields, name: &str, depth: usize) -> Types {
         if let Some(Value::Array(branches)) = all_of(fields, name) {
-            let mut said = branches
-                .iter()
-                .filter(|branch| !is_unconstrained(branch))
-                .peekable();
-            return match (name, said.peek()) {
-                ("", None) => self.untyped,
-                ("", _) => said
-                    .map(|branch| self.types(branch, depth + 1))
-                    .fold(Types::ALL, Types::and),
-                _ => said
-                    .map(|branch| self.types(branch, depth + 1))
-                    .fold(Types::named(name), Types::and),
-            };
+            let (mut types, mut is_free) = (Types::ALL, true);
+            if !name.is_empty() {
+                (types, is_free) = (Types::named(name), false);
+            }
+            for branch in branches.iter().filter(|branch| !is_unconstrained(branch)) {
+                types = types.and(self.types(branch, depth + 1));
+                is_free = false;
+            }
+            return if is_free { self.untyped } else { types };
         }
         match name {
             "" if has_object_keywords(fields) => Types::OBJECT,
@@ -247,21 +248,23 @@ pub const SAY_NOTHING: [&str; 8] = [
 
 /// Whether a schema says nothing of its strings.
 pub fn allows_any_string(schema: &Value) -> bool {
-    let has_strings = |one: &Value| match one.get("type") {
-        Some(Value::Array(types)) => types.contains(&"string".into()),
-        given => given.is_none_or(|given| given == "string"),
+    let Value::Object(keywords) = schema else {
+        return *schema == Value::Bool(true);
     };
-    let any_of = |value: &Value| {
-        value.as_array().is_some_and(|all| {
-            all.iter()
-                .any(|one| has_strings(one) && allows_any_string(one))
-        })
-    };
-    match schema {
-        Value::Object(keywords) => keywords
+    keywords.iter().all(|(key, value)| match value {
+        _ if SAY_NOTHING.contains(&&**key) => true,
+        Value::Array(branches) if key == "anyOf" => branches
             .iter()
-            .all(|(key, value)| SAY_NOTHING.contains(&&**key) || key == "anyOf" && any_of(value)),
-        other => *other == Value::Bool(true),
+            .any(|branch| has_strings(branch) && allows_any_string(branch)),
+        _ => false,
+    })
+}
+
+/// Whether the type of a schema includes strings.
+fn has_strings(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(types)) => types.contains(&"string".into()),
+        kind => kind.is_none_or(|kind| kind == "string"),
     }
 }
 

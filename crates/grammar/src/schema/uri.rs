@@ -9,12 +9,6 @@ struct Parts<'a> {
 }
 
 fn parts(uri: &str) -> Parts<'_> {
-    let is_scheme = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_alphabetic())
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    };
     let colon = uri.find(':').filter(|colon| is_scheme(&uri[..*colon]));
     let (scheme, rest) = uri.split_at(colon.map_or(0, |colon| colon + 1));
     let (rest, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
@@ -30,26 +24,23 @@ fn parts(uri: &str) -> Parts<'_> {
     }
 }
 
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
 /// Resolves a reference against the URI `base`.
 pub fn joined(base: &str, reference: &str) -> String {
     let (base, own) = (parts(base), parts(reference));
-    if !own.scheme.is_empty() {
-        return [
-            own.scheme,
-            own.authority,
-            &without_dots(own.path),
-            own.query,
-        ]
-        .concat();
-    }
-    if !own.authority.is_empty() {
-        return [
-            base.scheme,
-            own.authority,
-            &without_dots(own.path),
-            own.query,
-        ]
-        .concat();
+    if !own.scheme.is_empty() || !own.authority.is_empty() {
+        let scheme = if own.scheme.is_empty() {
+            base.scheme
+        } else {
+            own.scheme
+        };
+        return [scheme, own.authority, &without_dots(own.path), own.query].concat();
     }
     let folder = match base.path.rfind('/') {
         _ if own.path.starts_with('/') => "",
@@ -58,14 +49,8 @@ pub fn joined(base: &str, reference: &str) -> String {
         None => "/",
     };
     let (path, query) = match own.path {
-        "" => (
-            base.path.to_owned(),
-            if own.query.is_empty() {
-                base.query
-            } else {
-                own.query
-            },
-        ),
+        "" if own.query.is_empty() => (base.path.to_owned(), base.query),
+        "" => (base.path.to_owned(), own.query),
         path => (without_dots(&[folder, path].concat()), own.query),
     };
     [base.scheme, base.authority, &path, query].concat()

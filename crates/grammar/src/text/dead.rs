@@ -17,13 +17,10 @@ pub fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet
         .map(|(name, _)| name.as_str())
         .zip(0..)
         .collect();
-    // Behind all of them, one that stands for others.
-    let number = |name: &str| Some(numbers.get(name).copied().unwrap_or(rules.len()));
-    let nodes = rules
-        .iter()
-        .map(|(_, rule)| rule.node(&number))
-        .chain([Ok(Node::EMPTY)]);
-    let Ok(nodes) = nodes.collect() else {
+    // The last node stands for all rules that are not among these.
+    let number = |name: &str| Ok(numbers.get(name).copied().unwrap_or(rules.len()));
+    let nodes = rules.iter().map(|(_, rule)| rule.node(&number));
+    let Ok(nodes) = nodes.chain([Ok(Node::EMPTY)]).collect() else {
         return HashSet::new();
     };
     let matching = Tree {
@@ -32,12 +29,13 @@ pub fn find<'r>(rules: impl Iterator<Item = (&'r SmolStr, &'r Rule)>) -> HashSet
         root: 0,
     }
     .matching();
-    rules
-        .into_iter()
-        .zip(matching)
-        .filter(|(_, matching)| !matching)
-        .map(|((name, _), _)| name.clone())
-        .collect()
+    let mut dead = HashSet::new();
+    for ((name, _), matches) in rules.into_iter().zip(matching) {
+        if !matches {
+            dead.insert(name.clone());
+        }
+    }
+    dead
 }
 
 /// A rule without what cannot match because of dead rules; `None` if nothing is left.

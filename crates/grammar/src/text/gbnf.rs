@@ -80,6 +80,13 @@ fn body_to(text: &str, depth: usize) -> Result<&str> {
     }
 }
 
+/// The error for a rule that is missing.
+pub fn undefined(name: &str) -> Error {
+    Error::invalid(format!(
+        "grammar: the rule {name:?} is used but not defined"
+    ))
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -110,25 +117,19 @@ impl<'a> Reader<'a> {
 
     fn tree(self) -> Result<Tree> {
         let names: Vec<SmolStr> = self.numbered().into_iter().map(SmolStr::new).collect();
-        let undefined = self.bodies.iter().position(Option::is_none);
-        if let Some(number) = undefined {
-            return Err(Error::invalid(format!(
-                "grammar: the rule {:?} is used but not defined",
-                names[number]
-            )));
+        if let Some(number) = self.bodies.iter().position(Option::is_none) {
+            return Err(undefined(&names[number]));
         }
         Tree::of(names, self.bodies.into_iter().flatten().collect())
     }
 
     /// The names of the rules, by number.
     fn numbered(&self) -> Vec<&'a str> {
-        let mut names: Vec<(&str, usize)> = self
-            .names
-            .iter()
-            .map(|(name, number)| (*name, *number))
-            .collect();
-        chatparse_base::sort::by_key(&mut names, |(_, number)| *number);
-        names.into_iter().map(|(name, _)| name).collect()
+        let mut names = vec![""; self.names.len()];
+        for (name, number) in &self.names {
+            names[*number] = *name;
+        }
+        names
     }
 
     fn error(&self, message: impl AsRef<str>) -> Error {
@@ -298,10 +299,9 @@ impl<'a> Reader<'a> {
             let (code, rest) = self.character(self.rest())?;
             self.at = self.text.len() - rest.len();
             is_item = true;
-            text = text.zip(char::from_u32(code)).map(|(mut text, c)| {
-                text.push(c);
-                text
-            });
+            text = text
+                .zip(char::from_u32(code))
+                .map(|(text, c)| text + &*c.encode_utf8(&mut [0; 4]));
         }
         Ok((text.map_or(Node::NEVER, Node::text), is_item))
     }
@@ -312,9 +312,11 @@ impl<'a> Reader<'a> {
         let negated = self.skip("^");
         let mut ranges = Vec::new();
         while !self.skip("]") {
-            let is_end = |rest: &str| rest.starts_with(']');
-            let (range, rest) =
-                char_class::range(self.rest(), is_end, |text| self.character(text))?;
+            let (range, rest) = char_class::range(
+                self.rest(),
+                |rest| rest.starts_with(']'),
+                |text| self.character(text),
+            )?;
             self.at = self.text.len() - rest.len();
             ranges.push(range);
         }

@@ -97,7 +97,6 @@ impl Node {
         // Formats may have the same branch twice.
         let mut seen = std::collections::HashSet::new();
         let keep: Vec<bool> = flat.iter().map(|branch| seen.insert(branch)).collect();
-        drop(seen);
         let mut keep = keep.into_iter();
         flat.retain(|_| keep.next().unwrap_or(true));
         if flat.len() == 1 {
@@ -147,7 +146,7 @@ impl Node {
         }
     }
 
-    /// With these in place of the rules that it refers to.
+    /// A copy in which `of` replaces the references to rules.
     pub fn with_rules(&self, of: &dyn Fn(usize) -> Node) -> Node {
         let part = |part: &Node| part.with_rules(of);
         match self {
@@ -272,13 +271,11 @@ impl Tree {
     fn check(&self) -> Result<()> {
         let nothing: Vec<bool> = self.rules.iter().map(Node::has_blank).collect();
         let mut all = 0;
-        let firsts = self.rules.iter().enumerate().map(|(number, rule)| {
-            let mut found = Vec::new();
-            rule.firsts(&nothing, number, &mut found);
+        let mut firsts = vec![Vec::new(); self.rules.len()];
+        for (number, rule) in self.rules.iter().enumerate() {
+            rule.firsts(&nothing, number, &mut firsts[number]);
             all = rule.unrolled(&mut all).saturating_add(all);
-            found
-        });
-        let firsts: Vec<Vec<usize>> = firsts.collect();
+        }
         if all > limits::GBNF_SYMBOLS as u64 {
             let message = format!(
                 "a grammar unrolls to more than {} symbols",
@@ -324,12 +321,12 @@ impl Tree {
             repeats_this || node.parts().iter().any(|part| repeats(part, nullable))
         }
         let nullable = self.nullable();
-        let is_vain = |rule: &Node| *rule == Node::EMPTY || repeats(rule, &nullable);
-        let rule = self
-            .used()
-            .into_iter()
-            .find(|&rule| is_vain(&self.rules[rule]))?;
-        Some(&self.names[rule])
+        for rule in self.used() {
+            if self.rules[rule] == Node::EMPTY || repeats(&self.rules[rule], &nullable) {
+                return Some(&self.names[rule]);
+            }
+        }
+        None
     }
 
     /// By rule: whether it matches any text.
@@ -343,18 +340,13 @@ impl Tree {
         if !matching.contains(&false) {
             return Cow::Borrowed(self);
         }
-        let living = |rule: usize| {
-            if matching[rule] {
-                Node::Rule(rule)
-            } else {
-                Node::NEVER
-            }
-        };
-        let rules = self
-            .rules
-            .iter()
-            .map(|rule| rule.with_rules(&living))
-            .collect();
+        let rules = self.rules.iter().map(|body| {
+            body.with_rules(&|rule| match matching[rule] {
+                true => Node::Rule(rule),
+                false => Node::NEVER,
+            })
+        });
+        let rules = rules.collect();
         Cow::Owned(Tree {
             rules,
             names: self.names.clone(),
@@ -362,7 +354,7 @@ impl Tree {
         })
     }
 
-    /// By rule: what follows for it, where characters decide `of_characters`.
+    /// By rule: whether the rule holds, where each character holds or not as `of_characters` says.
     fn rules_where(&self, of_characters: bool) -> Vec<bool> {
         fn fact(node: &Node, of_characters: bool, facts: &mut Fixpoint) -> Fact {
             match node {
@@ -396,12 +388,10 @@ impl Tree {
     pub fn append(&mut self, other: Tree) -> usize {
         let own = self.rules.len();
         self.names.extend(other.names);
-        self.rules.extend(
-            other
-                .rules
-                .iter()
-                .map(|rule| rule.with_rules(&|rule| Node::Rule(rule + own))),
-        );
+        for body in &other.rules {
+            self.rules
+                .push(body.with_rules(&|rule| Node::Rule(rule + own)));
+        }
         own + other.root
     }
 }

@@ -34,14 +34,8 @@ impl<'v> Check<'_, '_, '_, 'v> {
         let Some(schema) = keywords.get("contains") else {
             return;
         };
-        let least = keywords
-            .get("minContains")
-            .and_then(Value::as_f64)
-            .unwrap_or(1.0);
-        let most = keywords
-            .get("maxContains")
-            .and_then(Value::as_f64)
-            .unwrap_or(f64::INFINITY);
+        let least = keywords.number("minContains").unwrap_or(1.0);
+        let most = keywords.number("maxContains").unwrap_or(f64::INFINITY);
         let (mut fit, mut may_fit) = (0.0, 0.0);
         for item in items {
             if fit > most || fit >= least && most == f64::INFINITY {

@@ -20,8 +20,8 @@ struct Open {
 }
 
 /// What a schema asks of the value at a JSON pointer, as a schema: `true` where it asks nothing,
-/// `false` where no value may be. Schemas that all hold there stand in an `allOf`, those of
-/// alternatives in an `anyOf`. Each `$ref` for this value is resolved; deeper ones refer to the
+/// `false` where no value may be. Schemas that all hold there are in an `allOf`, alternatives
+/// in an `anyOf`. Each `$ref` for this value is resolved; deeper ones refer to the
 /// whole `schema`, as before. What depends on other values, such as `if`, is left out. What takes
 /// more than a million steps, or nests more than 256 schemas deep, counts as `true`.
 ///
@@ -114,22 +114,16 @@ impl<'a> Checker<'a> {
         if is_lone {
             return all(parts);
         }
-        let may_be = |kind: &str| match keywords.get("type") {
-            Some(Value::String(only)) => only == kind || only == "any",
-            Some(Value::Array(some)) => some.iter().any(|one| one == kind || !one.is_string()),
-            _ => true,
-        };
+        let may_be_array = may_be(keywords, "array");
         let mut inside = Vec::new();
-        match (may_be("object"), may_be("array")) {
+        match (may_be(keywords, "object"), may_be_array) {
             (false, false) => return Value::Bool(false),
             (true, _) if self.described(keywords, step, |schema| inside.push(schema)) == No => {
                 inside.extend(keywords.get("additionalProperties"));
             }
             _ => {}
         }
-        if may_be("array")
-            && let Ok(index) = step.parse::<usize>()
-        {
+        if may_be_array && let Ok(index) = step.parse::<usize>() {
             let (first, others) = keywords.items();
             inside.extend(first.get(index).or(others));
         }
@@ -138,17 +132,17 @@ impl<'a> Checker<'a> {
                 .into_iter()
                 .map(|schema| self.stepped_into(schema, base, rest, open)),
         );
-        let mut at = |schema, path| self.at(schema, base, path, open);
-        parts.extend(keywords.list("allOf").iter().map(|schema| at(schema, path)));
-        for branches in ["anyOf", "oneOf"]
-            .map(|key| keywords.list(key))
-            .into_iter()
-            .filter(|all| !all.is_empty())
-        {
-            parts.push(any(branches
-                .iter()
-                .map(|schema| at(schema, path))
-                .collect()));
+        for schema in keywords.list("allOf") {
+            parts.push(self.at(schema, base, path, open));
+        }
+        for key in ["anyOf", "oneOf"] {
+            let mut branches = Vec::new();
+            for schema in keywords.list(key) {
+                branches.push(self.at(schema, base, path, open));
+            }
+            if !branches.is_empty() {
+                parts.push(any(branches));
+            }
         }
         all(parts)
     }
@@ -162,12 +156,13 @@ impl<'a> Checker<'a> {
         open: &mut Open,
     ) -> Map<String, Value> {
         let is_lone = resolved && keywords.draft.lone_ref();
-        let dropped = |key: &str| {
-            resolved && ["$ref", "$dynamicRef", "$recursiveRef"].contains(&key)
-                || is_lone && !describes(key)
-        };
         let mut own = Map::new();
-        for (key, value) in keywords.fields.iter().filter(|(key, _)| !dropped(key)) {
+        for (key, value) in keywords.fields {
+            if resolved && ["$ref", "$dynamicRef", "$recursiveRef"].contains(&&**key)
+                || is_lone && !describes(key)
+            {
+                continue;
+            }
             let value = match value {
                 Value::Array(branches) if ["allOf", "anyOf", "oneOf"].contains(&&**key) => Some(
                     branches
@@ -201,6 +196,15 @@ impl<'a> Checker<'a> {
             Value::String(text) if !self.steps.spend_on(text.len()) => return None,
             plain => plain.clone(),
         })
+    }
+}
+
+/// Whether the keyword `type` allows values of this type.
+fn may_be(keywords: Keywords, kind: &str) -> bool {
+    match keywords.get("type") {
+        Some(Value::String(only)) => only == kind || only == "any",
+        Some(Value::Array(some)) => some.iter().any(|one| one == kind || !one.is_string()),
+        _ => true,
     }
 }
 

@@ -27,16 +27,19 @@ impl<'a> Check<'_, '_, 'a, '_> {
 
     fn of_one_type(&mut self, types: &'a Value) -> Verdict {
         let value = self.task.value;
-        let of_type = |one: &'a Value| match one {
-            Value::String(name) if TYPES.iter().any(|(known, _)| known == name) => {
-                is_of(value, name, Draft::Three)
-            }
-            Value::Object(_) => self.judge(one, value),
-            // `any`, or an unknown type.
-            one if one == "any" => Verdict::Yes,
-            _ => Open,
-        };
-        either(Some(types)).iter().map(of_type).max().unwrap_or(No)
+        let mut verdict = No;
+        for one in either(Some(types)) {
+            verdict = verdict.max(match one {
+                Value::String(name) if TYPES.iter().any(|(known, _)| known == name) => {
+                    is_of(value, name, Draft::Three)
+                }
+                Value::Object(_) => self.judge(one, value),
+                one if one == "any" => Verdict::Yes,
+                // An unknown type.
+                _ => Open,
+            });
+        }
+        verdict
     }
 }
 

@@ -184,7 +184,7 @@ impl<'a> Checker<'a> {
     }
 
     fn is_one_of(&mut self, values: &'a [Value], value: &Value) -> Verdict {
-        // It may stand in the list itself.
+        // The value may be an item of the list itself.
         if values.as_ptr_range().contains(&std::ptr::from_ref(value)) {
             return Yes;
         }

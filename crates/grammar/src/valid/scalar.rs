@@ -9,7 +9,7 @@ use super::number::compare;
 use super::run::Check;
 use super::run::Verdict::{self, No, Open, Yes};
 use crate::rules::json;
-use crate::schema::{Draft, Steps};
+use crate::schema::{Draft, Steps, type_name};
 use chatparse_base::decimal::Decimal;
 use chatparse_base::number;
 
@@ -43,7 +43,7 @@ impl Check<'_, '_, '_, '_> {
             .map(|kind| kind.map_or(Open, |(name, _)| is_of(value, name, draft)));
         self.holds(verdict.max().unwrap_or(Open), || {
             let expected: Vec<&str> = expected.iter().flatten().map(|(_, words)| *words).collect();
-            let found = known(name_of(value)).map_or("", |(_, words)| words);
+            let found = known(type_name(value)).map_or("", |(_, words)| words);
             let found = if expected == ["a whole number"] && number::is(value) {
                 "a fraction"
             } else {
@@ -55,25 +55,19 @@ impl Check<'_, '_, '_, '_> {
 
     /// Checks a count against its bounds.
     pub fn counted(&mut self, bounds: [&str; 2], thing: &str, count: usize) {
-        let [least, most] = bounds.map(|key| self.keywords.get(key).and_then(Value::as_f64));
-        let things = |bound: f64| {
-            if bound == 1.0 {
-                thing.to_owned()
-            } else {
-                format!("{thing}s")
+        for (key, side, words) in [
+            (bounds[0], Ordering::Less, "at least"),
+            (bounds[1], Ordering::Greater, "at most"),
+        ] {
+            let Some(bound) = self.keywords.number(key) else {
+                continue;
+            };
+            if (count as f64).partial_cmp(&bound) == Some(side) {
+                let plural = if bound == 1.0 { "" } else { "s" };
+                self.wrong(format!(
+                    "must have {words} {bound} {thing}{plural}, not {count}"
+                ));
             }
-        };
-        if let Some(least) = least.filter(|least| (count as f64) < *least) {
-            self.wrong(format!(
-                "must have at least {least} {}, not {count}",
-                things(least)
-            ));
-        }
-        if let Some(most) = most.filter(|most| count as f64 > *most) {
-            self.wrong(format!(
-                "must have at most {most} {}, not {count}",
-                things(most)
-            ));
         }
     }
 }
@@ -89,19 +83,8 @@ pub fn is_of(value: &Value, kind: &str, draft: Draft) -> Verdict {
             Open
         }
         Some(text) if Decimal::of(&text).is_whole() => Yes,
-        None if name_of(value) == kind => Yes,
+        None if type_name(value) == kind => Yes,
         _ => No,
-    }
-}
-
-pub fn name_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) if number::long(value).is_none() => "object",
-        Value::Number(_) | Value::Object(_) => "number",
     }
 }
 
@@ -151,7 +134,7 @@ pub fn alike(value: &Value, steps: &mut Steps) -> Option<u64> {
 
 fn alike_inside(value: &Value, depth: usize, steps: &mut Steps) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
-    name_of(value).hash(&mut hasher);
+    type_name(value).hash(&mut hasher);
     let mut enough = true;
     match value {
         Value::Null => {}

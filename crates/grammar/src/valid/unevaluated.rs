@@ -100,16 +100,14 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
                 parts.all = parts.all.max(certain);
             }
             self.see(&mut parts, keywords, next, certain);
-            let also = |schema: &'a Value, certain| (next.with(schema, next.base), certain);
-            open.extend(
-                keywords
-                    .list("allOf")
-                    .iter()
-                    .map(|schema| also(schema, certain)),
-            );
+            for schema in keywords.list("allOf") {
+                open.push((next.with(schema, next.base), certain));
+            }
             for schema in ["anyOf", "oneOf"].iter().flat_map(|key| keywords.list(key)) {
                 let certain = certain.min(self.judge_at(schema, next));
-                open.extend(Some(also(schema, certain)).filter(|_| certain != No));
+                if certain != No {
+                    open.push((next.with(schema, next.base), certain));
+                }
             }
             if let Some(schema) = keywords.get("if") {
                 let holds = self.judge_at(schema, next);
@@ -118,20 +116,19 @@ impl<'a, 'v> Check<'_, '_, 'a, 'v> {
                     (keywords.get("then"), holds),
                     (keywords.get("else"), holds.negated()),
                 ] {
-                    open.extend(
-                        schema
-                            .filter(|_| holds != No)
-                            .map(|schema| also(schema, certain.min(holds))),
-                    );
+                    if let Some(schema) = schema.filter(|_| holds != No) {
+                        open.push((next.with(schema, next.base), certain.min(holds)));
+                    }
                 }
             }
             if let Value::Object(members) = next.value {
-                let dependent = keywords
-                    .map("dependentSchemas")
-                    .chain(keywords.map("dependencies"));
-                let there = dependent
-                    .filter(|(name, schema)| members.contains_key(*name) && !schema.is_array());
-                open.extend(there.map(|(_, schema)| also(schema, certain)));
+                for key in ["dependentSchemas", "dependencies"] {
+                    for (name, schema) in keywords.map(key) {
+                        if members.contains_key(name) && !schema.is_array() {
+                            open.push((next.with(schema, next.base), certain));
+                        }
+                    }
+                }
             }
         }
         Some(parts)
