@@ -16,7 +16,7 @@ use chatparse::grammar::{Dialect, Grammar, Printed, Recogniser, TriggerKind};
 use chatparse::message::{chunk_delta, number};
 use chatparse::stream::SpecialTokens;
 use chatparse::{
-    ChatTemplate, ErrorKind, GrammarStyle, MaskParts, Params, Request, Segment, Stream,
+    ChatTemplate, EndedBy, ErrorKind, GrammarStyle, MaskParts, Params, Request, Segment, Stream,
     TemplateOptions, grammar,
 };
 use serde_json::{Map, Value, json};
