@@ -20,3 +20,30 @@ pub fn print(mut tree: Tree, words: Option<&[String]>) -> String {
     };
     number::write(&json!({"type": "structural_tag", "format": format}))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use chatparse_grammar::text::gbnf::tree as read;
+
+    #[test]
+    fn free_text_has_none_of_the_words() {
+        let format = |words: Option<&[String]>| {
+            let text = print(read("root ::= \"<c>\" [0-9]").unwrap(), words);
+            serde_json::from_str::<Value>(&text).unwrap()["format"].clone()
+        };
+        assert_eq!(format(None)["grammar"], "root ::= \"<c>\" [0-9]\n");
+        assert_eq!(format(Some(&[])), json!({"type": "any_text"}));
+        let elements = format(Some(&["<c>".to_owned()]))["elements"].clone();
+        assert_eq!(
+            elements[0],
+            json!({"type": "any_text", "excludes": ["<c>"]})
+        );
+        assert_eq!(
+            elements[1]["grammar"],
+            "root ::= root-2?\nroot-2 ::= \"<c>\" [0-9]\n"
+        );
+    }
+}

@@ -82,11 +82,9 @@ impl<'a> Resolver<'a> {
         depth: usize,
     ) -> Result<NodeId> {
         let places = &mut self.graph.places;
-        let place = steps
-            .iter()
-            .fold(self.graph.nodes[id.index()].1, |place, step| {
-                places.add(place, *step)
-            });
+        let place = steps.iter().fold(self.graph.nodes[id].1, |place, step| {
+            places.add(place, *step)
+        });
         self.node(schema, place, depth + 1)
     }
 
@@ -101,7 +99,7 @@ impl<'a> Resolver<'a> {
         for (key, message) in unsupported::lost(&node, fields) {
             self.graph.lost.push((id, key, message));
         }
-        self.graph.nodes[id.index()].0 = node;
+        self.graph.nodes[id].0 = node;
         Ok(())
     }
 
@@ -111,7 +109,7 @@ impl<'a> Resolver<'a> {
             let message = format!("a JSON schema has more than {} parts", limits::SCHEMA_NODES);
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let id = NodeId(self.graph.nodes.len() as u32);
+        let id = self.graph.nodes.len();
         self.graph.nodes.push((Node::Any, place));
         Ok(id)
     }
@@ -400,8 +398,8 @@ impl<'a> Resolver<'a> {
             Node::AnyOf(branches) | Node::AllOf(branches) => branches.clone(),
             _ => Vec::new(),
         });
-        for id in (0..graph.nodes.len() as u32).map(NodeId) {
-            if circles[id.index()] && matches!(graph.node(id), Node::Ref(_)) {
+        for id in 0..graph.nodes.len() {
+            if circles[id] && matches!(graph.node(id), Node::Ref(_)) {
                 return Err(self.error(id, "$ref leads back to itself with nothing in between"));
             }
         }

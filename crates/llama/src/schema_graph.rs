@@ -8,14 +8,7 @@ use chatparse_grammar::schema::{Format, Places};
 use chatparse_grammar::text::circles;
 
 /// Index of a node in its [`Graph`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId(pub u32);
-
-impl NodeId {
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+pub type NodeId = usize;
 
 /// What a schema allows. If several keywords compete, the one that llama.cpp reads first is used.
 #[derive(Debug)]
@@ -75,7 +68,7 @@ pub struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     pub fn node(&self, id: NodeId) -> &Node<'a> {
-        &self.nodes[id.index()].0
+        &self.nodes[id].0
     }
 
     /// The target of a [`Node::Ref`] of this graph.
@@ -89,7 +82,7 @@ impl<'a> Graph<'a> {
     }
 
     pub fn place(&self, id: NodeId) -> usize {
-        self.nodes[id.index()].1
+        self.nodes[id].1
     }
 
     /// By node: whether it is on a cycle of `edges`.
@@ -97,10 +90,7 @@ impl<'a> Graph<'a> {
         let mut cyclic = vec![false; self.nodes.len()];
         // Without references a schema is a tree.
         if !self.targets.is_empty() {
-            let mut leads: Vec<Vec<usize>> = Vec::new();
-            for node in 0..cyclic.len() as u32 {
-                leads.push(edges(NodeId(node)).into_iter().map(NodeId::index).collect());
-            }
+            let leads: Vec<Vec<NodeId>> = (0..cyclic.len()).map(edges).collect();
             for node in circles::find(&leads, 0..leads.len()).into_iter().flatten() {
                 cyclic[node] = true;
             }

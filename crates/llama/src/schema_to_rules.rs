@@ -142,8 +142,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 Rule::Choice(choice)
             }
             Node::AllOf(_)
-                if self.circular[id.index()]
-                    && self.named.get(&id).is_none_or(|own| own != rule_name) =>
+                if self.circular[id] && self.named.get(&id).is_none_or(|own| own != rule_name) =>
             {
                 let name = match self.named.get(&id) {
                     Some(name) => name.clone(),
@@ -268,7 +267,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                         properties
                             .extend(own.iter().map(|property| (property.name, property.schema)));
                         // llama.cpp makes all of them required. In a circle that would never end.
-                        let forced = is_required && !self.circular[id.index()];
+                        let forced = is_required && !self.circular[id];
                         let own = own
                             .iter()
                             .filter(|property| forced || is_required && property.required);

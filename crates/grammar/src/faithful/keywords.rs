@@ -9,20 +9,16 @@ use crate::schema::{Draft, Keywords};
 
 /// The types that the keywords of all parts apply to.
 pub fn types_of_keywords(all: &Conjunction) -> u8 {
-    let of_type = if all
-        .keywords()
-        .any(|(_, keywords)| has_schemas_as_types(keywords))
-    {
-        types::ALL
-    } else {
-        0
-    };
-    let given = all
-        .keywords()
-        .flat_map(|(_, keywords)| keywords.fields.keys());
-    given.fold(of_type, |constrained, key| {
-        constrained | types_of_keyword(key)
-    })
+    let mut types = 0;
+    for (_, keywords) in all.keywords() {
+        if has_schemas_as_types(keywords) {
+            types = types::ALL;
+        }
+        for key in keywords.fields.keys() {
+            types |= types_of_keyword(key);
+        }
+    }
+    types
 }
 
 /// Whether a type is a schema, as it may be in draft 3.

@@ -228,8 +228,7 @@ impl<'a> Lowering<'_, 'a> {
             }
             for (place, _) in places.into_iter().filter(|(_, name)| dead.contains(name)) {
                 let message = "no value fits; what holds it is left out";
-                self.notes
-                    .add(self.places.pointer(place), FidelityKind::Refused, message);
+                self.note(place, "", FidelityKind::Refused, message);
             }
         }
         Ok(match rule {
@@ -434,11 +433,12 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Notes that the grammar allows more than a keyword.
     fn widened(&mut self, place: Place, key: &str, message: &str) {
-        self.notes.add(
-            self.places.pointer_of(place, key),
-            FidelityKind::Widened,
-            message,
-        );
+        self.note(place, key, FidelityKind::Widened, message);
+    }
+
+    fn note(&mut self, place: Place, key: &str, kind: FidelityKind, message: &str) {
+        let pointer = self.places.pointer_of(place, key);
+        self.notes.add(pointer, kind, message);
     }
 
     /// The same wherever the keyword is.
@@ -453,11 +453,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Notes that the grammar allows less than a keyword.
     fn narrowed(&mut self, place: Place, key: &str, message: &str) {
-        self.notes.add(
-            self.places.pointer_of(place, key),
-            FidelityKind::Narrowed,
-            message,
-        );
+        self.note(place, key, FidelityKind::Narrowed, message);
     }
 
     fn check_all(&self, all: &Conjunction<'a>) -> Result<()> {

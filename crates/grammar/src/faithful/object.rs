@@ -42,7 +42,7 @@ impl<'a> Lowering<'_, 'a> {
                 .chain(required.iter().copied()),
         );
         let is_required: HashSet<&str> = required.into_iter().collect();
-        let taken: HashSet<&str> = all
+        let taken: Vec<&'a str> = all
             .values("not")
             .filter_map(|(part, not)| forbidden(not, part.draft))
             .collect();
@@ -78,12 +78,7 @@ impl<'a> Lowering<'_, 'a> {
                 }
             }
         }
-        let absent: Vec<&'a str> = unique(
-            names.iter().copied().chain(
-                all.values("not")
-                    .filter_map(|(part, not)| forbidden(not, part.draft)),
-            ),
-        );
+        let absent = unique(names.iter().copied().chain(taken));
         let others = if closed {
             None
         } else {
@@ -183,15 +178,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn note_order(&mut self, all: &Conjunction<'a>, is_open: bool) {
-        let given = all
-            .values("properties")
-            .next()
-            .map(|(part, _)| (part, "properties"));
-        let Some((part, key)) = given.or_else(|| {
-            all.values("required")
-                .next()
-                .map(|(part, _)| (part, "required"))
-        }) else {
+        let mut keys = ["properties", "required"].into_iter();
+        let Some((part, key)) = keys.find_map(|key| Some((all.values(key).next()?.0, key))) else {
             return;
         };
         let others = if is_open {

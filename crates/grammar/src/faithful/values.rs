@@ -205,20 +205,19 @@ pub fn either(scalar: &Value, literals: Literals) -> Rule {
 
 /// A scalar as Python has it, where that differs from JSON and may be written.
 fn as_python(scalar: &Value, literals: Literals) -> Option<String> {
-    match scalar {
-        _ if literals == Literals::Json => None,
-        Value::Null if literals == Literals::Lowercase => Some("none".to_owned()),
-        _ if literals == Literals::Lowercase => None,
-        Value::Null => Some("None".to_owned()),
-        Value::Bool(true) => Some("True".to_owned()),
-        Value::Bool(false) => Some("False".to_owned()),
-        Value::String(text) if literals == Literals::Python => {
-            let chars: String = text
-                .chars()
-                .map(|c| regular::literal(c, Spelling::SingleQuoted).to_string())
-                .collect();
-            Some(format!("'{chars}'"))
+    Some(match (literals, scalar) {
+        (Literals::Lowercase, Value::Null) => "none".to_owned(),
+        (Literals::Json | Literals::Lowercase, _) => return None,
+        (_, Value::Null) => "None".to_owned(),
+        (_, Value::Bool(true)) => "True".to_owned(),
+        (_, Value::Bool(false)) => "False".to_owned(),
+        (Literals::Python, Value::String(text)) => {
+            let mut python = String::from("'");
+            for c in text.chars() {
+                python.push_str(&regular::literal(c, Spelling::SingleQuoted));
+            }
+            python + "'"
         }
-        _ => None,
-    }
+        _ => return None,
+    })
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use crate::regular::{self, Dfa, LazyAutomaton, StateBudget};
-use crate::rules::{Builder, Rule, one_of};
+use crate::rules::{Builder, Rule, class};
 use chatparse_base::chars::Chars;
 use chatparse_base::limits;
 
@@ -178,7 +178,7 @@ impl Texts {
             Rule::Reference(name) if goes_on => Some(Rule::Reference(regular::onward(name))),
             _ => None,
         };
-        let other = Rule::sequence([one_of(true, first.iter().map(|(c, _)| *c)), any]);
+        let other = Rule::sequence([class(first.iter().map(|(c, _)| (*c, *c)), true), any]);
         Rule::choice([other].into_iter().chain(onward).collect::<Vec<_>>())
     }
 }

@@ -117,10 +117,9 @@ impl Builder {
         };
         let root = match (lazy, format.root()) {
             (true, _) => {
-                let triggers: Vec<&SmolStr> = format.trigger_rules().collect();
+                let triggers = format.trigger_rules();
                 Rule::Choice(
                     triggers
-                        .into_iter()
                         .map(|name| lowering.reference(name, What::All))
                         .collect(),
                 )
@@ -266,9 +265,10 @@ impl<'a, 'n> Lowering<'a, 'n> {
             (self.rule, self.orders) = (name.clone(), 0);
             let body = match what {
                 What::All => self.lower(id),
-                What::Some => Some(self.lower_some(id))
-                    .filter(|body| *body != Rule::Empty)
-                    .unwrap_or_else(no_character),
+                What::Some => match self.lower_some(id) {
+                    Rule::Empty => no_character(),
+                    body => body,
+                },
             };
             self.rules.fill(&name, body_of(body));
         }
@@ -762,11 +762,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
 
     fn unordered(&mut self, all: &Parts) -> Rule {
         let required: Vec<Rule> = all.required.iter().map(|&id| self.lower(id)).collect();
-        let optional: Vec<Rule> = all.optional.iter().map(|&id| self.lower_some(id)).collect();
-        let optional: Vec<Rule> = optional
-            .into_iter()
-            .filter(|part| *part != Rule::Empty)
-            .collect();
+        let mut optional: Vec<Rule> = all.optional.iter().map(|&id| self.lower_some(id)).collect();
+        optional.retain(|part| *part != Rule::Empty);
         let between = all.between.map(|between| self.lower(between));
         if required.is_empty() && optional.is_empty() {
             return Rule::Empty;

@@ -110,3 +110,15 @@ fn found(trigger: &Trigger) -> Option<Expr> {
     };
     Some(Expr::Sequence(vec![before.expr, ways]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_contains_another_one_is_found_by_it() {
+        let triggers = ["a<tool>", "<tool_call>", "<tool>x", "<tool>"].map(Trigger::word);
+        assert_eq!(words(&triggers).unwrap(), ["<tool>", "<tool_call>"]);
+        assert!(words(&[Trigger::pattern("a+")]).is_none());
+    }
+}

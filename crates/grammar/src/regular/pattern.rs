@@ -437,23 +437,16 @@ pub fn word() -> Chars {
 
 /// ECMAScript's white space.
 fn blanks() -> Chars {
-    let spaces = [
+    Chars::of([
         ('\t', '\r'),
         (' ', ' '),
         ('\u{a0}', '\u{a0}'),
         ('\u{1680}', '\u{1680}'),
         ('\u{2000}', '\u{200a}'),
-    ];
-    let more = [
         ('\u{2028}', '\u{2029}'),
         ('\u{202f}', '\u{202f}'),
         ('\u{205f}', '\u{205f}'),
         ('\u{3000}', '\u{3000}'),
-    ];
-    Chars::of(
-        spaces
-            .into_iter()
-            .chain(more)
-            .chain([('\u{feff}', '\u{feff}')]),
-    )
+        ('\u{feff}', '\u{feff}'),
+    ])
 }

@@ -208,11 +208,11 @@ fn choice(mut branches: Vec<Rule>) -> Rule {
 /// there are anchors inside.
 fn anchored(expr: &Expr) -> Option<Vec<(bool, &[Expr], bool)>> {
     if let Expr::Choice(branches) = expr {
-        return branches
-            .iter()
-            .map(anchored)
-            .collect::<Option<Vec<_>>>()
-            .map(|all| all.into_iter().flatten().collect());
+        let mut all = Vec::new();
+        for branch in branches {
+            all.extend(anchored(branch)?);
+        }
+        return Some(all);
     }
     let mut parts = match expr {
         Expr::Sequence(parts) => &parts[..],
@@ -395,18 +395,12 @@ impl Writer<'_> {
             }
             if let Some(itself) = at.and_then(|at| places.get(&at)) {
                 let (_, ranges) = moves.remove(*itself);
-                let chars = characters(self.builder, &Chars::of_codes(ranges), self.spelling);
-                parts.push(item(chars).repeat(0, None));
+                parts.push(item(self.characters(&ranges)).repeat(0, None));
             }
             let accepts = state.is_some_and(|state| state.accepts);
             // A chain is not nested.
             if let ([(to, ranges)], false, false) = (&moves[..], accepts, goes_on) {
-                let chars = characters(
-                    self.builder,
-                    &Chars::of_codes(ranges.iter().copied()),
-                    self.spelling,
-                );
-                parts.push(chars);
+                parts.push(self.characters(ranges));
                 if !self.is_inline(*to) {
                     let next = self.reference(Some(*to));
                     parts.push(next);
@@ -420,20 +414,14 @@ impl Writer<'_> {
                 branches.push(self.reference(None));
             }
             for (to, ranges) in moves {
-                let mut branch = Vec::new();
-                branch.push(characters(
-                    self.builder,
-                    &Chars::of_codes(ranges),
-                    self.spelling,
-                ));
+                let chars = self.characters(&ranges);
                 let inside = self.is_inline(to) && (depth < NESTED || self.is_simple(to));
                 let rest = if inside {
                     self.state(Some(to), depth + 1)
                 } else {
                     self.reference(Some(to))
                 };
-                branch.push(rest);
-                branches.push(Rule::joined(branch));
+                branches.push(Rule::joined([chars, rest]));
             }
             if accepts {
                 branches.push(Rule::Empty);
@@ -444,6 +432,11 @@ impl Writer<'_> {
             break;
         }
         Rule::joined(parts)
+    }
+
+    fn characters(&mut self, ranges: &[(u32, u32)]) -> Rule {
+        let chars = Chars::of_codes(ranges.iter().copied());
+        characters(self.builder, &chars, self.spelling)
     }
 
     fn is_inline(&self, at: u32) -> bool {

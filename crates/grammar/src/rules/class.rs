@@ -10,11 +10,6 @@ pub fn class(ranges: impl Iterator<Item = (char, char)>, negated: bool) -> Rule 
     Rule::Class(spelled(ranges, negated, Spelling::Ascii))
 }
 
-/// One of these characters, or with `negated` any other.
-pub fn one_of(negated: bool, chars: impl Iterator<Item = char>) -> Rule {
-    class(chars.map(|c| (c, c)), negated)
-}
-
 /// A character other than the delimiter and these, or an escape.
 pub fn string_character(delimiter: char, others: &str) -> Rule {
     let escape = Rule::choice([

@@ -10,7 +10,7 @@ mod schema_rules;
 mod section;
 
 pub use builder::{Builder, Letter, clean};
-pub use class::{class, one_of, string_character};
+pub use class::{class, string_character};
 pub use report::{Fidelity, FidelityKind, Notes};
 pub use rule::{Blank, Bounds, Pad, Rule, SPACE, distinct, spelled};
 pub use section::{Grammar, SIGN, Section, SectionRule};

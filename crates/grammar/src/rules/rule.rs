@@ -441,6 +441,13 @@ mod tests {
     }
 
     #[test]
+    fn literals_that_follow_each_other_are_one() {
+        let part = Rule::sequence([Rule::literal("b"), Rule::Empty]).group();
+        let rule = Rule::sequence([Rule::literal("a"), part, Rule::Blank(Blank::Comma)]);
+        assert_eq!(rule.spaced(Spacing::Free).to_string(), "\"ab\" space");
+    }
+
+    #[test]
     fn bodies_that_are_one_rule_pass_as_they_are() {
         for body in [
             r#""""#,

@@ -28,14 +28,8 @@ impl Reader {
         body: &mut Rule,
         hoist: &mut dyn FnMut(Rule) -> SmolStr,
     ) {
-        self.name(name);
+        self.names.insert(name.clone());
         self.part(body, hoist);
-    }
-
-    fn name(&mut self, name: &SmolStr) {
-        if !self.names.contains(name) {
-            self.names.insert(name.clone());
-        }
     }
 
     fn count(&self) -> u64 {
@@ -46,11 +40,11 @@ impl Reader {
     fn part(&mut self, part: &mut Rule, hoist: &mut dyn FnMut(Rule) -> SmolStr) -> u64 {
         match part {
             Rule::Reference(name) => {
-                self.name(name);
+                self.names.insert(name.clone());
                 1
             }
             Rule::Blank(_) => {
-                self.name(&SmolStr::new_static(SPACE));
+                self.names.insert(SmolStr::new_static(SPACE));
                 1
             }
             Rule::Sequence(parts) | Rule::Choice(parts) => {
