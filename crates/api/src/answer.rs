@@ -68,23 +68,17 @@ impl Answer {
         if options.id.is_empty() {
             options.id = Ids::new("", options.seed, 0).id(api.id_prefix(), 0);
         }
-        if options.model.is_empty() {
-            options.model = options.request["model"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
+        if options.model.is_empty()
+            && let Some(model) = options.request["model"].as_str()
+        {
+            options.model = model.to_owned();
         }
-        let prefill = if api == Api::Messages {
-            messages::prefill(&options.request)
-        } else {
-            String::new()
+        let prefill = match api {
+            Api::Messages => messages::prefill(&options.request),
+            _ => String::new(),
         };
         let special = called::Special::of(api, &options.request);
-        let chat = if api == Api::ChatCompletions {
-            chat::Writer::new(&options)
-        } else {
-            chat::Writer::default()
-        };
+        let chat = chat::Writer::new(&options);
         let items = Items::new(options, special, prefill);
         let (responses, messages) = Default::default();
         Answer {
@@ -184,10 +178,9 @@ impl Answer {
 
     /// An event that keeps the connection alive; only Messages has one.
     pub fn ping(&self) -> Vec<Event> {
-        if self.api == Api::Messages {
-            messages::ping()
-        } else {
-            Vec::new()
+        match self.api {
+            Api::Messages => messages::ping(),
+            _ => Vec::new(),
         }
     }
 

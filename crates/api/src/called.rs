@@ -23,6 +23,14 @@ pub(super) struct Called {
 }
 
 impl Called {
+    /// Whether the model calls it by this name. Templates write different signs after a namespace.
+    fn is_called(&self, name: &str) -> bool {
+        let between = name.strip_prefix(&*self.namespace);
+        between
+            .and_then(|rest| rest.strip_suffix(&*self.name))
+            .is_some_and(|sign| !sign.is_empty() && !sign.contains(char::is_alphanumeric))
+    }
+
     /// Names the namespace in a call, if there is one.
     pub fn set_namespace(&self, call: &mut Value) {
         if !self.namespace.is_empty() {
@@ -41,27 +49,27 @@ pub(super) struct Special {
 impl Special {
     pub fn of(api: Api, request: &Value) -> Special {
         let mut special = Special::default();
-        let items = if api == Api::Responses {
-            request["input"].as_array()
-        } else {
-            None
-        };
-        let brings = |item: &&Value| {
-            item["type"] == "tool_search_output" || item["type"] == "additional_tools"
-        };
-        let found = items.into_iter().flatten().filter(brings);
-        for list in [request].into_iter().chain(found) {
-            for tool in list["tools"].as_array().into_iter().flatten() {
-                if tool["type"] == "namespace" {
-                    let namespace = tool["name"].as_str().unwrap_or_default();
-                    let inner = tool["tools"].as_array().into_iter().flatten();
-                    inner.for_each(|tool| special.add(api, tool, namespace));
-                } else {
-                    special.add(api, tool, "");
+        special.add_all(api, request);
+        if api == Api::Responses {
+            for item in listed(&request["input"]) {
+                if item["type"] == "tool_search_output" || item["type"] == "additional_tools" {
+                    special.add_all(api, item);
                 }
             }
         }
         special
+    }
+
+    fn add_all(&mut self, api: Api, list: &Value) {
+        for tool in listed(&list["tools"]) {
+            if tool["type"] != "namespace" {
+                self.add(api, tool, "");
+                continue;
+            }
+            for inner in listed(&tool["tools"]) {
+                self.add(api, inner, tool["name"].as_str().unwrap_or_default());
+            }
+        }
     }
 
     fn add(&mut self, api: Api, tool: &Value, inside: &str) {
@@ -91,28 +99,22 @@ impl Special {
         }
     }
 
-    /// How a call of the tool that the model names so is shown. Templates differ in what stands
-    /// behind a namespace.
+    /// How a call of the tool that the model names so is shown.
     pub fn called(&self, name: &str) -> Called {
-        let is_of = |tool: &&Called| {
-            let behind = name
-                .strip_prefix(&*tool.namespace)
-                .and_then(|rest| rest.strip_suffix(&*tool.name));
-            behind.is_some_and(|between| {
-                !between.is_empty() && !between.contains(char::is_alphanumeric)
-            })
-        };
-        let known = self
-            .named
-            .get(name)
-            .or_else(|| self.spaced.iter().find(is_of));
+        let spaced = &self.spaced;
+        let known = self.named.get(name);
+        let known = known.or_else(|| spaced.iter().find(|tool| tool.is_called(name)));
         // The namespace may be the one that the template writes before all names.
-        let known = known.or_else(|| self.spaced.iter().find(|tool| tool.name == name));
+        let known = known.or_else(|| spaced.iter().find(|tool| tool.name == name));
         known.cloned().unwrap_or_else(|| Called {
             name: name.to_owned(),
             ..Called::default()
         })
     }
+}
+
+fn listed(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
 }
 
 /// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments

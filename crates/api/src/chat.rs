@@ -9,7 +9,7 @@ use chatparse_message::Message;
 
 /// The common part of an answer's chunks, serialised once, because there are many and most hold a
 /// word.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Writer {
     head: String,
 }
@@ -38,12 +38,11 @@ impl Writer {
         if delta.is_empty() {
             return Vec::new();
         }
-        let sent = if delta.contains_key("content") {
-            items.logprobs.send(0)
-        } else {
-            Vec::new()
+        let logprobs = match delta.contains_key("content") {
+            true => logprobs_json(&items.logprobs.send(0)),
+            false => Value::Null,
         };
-        vec![self.chunk(items, &delta.into(), &logprobs_json(&sent), "null")]
+        vec![self.chunk(items, &delta.into(), &logprobs, "null")]
     }
 
     pub fn finish(&self, items: &Items, finish: &Finish) -> Vec<Event> {
@@ -143,27 +142,17 @@ pub(super) fn done() -> Event {
 }
 
 pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
-    let calls = items
-        .calls
-        .iter()
-        .zip(&message.tool_calls)
-        .map(|(head, call)| {
-            let text = if head.tool.custom {
-                called::input(&call.arguments)
-            } else {
-                call.arguments.clone()
-            };
-            let (kind, called) = called_as(head, text);
-            json!({"id": head.id, "type": kind, kind: called})
-        });
-    let calls: Vec<Value> = calls.collect();
+    let mut calls = Vec::new();
+    for (head, call) in items.calls.iter().zip(&message.tool_calls) {
+        let text = match head.tool.custom {
+            true => called::input(&call.arguments),
+            false => call.arguments.clone(),
+        };
+        let (kind, called) = called_as(head, text);
+        calls.push(json!({"id": head.id, "type": kind, kind: called}));
+    }
     let (reasoning, content) = items.texts(message);
-    let no_content = content.is_empty() && !calls.is_empty();
-    let content = if no_content {
-        Value::Null
-    } else {
-        content.into()
-    };
+    let content = Some(content).filter(|text| !text.is_empty() || calls.is_empty());
     let mut said = json!({"role": "assistant", "content": content, "refusal": null});
     if !reasoning.is_empty() {
         said["reasoning_content"] = reasoning.into();

@@ -46,21 +46,19 @@ impl Api {
 }
 
 pub(super) fn kinds(http_status: u16) -> (&'static str, &'static str) {
-    let of = |status: u16| KINDS.iter().find(|(known, ..)| *known == status);
-    let other = if http_status < 500 { of(400) } else { of(500) };
-    of(http_status)
-        .or(other)
-        .map_or(("server_error", "api_error"), |(_, openai, anthropic)| {
-            (openai, anthropic)
-        })
+    let other = if http_status < 500 { 400 } else { 500 };
+    for status in [http_status, other] {
+        if let Some((_, openai, anthropic)) = KINDS.iter().find(|(known, ..)| *known == status) {
+            return (openai, anthropic);
+        }
+    }
+    ("server_error", "api_error")
 }
 
 /// The path at the start of a message: `messages[2].content: missing`.
 fn param(message: &str) -> Option<&str> {
     let (path, _) = message.split_once(": ")?;
-    let is_path = !path.is_empty()
-        && path
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "_.[]".contains(c));
-    is_path.then_some(path)
+    let mut letters = path.chars();
+    let is_path = letters.all(|c| c.is_ascii_alphanumeric() || "_.[]".contains(c));
+    (is_path && !path.is_empty()).then_some(path)
 }

@@ -207,46 +207,42 @@ impl Items {
     pub fn read(&mut self, ended: &Ended) {
         let message = &ended.message;
         let mut deltas = Vec::new();
-        let mut say = |kind, call, text| {
-            deltas.push(Delta {
-                kind,
-                call,
-                text,
-                span: 0..0,
-            })
-        };
         for part in ended.parts() {
             match part.kind {
-                PartKind::Reasoning => say(
-                    DeltaKind::Reasoning,
-                    0,
-                    &message.reasoning_content[part.text.clone()],
-                ),
+                PartKind::Reasoning => {
+                    let text = &message.reasoning_content[part.text.clone()];
+                    deltas.push((DeltaKind::Reasoning, 0, text));
+                }
                 PartKind::Content => {
-                    say(DeltaKind::Content, 0, &message.content[part.text.clone()])
+                    let text = &message.content[part.text.clone()];
+                    deltas.push((DeltaKind::Content, 0, text));
                 }
                 PartKind::Call => {
-                    let call = &message.tool_calls[part.call];
-                    say(DeltaKind::ToolName, part.call, &call.name);
-                    say(DeltaKind::ToolId, part.call, &call.id);
-                    if ended.calls()[part.call].complete {
-                        say(DeltaKind::ToolEnd, part.call, "");
+                    let (call, at) = (&message.tool_calls[part.call], part.call);
+                    deltas.push((DeltaKind::ToolName, at, &call.name));
+                    deltas.push((DeltaKind::ToolId, at, &call.id));
+                    if ended.calls()[at].complete {
+                        deltas.push((DeltaKind::ToolEnd, at, ""));
                     }
                 }
             }
         }
+        let deltas = deltas.into_iter().map(|(kind, call, text)| Delta {
+            kind,
+            call,
+            text,
+            span: 0..0,
+        });
         // They are in order, and there was no rollback.
-        let read = self.deltas(deltas.into_iter());
+        let read = self.deltas(deltas);
         debug_assert!(read.is_ok());
     }
 
     /// The reasoning and the content of a message, up to a stop text.
     pub fn texts<'a>(&self, message: &'a Message) -> (&'a str, &'a str) {
-        let text = |text: &'a str, end| text.get(..end).unwrap_or_default();
-        (
-            text(&message.reasoning_content, self.reasoning),
-            text(&message.content, self.content),
-        )
+        let reasoning = message.reasoning_content.get(..self.reasoning);
+        let content = message.content.get(..self.content);
+        (reasoning.unwrap_or_default(), content.unwrap_or_default())
     }
 
     /// The ids of the calls that have no end, once all is read.
@@ -271,18 +267,12 @@ impl Items {
         let text = match item.part {
             Part::Reasoning => message.reasoning_content.get(item.span.clone()),
             Part::Content => message.content.get(item.span.clone()),
-            Part::Call(call) => {
-                let arguments = message
-                    .tool_calls
-                    .get(call)
-                    .map(|call| call.arguments.as_str());
-                match arguments {
-                    Some(arguments) if self.calls[call].tool.custom => {
-                        return called::input(arguments).into();
-                    }
-                    arguments => arguments,
+            Part::Call(index) => match message.tool_calls.get(index) {
+                Some(call) if self.calls[index].tool.custom => {
+                    return called::input(&call.arguments).into();
                 }
-            }
+                call => call.map(|call| call.arguments.as_str()),
+            },
         };
         text.unwrap_or_default().into()
     }
@@ -345,14 +335,7 @@ impl Items {
         *end += text.len();
         let end = *end;
         if self.open.is_none_or(|open| self.items[open].part != part) {
-            self.begin(
-                Item {
-                    part,
-                    span: begin..end,
-                    whole: false,
-                },
-                steps,
-            );
+            self.begin(part, begin..end, steps);
         }
         let item = self.items.len() - 1;
         self.items[item].span.end = end;
@@ -389,14 +372,7 @@ impl Items {
         };
         let is_held = head.is_held();
         self.calls.push(head);
-        self.begin(
-            Item {
-                part: Part::Call(call),
-                span: 0..0,
-                whole: false,
-            },
-            steps,
-        );
+        self.begin(Part::Call(call), 0..0, steps);
         if brace && is_held {
             self.held.push_str(BRACE);
         } else if brace {
@@ -406,28 +382,33 @@ impl Items {
 
     /// Ends the open item, which only a text may be then.
     fn interrupt(&mut self, cut: bool, steps: &mut Vec<Step>) {
-        let is_text = |open: usize| !matches!(self.items[open].part, Part::Call(_));
-        let is_whole = !cut && self.open.is_some_and(is_text);
-        self.close(is_whole, steps);
+        let open = self.open.map(|open| self.items[open].part);
+        let is_text = matches!(open, Some(Part::Reasoning | Part::Content));
+        self.close(is_text && !cut, steps);
     }
 
-    fn begin(&mut self, item: Item, steps: &mut Vec<Step>) {
+    fn begin(&mut self, part: Part, span: Range<usize>, steps: &mut Vec<Step>) {
         self.interrupt(false, steps);
         self.open = Some(self.items.len());
         steps.push(Step::Begin(self.items.len()));
-        self.items.push(item);
+        self.items.push(Item {
+            part,
+            span,
+            whole: false,
+        });
     }
 
     fn close(&mut self, whole: bool, steps: &mut Vec<Step>) {
         if let Some(open) = self.open.take() {
             self.items[open].whole = whole;
             if !self.held.is_empty() {
-                let held = std::mem::take(&mut self.held);
-                let is_text = matches!(self.items[open].part, Part::Call(call) if self.calls[call].tool.custom);
-                steps.push(Step::Text(
-                    open,
-                    if is_text { called::input(&held) } else { held }.into(),
-                ));
+                let mut held = std::mem::take(&mut self.held);
+                if let Part::Call(call) = self.items[open].part
+                    && self.calls[call].tool.custom
+                {
+                    held = called::input(&held);
+                }
+                steps.push(Step::Text(open, held.into()));
             }
             steps.push(Step::End(open));
         }

@@ -25,14 +25,13 @@ impl Logprobs {
 
     /// Moves the entries of the tokens that have a byte of this delta, and drops earlier ones.
     pub fn read(&mut self, delta: &Delta) {
-        while self
-            .fed
-            .front()
-            .is_some_and(|(span, _)| !delta.span.is_empty() && span.start < delta.span.end)
+        if delta.span.is_empty() {
+            return;
+        }
+        while let Some((span, _)) = self.fed.front()
+            && span.start < delta.span.end
+            && let Some((span, entry)) = self.fed.pop_front()
         {
-            let Some((span, entry)) = self.fed.pop_front() else {
-                break;
-            };
             if delta.kind == DeltaKind::Content && span.end > delta.span.start {
                 self.said.push(entry);
             }
@@ -49,10 +48,9 @@ impl Logprobs {
 
     /// The entries that were sent with the items that have these indices.
     pub fn of(&self, items: Range<usize>) -> Vec<Value> {
-        let at = |index| self.sent.partition_point(|(item, _)| *item < index);
-        self.sent[at(items.start)..at(items.end)]
-            .iter()
-            .map(|(_, entry)| entry.clone())
-            .collect()
+        let start = self.sent.partition_point(|(item, _)| *item < items.start);
+        let sent = self.sent[start..].iter();
+        let sent = sent.take_while(|(item, _)| *item < items.end);
+        sent.map(|(_, entry)| entry.clone()).collect()
     }
 }

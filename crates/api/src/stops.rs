@@ -21,15 +21,16 @@ pub(super) struct Stops {
 impl Stops {
     /// Reads `stop`, a text or a list, or `stop_sequences`. Empty texts stop nothing.
     pub fn of(request: &Value) -> Stops {
-        let listed = |name: &str| request[name].as_array().into_iter().flatten();
-        let texts = std::iter::once(&request["stop"])
-            .chain(listed("stop"))
-            .chain(listed("stop_sequences"));
-        let texts: Vec<&[u8]> = texts
-            .filter_map(Value::as_str)
-            .map(str::as_bytes)
-            .filter(|text| !text.is_empty())
-            .collect();
+        let mut texts: Vec<&[u8]> = Vec::new();
+        for name in ["stop", "stop_sequences"] {
+            let all = match &request[name] {
+                Value::Array(all) => &all[..],
+                one if name == "stop" => std::slice::from_ref(one),
+                _ => &[],
+            };
+            texts.extend(all.iter().filter_map(Value::as_str).map(str::as_bytes));
+        }
+        texts.retain(|text| !text.is_empty());
         Stops {
             search: (!texts.is_empty()).then(|| TextSearch::new(texts)),
             ..Stops::default()

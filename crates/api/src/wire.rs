@@ -117,19 +117,16 @@ impl Finish {
             (Some("length"), _) => Reason::Length,
             _ => return Err(fields.unknown("reason", "\"stop\" or \"length\"")),
         };
-        let usage = fields.object("usage")?.map(|usage| {
-            let number = |name| usage.number(name).map(Option::unwrap_or_default);
-            Ok(Usage {
-                input: number("input_tokens")?,
-                output: number("output_tokens")?,
-                cached: number("cached_tokens")?,
-                reasoning: number("reasoning_tokens")?,
-            })
-        });
-        Ok(Finish {
-            reason,
-            usage: usage.transpose()?,
-        })
+        let usage = match fields.object("usage")? {
+            Some(usage) => Some(Usage {
+                input: number_of(&usage, "input_tokens")?,
+                output: number_of(&usage, "output_tokens")?,
+                cached: number_of(&usage, "cached_tokens")?,
+                reasoning: number_of(&usage, "reasoning_tokens")?,
+            }),
+            None => None,
+        };
+        Ok(Finish { reason, usage })
     }
 
     pub(super) fn is_cut(&self) -> bool {
@@ -169,16 +166,20 @@ impl AnswerOptions {
     /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field.
     pub fn from_json(json: &Value) -> Result<AnswerOptions> {
         let fields = Fields::new(json, "options")?;
-        let number = |name| fields.number(name).map(Option::unwrap_or_default);
         Ok(AnswerOptions {
             id: fields.text_or_empty("id")?,
             model: fields.text_or_empty("model")?,
-            created: number("created")?,
-            seed: number("seed")?,
+            created: number_of(&fields, "created")?,
+            seed: number_of(&fields, "seed")?,
             call_id_prefix: fields.text_or_empty("call_id_prefix")?,
-            choice: number("choice")?,
+            choice: number_of(&fields, "choice")?,
             omit_request: fields.flag("omit_request", false)?,
             ..AnswerOptions::default()
         })
     }
+}
+
+/// A number, which is 0 if it is missing.
+fn number_of(fields: &Fields, name: &str) -> Result<u64> {
+    Ok(fields.number(name)?.unwrap_or_default())
 }

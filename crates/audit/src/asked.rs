@@ -166,10 +166,10 @@ impl<'a> Asked<'a> {
 
     /// The tool of a call that the content has: as it begins, or from one of its first markers on.
     fn call_in(&self, content: &str) -> Option<String> {
-        let asks =
-            !self.request.tools.is_empty() && self.request.output.tool_choice != ToolChoice::None;
-        if !asks
-            || !self.request.output.json_schema.is_null()
+        let output = &self.request.output;
+        if self.request.tools.is_empty()
+            || output.tool_choice == ToolChoice::None
+            || !output.json_schema.is_null()
             || !content.contains(['<', '[', '{', '|', '>'])
         {
             return None;
@@ -181,25 +181,18 @@ impl<'a> Asked<'a> {
             .template
             .parser_for(&self.params.prompt, &request)
             .ok()?;
-        let starts = self
-            .marks
-            .iter()
-            .flat_map(|(_, mark)| content.match_indices(mark))
-            .map(|(at, _)| at);
-        let starts: BTreeSet<usize> = starts.chain([0]).collect();
+        let mut starts = BTreeSet::from([0]);
+        for (_, mark) in &self.marks {
+            starts.extend(content.match_indices(mark).map(|(at, _)| at));
+        }
         // The prompt may have opened a thought, which is not in the text.
-        let opened = params.parser.read(b"x", EndedBy::Limit).message;
-        let is_open = !opened.reasoning_content.is_empty();
-        let end = params
-            .thinking
-            .as_ref()
-            .filter(|_| is_open)
-            .and_then(|thinking| thinking.ends.first());
+        let thought = params.parser.read(b"x", EndedBy::Limit).message;
+        let is_open = !thought.reasoning_content.is_empty();
+        let thinking = params.thinking.as_ref().filter(|_| is_open);
+        let end = thinking.and_then(|thinking| thinking.ends.first());
         let end = end.map_or("", String::as_str);
-        starts
-            .into_iter()
-            .take(STARTS)
-            .find_map(|from| called(&params, end, &content[from..]))
+        let mut starts = starts.into_iter().take(STARTS);
+        starts.find_map(|from| called(&params, end, &content[from..]))
     }
 
     fn limit(&self) -> Option<u64> {
@@ -322,14 +315,11 @@ impl Check<'_> {
     /// Checks reasoning and content.
     fn texts(&mut self) {
         let (reasoning, content) = (&*self.turn.reasoning, &*self.turn.content);
-        let is_read_so = self
-            .own
+        let own = self.own.as_ref();
+        let own = own.map(|own| [own.reasoning.clone(), own.content.clone()]);
+        let is_read_so = own
             .as_ref()
-            .is_some_and(|own| own.content.trim() == content.trim());
-        let own = self
-            .own
-            .as_ref()
-            .map(|own| [own.reasoning.clone(), own.content.clone()]);
+            .is_some_and(|[_, own]| own.trim() == content.trim());
         let [own_reasoning, own_content] = own.unwrap_or_default();
         self.broken(reasoning, &own_reasoning, None);
         self.broken(content, &own_content, None);
@@ -404,8 +394,9 @@ impl Check<'_> {
     }
 
     fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
-        let has = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
-        if has(text) && !has(&self.asked.quotable) && !has(own) {
+        let [shown, quoted, own] = [text, &self.asked.quotable, own]
+            .map(|text| text.contains(char::REPLACEMENT_CHARACTER));
+        if shown && !quoted && !own {
             self.add(
                 "broken-character",
                 call,
@@ -466,19 +457,12 @@ impl Check<'_> {
             return;
         };
         let input = first_number(usage, &["prompt_tokens", "input_tokens"]).unwrap_or(0);
-        let part = |of: [&str; 2], name| {
-            of.into_iter()
-                .find_map(|of| first_number(&usage[of], &[name]))
-                .unwrap_or(0)
-        };
-        let cached = part(
-            ["prompt_tokens_details", "input_tokens_details"],
-            "cached_tokens",
-        );
-        let thought = part(
-            ["completion_tokens_details", "output_tokens_details"],
-            "reasoning_tokens",
-        );
+        let cached = ["prompt_tokens_details", "input_tokens_details"]
+            .iter()
+            .find_map(|part| usage[*part]["cached_tokens"].as_u64());
+        let thought = ["completion_tokens_details", "output_tokens_details"]
+            .iter()
+            .find_map(|part| usage[*part]["reasoning_tokens"].as_u64());
         let sum = input.saturating_add(output);
         let total = usage["total_tokens"].as_u64().filter(|total| *total != sum);
         let limit = self.asked.limit().filter(|_| self.asked.choices() == 1);
@@ -488,7 +472,7 @@ impl Check<'_> {
                 None,
                 format!("total_tokens is {total}, but {input} + {output} = {sum}"),
             );
-        } else if cached > input || thought > output {
+        } else if cached > Some(input) || thought > Some(output) {
             self.add("usage", None, "a part has more tokens than all of it");
         } else if output == 0 && !turn.is_empty() {
             self.add("usage", None, "no tokens of output, although there is some");
@@ -607,11 +591,9 @@ fn is_of(tool: &Tool, head: &Head) -> bool {
 /// Texts in the shape of special tokens, `<|name|>`.
 fn specials(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("<|").filter_map(move |(at, _)| {
-        let is_of_name = |c: char| c.is_alphanumeric() || "_-:/".contains(c);
-        let (end, _) = text[at + 2..]
-            .char_indices()
-            .take(64)
-            .find(|(_, c)| !is_of_name(*c))?;
-        (end > 0 && text[at + 2 + end..].starts_with("|>")).then(|| &text[at..at + 2 + end + 2])
+        let mut inside = text[at + 2..].char_indices().take(64);
+        let (end, _) = inside.find(|(_, c)| !c.is_alphanumeric() && !"_-:/".contains(*c))?;
+        let token = text.get(at..at + 2 + end + 2)?;
+        (end > 0 && token.ends_with("|>")).then_some(token)
     })
 }

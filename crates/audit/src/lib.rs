@@ -99,15 +99,17 @@ pub fn audit(line: &str, template: &ChatTemplate) -> Result<Vec<Finding>, String
         _ if response.is_object() => None,
         _ => return Err("it has no response, events or stream".into()),
     };
-    let first = events.as_ref().and_then(|events| events.first());
+    let first = events.iter().flatten().next();
     let api = said::api_of(&request, first.map_or(&response, |event| &event.data));
     let asked = Asked::new(api, &request, template).map_err(|error| format!("request: {error}"))?;
     let is_raw = sent.is_string();
     let streamed = events
         .as_ref()
         .and_then(|events| stream(api, events, is_raw, &mut found));
-    let whole = response.is_object().then(|| said::read(api, 0, &response));
-    let whole = whole.and_then(|whole| order::turns(api, &whole, &mut found));
+    let mut whole = None;
+    if response.is_object() {
+        whole = order::turns(api, &said::read(api, 0, &response), &mut found);
+    }
     if let (Some(streamed), Some(whole)) = (&streamed, &whole) {
         order::compare(streamed, whole, &mut found);
     }

@@ -28,12 +28,12 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether nothing is said, but for white space.
+    /// Whether nothing is said, except white space.
     pub fn is_empty(&self) -> bool {
-        let is_blank = [&self.reasoning, &self.content]
-            .iter()
-            .all(|text| text.trim().is_empty());
-        is_blank && self.calls.is_empty() && self.others == 0
+        self.reasoning.trim().is_empty()
+            && self.content.trim().is_empty()
+            && self.calls.is_empty()
+            && self.others == 0
     }
 }
 
@@ -447,19 +447,14 @@ impl Text<'_> {
             && before.len() > 1
             && last.len() >= BY_CHANCE
         {
-            let grows =
-                |pair: &[&str]| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0]);
-            if self.pieces.windows(2).all(grows) {
-                return (
-                    (*last).to_owned(),
-                    Some(("snapshots", "each delta has all of the text so far")),
-                );
+            let mut pairs = self.pieces.windows(2);
+            if pairs.all(|pair| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0])) {
+                let fault = ("snapshots", "each delta has all of the text so far");
+                return ((*last).to_owned(), Some(fault));
             }
             if before.len() > 2 && before.concat() == *last {
-                return (
-                    (*last).to_owned(),
-                    Some(("sent-twice", "the last delta has all of the text again")),
-                );
+                let fault = ("sent-twice", "the last delta has all of the text again");
+                return ((*last).to_owned(), Some(fault));
             }
         }
         (self.pieces.concat(), None)
@@ -519,25 +514,27 @@ type Difference = (&'static str, Option<usize>, &'static str, String);
 
 /// Arguments may be written in several ways. `trim`: what of the texts counts.
 pub fn differences(one: &Turn, other: &Turn, trim: fn(&str) -> &str) -> Vec<Difference> {
-    let mut all = Vec::new();
-    let mut add = |field, call, one: &str, other: &str| {
-        all.extend(kind_of(trim(one), trim(other)).map(|(kind, how)| (field, call, kind, how)));
-    };
-    add("reasoning", None, &one.reasoning, &other.reasoning);
-    add("content", None, &one.content, &other.content);
-    add("finish", None, &one.finish, &other.finish);
-    add(
-        "calls",
-        None,
-        &"#".repeat(one.calls.len()),
-        &"#".repeat(other.calls.len()),
-    );
+    let counts = [one, other].map(|turn| "#".repeat(turn.calls.len()));
+    let mut pairs = vec![
+        ("reasoning", None, &*one.reasoning, &*other.reasoning),
+        ("content", None, &one.content, &other.content),
+        ("finish", None, &one.finish, &other.finish),
+        ("calls", None, &counts[0], &counts[1]),
+    ];
     for (call, ((head, said), (other, whole))) in one.calls.iter().zip(&other.calls).enumerate() {
-        let value = |text| number::read::<Value>(text).ok();
-        add("id", Some(call), &head.id, &other.id);
-        add("name", Some(call), &head.name, &other.name);
-        if said != whole && value(said).is_none_or(|said| Some(said) != value(whole)) {
-            add("arguments", Some(call), said, whole);
+        pairs.push(("id", Some(call), &head.id, &other.id));
+        pairs.push(("name", Some(call), &head.name, &other.name));
+        if said != whole {
+            let [value, other] = [said, whole].map(|text| number::read::<Value>(text).ok());
+            if value.is_none() || value != other {
+                pairs.push(("arguments", Some(call), said, whole));
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (field, call, one, other) in pairs {
+        if let Some((kind, how)) = kind_of(trim(one), trim(other)) {
+            all.push((field, call, kind, how));
         }
     }
     all

@@ -24,6 +24,12 @@ pub struct Place {
     pub field: Field,
 }
 
+impl Place {
+    fn new(index: u64, part: u64, field: Field) -> Place {
+        Place { index, part, field }
+    }
+}
+
 /// What is said of a call or an item besides its text. What is not said is empty.
 #[derive(Clone, Default)]
 pub struct Head {
@@ -104,30 +110,32 @@ impl Event {
 /// The number of the event that is no JSON.
 pub fn events(stream: &str) -> Result<Vec<Event>, usize> {
     let stream = stream.replace("\r\n", "\n");
-    let field = |block: &str, name: &str| {
-        let lines = block
-            .lines()
-            .filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let values: Vec<&str> = lines
-            .map(|value| value.strip_prefix(' ').unwrap_or(value))
-            .collect();
-        (!values.is_empty()).then(|| values.join("\n"))
-    };
-    let blocks = stream
-        .split("\n\n")
-        .filter_map(|block| Some((field(block, "event"), field(block, "data")?)));
-    let read = |(number, (name, data)): (usize, (Option<String>, String))| {
-        let data = if data == DONE {
-            Ok(DONE.into())
-        } else {
-            number::read(&data)
+    let mut events = Vec::new();
+    for block in stream.split("\n\n") {
+        let Some(data) = field(block, "data") else {
+            continue;
         };
-        Ok(Event {
-            name,
-            data: data.map_err(|_| number)?,
-        })
-    };
-    (1..).zip(blocks).map(read).collect()
+        let data = match &*data {
+            DONE => DONE.into(),
+            data => number::read(data).map_err(|_| events.len() + 1)?,
+        };
+        let name = field(block, "event");
+        events.push(Event { name, data });
+    }
+    Ok(events)
+}
+
+/// The lines of a field of a server-sent event.
+fn field(block: &str, name: &str) -> Option<String> {
+    let mut values = Vec::new();
+    for line in block.lines() {
+        if let Some(value) = line.strip_prefix(name)
+            && let Some(value) = value.strip_prefix(':')
+        {
+            values.push(value.strip_prefix(' ').unwrap_or(value));
+        }
+    }
+    (!values.is_empty()).then(|| values.join("\n"))
 }
 
 /// Whose API a request and what answers it are of.
@@ -228,6 +236,12 @@ impl List {
         }
     }
 
+    /// All of a text, which is empty if the value is none.
+    fn whole(&mut self, place: Place, value: &Value) {
+        let text = value.as_str().unwrap_or_default().to_owned();
+        self.add(What::Whole(place, text));
+    }
+
     /// A field that is a text, if it is there.
     fn add_if(&mut self, value: &Value, what: fn(String) -> What) {
         if let Value::String(text) = value {
@@ -248,30 +262,19 @@ impl List {
         for (at, choice) in (0..).zip(listed(&data["choices"])) {
             self.choice = choice["index"].as_u64().unwrap_or(at);
             let said = &choice[if whole { "message" } else { "delta" }];
-            let place = |field, index| Place {
-                index,
-                part: 0,
-                field,
-            };
             self.add_if(&said["role"], What::Role);
             let name = if said["reasoning_content"].is_string() {
                 "reasoning_content"
             } else {
                 "reasoning"
             };
-            self.add_text(place(Field::Reasoning, 0), &said[name]);
+            self.add_text(Place::new(0, 0, Field::Reasoning), &said[name]);
             for (part, text) in (0..).zip([
                 &said["content"],
                 &said["refusal"],
                 &said["audio"]["transcript"],
             ]) {
-                self.add_text(
-                    Place {
-                        part,
-                        ..place(Field::Content, 0)
-                    },
-                    text,
-                );
+                self.add_text(Place::new(0, part, Field::Content), text);
             }
             for (at, call) in (0..).zip(listed(&said["tool_calls"])) {
                 if call["index"].is_null() && !whole {
@@ -283,11 +286,9 @@ impl List {
                 } else {
                     ("function", "arguments")
                 };
-                let ([id], [name, namespace]) = (
-                    texts(call, ["id"]),
-                    texts(&call[kind], ["name", "namespace"]),
-                );
-                let place = place(Field::Call, call["index"].as_u64().unwrap_or(at));
+                let [id] = texts(call, ["id"]);
+                let [name, namespace] = texts(&call[kind], ["name", "namespace"]);
+                let place = Place::new(call["index"].as_u64().unwrap_or(at), 0, Field::Call);
                 if whole || !id.is_empty() || !name.is_empty() {
                     self.add(What::Begin(
                         place,
@@ -332,11 +333,7 @@ impl List {
             _ => (Field::Other, ""),
         };
         let [id, name_of, namespace] = texts(block, ["id", "name", "namespace"]);
-        let place = Place {
-            index,
-            part: 0,
-            field,
-        };
+        let place = Place::new(index, 0, field);
         self.add(What::Begin(
             place,
             Head {
@@ -365,14 +362,7 @@ impl List {
 
     fn messages(&mut self, data: &Value) {
         let index = data["index"].as_u64().unwrap_or(u64::MAX);
-        let (place, delta) = (
-            |field| Place {
-                index,
-                part: 0,
-                field,
-            },
-            &data["delta"],
-        );
+        let delta = &data["delta"];
         match (
             data["type"].as_str().unwrap_or_default(),
             delta["type"].as_str().unwrap_or_default(),
@@ -382,14 +372,14 @@ impl List {
                 self.message(&data["message"]);
             }
             ("content_block_start", _) => self.block(index, &data["content_block"]),
-            ("content_block_delta", "text_delta") => {
-                self.add_text(place(Field::Content), &delta["text"])
-            }
-            ("content_block_delta", "thinking_delta") => {
-                self.add_text(place(Field::Reasoning), &delta["thinking"])
-            }
-            ("content_block_delta", "input_json_delta") => {
-                self.add_text(place(Field::Call), &delta["partial_json"])
+            ("content_block_delta", kind) => {
+                let (field, name) = match kind {
+                    "text_delta" => (Field::Content, "text"),
+                    "thinking_delta" => (Field::Reasoning, "thinking"),
+                    "input_json_delta" => (Field::Call, "partial_json"),
+                    _ => return,
+                };
+                self.add_text(Place::new(index, 0, field), &delta[name]);
             }
             ("content_block_stop", _) => self.add(What::End(index)),
             ("message_delta", _) => {
@@ -405,11 +395,10 @@ impl List {
         self.add_if(&data["id"], What::Answer);
         for (index, item) in (0..).zip(listed(&data["output"])) {
             let (field, head, texts) = item_of(item);
-            let place = |part| Place { index, part, field };
-            self.add(What::Begin(place(0), head));
-            texts
-                .into_iter()
-                .for_each(|(part, value)| self.add_text(place(part), value));
+            self.add(What::Begin(Place::new(index, 0, field), head));
+            for (part, value) in texts {
+                self.add_text(Place::new(index, part, field), value);
+            }
             self.add(What::End(index));
             self.add_if(&item["role"], What::Role);
         }
@@ -430,18 +419,16 @@ impl List {
 
     fn responses(&mut self, data: &Value) {
         self.add(What::Sequence(data["sequence_number"].as_u64()));
-        let number = |name: &str| data[name].as_u64().unwrap_or_default();
         let index = data["output_index"].as_u64().unwrap_or(u64::MAX);
         let name = data["type"]
             .as_str()
             .and_then(|name| name.strip_prefix("response."))
             .unwrap_or_default();
         let (of, step) = name.rsplit_once('.').unwrap_or((name, ""));
-        let is_summary = of.starts_with("reasoning_summary");
-        let part = if is_summary {
-            SUMMARY.saturating_add(number("summary_index"))
+        let part = if of.starts_with("reasoning_summary") {
+            SUMMARY.saturating_add(data["summary_index"].as_u64().unwrap_or(0))
         } else {
-            number("content_index")
+            data["content_index"].as_u64().unwrap_or(0)
         };
         let field = match of {
             "reasoning_text" | "reasoning_summary_text" | "reasoning_summary_part" => {
@@ -452,7 +439,7 @@ impl List {
             "function_call_arguments" | "custom_tool_call_input" => Field::Call,
             _ => Field::Other,
         };
-        let place = Place { index, part, field };
+        let place = Place::new(index, part, field);
         if let [item] = texts(data, ["item_id"])
             && !item.is_empty()
         {
@@ -490,10 +477,7 @@ impl List {
                 let (field, head, texts) = item_of(&data["item"]);
                 self.add(What::Again(index, head));
                 for (part, value) in texts {
-                    self.add(What::Whole(
-                        Place { index, part, field },
-                        value.as_str().unwrap_or_default().to_owned(),
-                    ));
+                    self.whole(Place::new(index, part, field), value);
                 }
                 self.add(What::End(index));
             }
@@ -501,13 +485,7 @@ impl List {
                 self.add(What::Part(place, true))
             }
             ("content_part" | "reasoning_summary_part", "done") => {
-                self.add(What::Whole(
-                    place,
-                    part_of(&data["part"])
-                        .as_str()
-                        .unwrap_or_default()
-                        .to_owned(),
-                ));
+                self.whole(place, part_of(&data["part"]));
                 self.add(What::Part(place, false));
             }
             (_, "delta") if field != Field::Other => self.add_text(place, &data["delta"]),
@@ -522,12 +500,11 @@ impl List {
     }
 }
 
-/// Summaries are numbered behind the parts of the reasoning itself.
+/// Summaries are numbered after the parts of the reasoning itself.
 pub const SUMMARY: u64 = 1 << 32;
 
 /// The field of an item of Responses, its head, and its texts by their part.
 fn item_of(item: &Value) -> (Field, Head, Vec<(u64, &Value)>) {
-    let parts = |name: &str, from: u64| (from..).zip(listed(&item[name]).map(part_of));
     let [kind, own, id, name, namespace] =
         texts(item, ["type", "id", "call_id", "name", "namespace"]);
     let head = Head {
@@ -537,19 +514,23 @@ fn item_of(item: &Value) -> (Field, Head, Vec<(u64, &Value)>) {
         namespace,
         custom: kind == "custom_tool_call",
     };
-    match &*kind {
-        "reasoning" => (
-            Field::Reasoning,
-            head,
-            parts("content", 0)
-                .chain(parts("summary", SUMMARY))
-                .collect(),
-        ),
-        "message" => (Field::Content, head, parts("content", 0).collect()),
-        "function_call" => (Field::Call, head, vec![(0, &item["arguments"])]),
-        "custom_tool_call" => (Field::Call, head, vec![(0, &item["input"])]),
-        _ => (Field::Other, head, Vec::new()),
-    }
+    let (field, texts) = match &*kind {
+        "reasoning" => {
+            let mut texts = parts(item, "content", 0);
+            texts.extend(parts(item, "summary", SUMMARY));
+            (Field::Reasoning, texts)
+        }
+        "message" => (Field::Content, parts(item, "content", 0)),
+        "function_call" => (Field::Call, vec![(0, &item["arguments"])]),
+        "custom_tool_call" => (Field::Call, vec![(0, &item["input"])]),
+        _ => (Field::Other, Vec::new()),
+    };
+    (field, head, texts)
+}
+
+/// The texts in a list of parts, numbered from `first` on.
+fn parts<'a>(item: &'a Value, name: &str, first: u64) -> Vec<(u64, &'a Value)> {
+    (first..).zip(listed(&item[name]).map(part_of)).collect()
 }
 
 fn part_of(part: &Value) -> &Value {

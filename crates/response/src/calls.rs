@@ -151,47 +151,37 @@ fn visit<'v>(value: &'v Value, path: String, see: &mut dyn FnMut(&str, &'v Value
 }
 
 fn objects(turn: &mut Turn, object: &Object) -> Calls {
-    let part =
-        |root: &str, path: &str| format!("{{{}}}", format!("{root}{path}").trim_start_matches('.'));
     let list = object.is_listed();
     let root = if list { "" } else { "content" };
     let id = object.id.as_ref().map(|id| part(root, id));
-    let transform = shape(
-        &part(root, &object.name),
-        &part(root, &object.arguments),
-        id,
-    );
+    let (name, arguments) = (part(root, &object.name), part(root, &object.arguments));
     let field = Field {
         content: "json".into(),
-        transform: Some(transform),
+        transform: Some(shape(&name, &arguments, id)),
         ..Field::default()
     };
-    let glues = |is_next: bool| {
-        let glues = object
-            .before
-            .iter()
-            .filter(move |(from, _)| (*from == Call) == is_next);
-        glues.map(|(_, glue)| glue.clone()).collect::<Vec<Glue>>()
-    };
-    let firsts = glues(false);
+    let (mut firsts, mut nexts) = (Vec::new(), Vec::new());
+    for (from, glue) in &object.before {
+        match from {
+            Call => nexts.push(glue.clone()),
+            _ => firsts.push(glue.clone()),
+        }
+    }
     if list {
         let opens = patterns(firsts.iter().map(|glue| {
             let open = glue.trim_end();
             open.up_to(open.head().len().saturating_sub(1))
         }));
-        let announced = if opens.is_empty() {
-            String::new()
-        } else {
-            any(&opens) + r"\s*"
-        };
-        let announced = announced + &turn.ahead(&format!(r"\[\s*{}", object.begins));
+        let mut announced = turn.ahead(&format!(r"\[\s*{}", object.begins));
+        if !opens.is_empty() {
+            announced = any(&opens) + r"\s*" + &announced;
+        }
         let ends = turn
             .turn
             .glues([Call], End)
             .map(|glue| object.rest.and(glue).trim_start());
         let ends = patterns(ends.filter_map(|glue| glue.strip_prefix(&"]".into())));
-        let text_behind = turn.turn.glues([Call], Content).next().is_some();
-        if text_behind && ends.is_empty() {
+        if ends.is_empty() && turn.turn.glues([Call], Content).next().is_some() {
             turn.limit(
                 "tool_calls",
                 "text behind a list of calls cannot be told from them: the message is an error",
@@ -210,7 +200,6 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
             readable: true,
         };
     }
-    let mut nexts = glues(true);
     let closed = has_word(&object.rest) || turn.engine.looks();
     if !turn.engine.looks() && !nexts.iter().all(|next| closed && has_word(next)) {
         turn.limit("tool_calls", APART);
@@ -220,11 +209,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
     let (ends, announced) = (behind(turn), any(&opens));
     let close = match &*ends {
         _ if !closed => {
-            let all: Vec<String> = ends
-                .iter()
-                .cloned()
-                .chain(turn.ends.iter().map(|end| text(end)))
-                .collect();
+            let all = with_ends_of_turn(ends, turn);
             (!all.is_empty()).then(|| Anchor::Pattern(any(&all)))
         }
         [] => Some(pattern_or_text(&object.rest)),
@@ -252,11 +237,6 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
 
 /// A call with its name in front of its arguments.
 fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
-    let wrong = |what: &str| {
-        Error::invalid(format!(
-            "response template: it cannot express the calls: {what}"
-        ))
-    };
     let mut head = String::new();
     let mut arguments = None;
     let mut has_id = false;
@@ -279,9 +259,11 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         }
     }
     if !head.contains("(?P<name>") {
-        return Err(wrong("their names are not in front of their arguments"));
+        return Err(inexpressible(
+            "their names are not in front of their arguments",
+        ));
     }
-    let arguments = arguments.ok_or_else(|| wrong("they have no arguments"))?;
+    let arguments = arguments.ok_or_else(|| inexpressible("they have no arguments"))?;
     if form.pieces.last() != Some(arguments) {
         turn.limit(
             "tool_calls",
@@ -396,10 +378,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         true if ends.is_empty() => pattern_or_text(&own_close),
         true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
         false if !looks => {
-            let all: Vec<String> = ends
-                .into_iter()
-                .chain(turn.ends.iter().map(|end| text(end)))
-                .collect();
+            let all = with_ends_of_turn(ends, turn);
             let own = own_close.core();
             match close.is_empty() {
                 true if turn.turn.glues([Call], Call).next().is_some() => {
@@ -437,17 +416,29 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     })
 }
 
+fn inexpressible(what: &str) -> Error {
+    Error::invalid(format!(
+        "response template: it cannot express the calls: {what}"
+    ))
+}
+
+/// A place in a transform, below the root.
+fn part(root: &str, path: &str) -> String {
+    format!("{{{}}}", format!("{root}{path}").trim_start_matches('.'))
+}
+
+/// The patterns of what ends a field, and those of the ends of the turn.
+fn with_ends_of_turn(mut ends: Vec<String>, turn: &Turn) -> Vec<String> {
+    ends.extend(turn.ends.iter().map(|end| text(end)));
+    ends
+}
+
 /// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end
 /// of the call behind it.
 fn literals(members: &Members, close: &Glue) -> Option<([String; 2], Glue)> {
-    let slot = |kind| {
-        members
-            .slots
-            .iter()
-            .find(|(of, _)| *of == kind)
-            .map(|(_, slot)| slot)
-    };
-    let (text, number) = (slot(ValueKind::Text)?, slot(ValueKind::Integer)?);
+    let mut slots = members.slots.iter();
+    let (_, text) = slots.clone().find(|(kind, _)| *kind == ValueKind::Text)?;
+    let (_, number) = slots.find(|(kind, _)| *kind == ValueKind::Integer)?;
     let [open, plain] = [text, number].map(|slot| slot.open.core());
     let opens = open.strip_prefix(plain).filter(|opens| !opens.is_empty())?;
     let object = members.first.core() == "{" && plain == ":" && number.close.is_blank();
@@ -482,29 +473,25 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
         }
     }
     // A form with more text around its values is no other.
-    let around = |slot: &Slot| slot.open.head().len() + slot.close.head().len();
-    chatparse_base::sort::by_key(&mut slots, |slot| std::cmp::Reverse(around(slot)));
+    chatparse_base::sort::by_key(&mut slots, |slot| {
+        std::cmp::Reverse(slot.open.head().len() + slot.close.head().len())
+    });
     let separator = members.next.trim_start().trim_end();
     let quoted = slots.iter().any(|slot| slot.encoding == Encoding::Quoted);
     let single = quoted && turn.turn.single_quotes;
-    let ways = slots.iter().flat_map(|slot| {
-        let (before, open, close) = (
-            glue(&slot.before),
-            beside_text(&slot.open),
-            beside_text(&slot.close.trim_end()),
-        );
+    let again = if turn.engine.looks() { "(?P=key)" } else { KEY };
+    let mut known: Vec<String> = Vec::new();
+    for slot in &slots {
+        let before = glue(&slot.before);
+        let open = beside_text(&slot.open);
+        let close = beside_text(&slot.close.trim_end());
         // A value may have what ends it, unless that is a marker.
-        let next = format!(
-            r"(?={}{KEY}{open}|{})",
-            glue(&members.next),
-            turn.engine.end()
-        );
-        let takes = turn.engine.looks()
-            || slots.len() == 1 && !quoted && !next[3..next.len() - 1].contains(['(', ')']);
-        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() && takes {
-            &*next
-        } else {
-            ""
+        let next = format!("{}{KEY}{open}|{}", glue(&members.next), turn.engine.end());
+        let takes =
+            turn.engine.looks() || slots.len() == 1 && !quoted && !next.contains(['(', ')']);
+        let next = match slot.close.marker_spans().is_empty() && !separator.is_blank() && takes {
+            true => format!("(?={next})"),
+            false => String::new(),
         };
         let values: &[&str] = match (slot.encoding, single) {
             // Where nothing separates two arguments, a value ends by itself.
@@ -515,17 +502,12 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
             (Encoding::Quoted, false) => &[r#"(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|.*?)"#],
             _ => &["(?P<value>.*?)"],
         };
-        let way = |value: &&str| format!("{before}(?P<key>{KEY}){open}{value}{close}{next}");
-        let again = if turn.engine.looks() { "(?P=key)" } else { KEY };
-        values
-            .iter()
-            .map(|value| way(value).replace("(?P=key)", again))
-            .collect::<Vec<_>>()
-    });
-    let mut known: Vec<String> = Vec::new();
-    for way in ways {
-        if !known.contains(&way) {
-            known.push(way);
+        for value in values {
+            let way = format!("{before}(?P<key>{KEY}){open}{value}{close}{next}");
+            let way = way.replace("(?P=key)", again);
+            if !known.contains(&way) {
+                known.push(way);
+            }
         }
     }
     let mut args: Map<String, Value> = Map::new();
@@ -600,15 +582,18 @@ fn behind(turn: &Turn) -> Vec<String> {
 
 /// The end of a field whose text reaches up to one of these, or else to the end of the turn.
 fn closing(ends: &[String], turn: &Turn) -> Option<Anchor> {
-    let of_turn = || any(&turn.ends.iter().map(|end| text(end)).collect::<Vec<_>>());
-    let pattern = match ends.is_empty() {
-        false => any(ends),
-        true if turn.ends.is_empty() => return None,
-        true if !turn.engine.looks() => of_turn(),
-        true if turn.engine == Engine::Sglang => format!(r"{}|\Z", turn.ahead(&of_turn())),
-        true => turn.ahead(&of_turn()),
-    };
-    Some(Anchor::Pattern(pattern))
+    if !ends.is_empty() {
+        return Some(Anchor::Pattern(any(ends)));
+    }
+    if turn.ends.is_empty() {
+        return None;
+    }
+    let end = any(&with_ends_of_turn(Vec::new(), turn));
+    Some(Anchor::Pattern(match turn.engine {
+        engine if !engine.looks() => end,
+        Engine::Sglang => format!(r"{}|\Z", turn.ahead(&end)),
+        _ => turn.ahead(&end),
+    }))
 }
 
 /// Whether glue has letters or a marker, so that it is no mere punctuation.

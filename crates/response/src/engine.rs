@@ -1,5 +1,7 @@
 //! The programs that read response templates, and what each of them takes.
 
+use serde_json::Value;
+
 use super::expression::{Part, ways};
 use super::{Anchor, Field, ResponseTemplate};
 
@@ -53,42 +55,49 @@ impl Engine {
 
     /// Whether it takes the expressions of a field.
     pub(super) fn takes(self, field: &Field) -> bool {
-        let plain = |pattern: &str| {
-            let other = ["(?=", "(?!", "(?<=", "(?<!", "(?&", "(?(", "(?P=", r"\Z"];
-            !other.iter().any(|sign| pattern.contains(sign))
-        };
-        let begins = |pattern: &str| {
-            let text = |part: Option<&Part>| matches!(part, Some(Part::Text(text)) if !text.trim_start().is_empty());
-            ways(pattern, "").is_ok_and(|ways| {
-                ways.iter().all(|way| match way.split_first() {
-                    Some((Part::Optional(inside), rest)) => {
-                        text(inside.first()) && text(rest.first())
-                    }
-                    _ => text(way.first()),
-                })
-            })
-        };
-        let border = |anchor: &Option<Anchor>| match anchor {
-            Some(Anchor::Pattern(pattern)) => plain(pattern) && begins(pattern),
-            _ => true,
-        };
-        let tag = field
-            .content_args
-            .get("tag_pattern")
-            .and_then(|tag| tag.as_str())
-            .unwrap_or_default();
+        if self.looks() {
+            return true;
+        }
+        for border in [&field.open, &field.close] {
+            if let Some(Anchor::Pattern(pattern)) = border
+                && !(is_plain(pattern) && begins_with_text(pattern))
+            {
+                return false;
+            }
+        }
+        let tag = field.content_args.get("tag_pattern");
+        let tag = tag.and_then(Value::as_str).unwrap_or_default();
         // It takes one look ahead, at the end.
-        let tag = tag
-            .split_once("(?=")
-            .filter(|(_, ahead)| !ahead.contains('('))
-            .map_or(tag, |(before, _)| before);
-        let once = tag.matches("(?P<key>").count() <= 1;
-        self.looks() || once && border(&field.open) && border(&field.close) && plain(tag)
+        let tag = match tag.split_once("(?=") {
+            Some((before, ahead)) if !ahead.contains('(') => before,
+            _ => tag,
+        };
+        is_plain(tag) && tag.matches("(?P<key>").count() <= 1
     }
 }
 
+/// Whether an expression has no sign of Python's that other engines do not know.
+fn is_plain(pattern: &str) -> bool {
+    ["(?=", "(?!", "(?<=", "(?<!", "(?&", "(?(", "(?P=", r"\Z"]
+        .iter()
+        .all(|sign| !pattern.contains(sign))
+}
+
+fn begins_with_text(pattern: &str) -> bool {
+    ways(pattern, "").is_ok_and(|ways| {
+        ways.iter().all(|way| match way.split_first() {
+            Some((Part::Optional(inside), rest)) => has_text_first(inside) && has_text_first(rest),
+            _ => has_text_first(way),
+        })
+    })
+}
+
+fn has_text_first(parts: &[Part]) -> bool {
+    matches!(parts.first(), Some(Part::Text(text)) if !text.trim_start().is_empty())
+}
+
 impl ResponseTemplate {
-    /// Whether thoughts may stand behind other parts.
+    /// Whether thoughts may come after other parts.
     pub fn has_late_thoughts(&self) -> bool {
         self.fields
             .iter()

@@ -143,61 +143,55 @@ impl Reader<'_> {
     }
 
     fn item(&mut self) -> Result<Vec<Vec<Part>>> {
-        let one = |part| Ok(vec![vec![part]]);
         let c = self.rest().chars().next().unwrap_or_default();
-        match c {
-            '\\' => {
-                let escaped = self.rest()[1..]
-                    .chars()
-                    .next()
-                    .ok_or_else(|| self.wrong("nothing is escaped"))?;
-                let part = match escaped {
-                    's' => Part::Space,
-                    'd' if self.rest()[2..].starts_with('+') => {
-                        self.at += 3;
-                        return one(Part::Number);
-                    }
-                    'd' | 'D' | 'S' | 'w' | 'W' if self.rest()[2..].starts_with(['*', '+']) => {
-                        Part::Any
-                    }
-                    'n' => Part::Text("\n".into()),
-                    't' => Part::Text("\t".into()),
-                    'Z' => Part::End,
-                    _ if escaped.is_alphanumeric() => {
-                        return Err(
-                            self.wrong("a class of characters outside of a group with a name")
-                        );
-                    }
-                    _ => Part::Text(escaped.to_string()),
-                };
-                self.at += 1 + escaped.len_utf8();
-                one(part)
-            }
-            '(' => self.group(),
-            '$' => {
-                self.at += 1;
-                one(Part::End)
-            }
+        let part = match c {
+            '\\' => return self.escaped(),
+            '(' => return self.group(),
             // A field may begin where the output does.
             '^' => {
                 self.at += 1;
-                Ok(vec![Vec::new()])
+                return Ok(vec![Vec::new()]);
             }
             '[' | '.' => {
                 let end = if c == '.' { 1 } else { self.class() };
-                if self.rest()[end..].starts_with(['*', '+']) {
-                    self.at += end
-                } else {
+                if !self.rest()[end..].starts_with(['*', '+']) {
                     return Err(self.wrong("a character of several is read only if it is repeated"));
                 }
-                one(Part::Any)
+                self.at += end;
+                return Ok(vec![vec![Part::Any]]);
             }
-            '*' | '+' | '?' => Err(self.wrong("nothing is repeated")),
-            _ => {
-                self.at += c.len_utf8();
-                one(Part::Text(c.to_string()))
+            '*' | '+' | '?' => return Err(self.wrong("nothing is repeated")),
+            '$' => Part::End,
+            _ => Part::Text(c.to_string()),
+        };
+        self.at += c.len_utf8();
+        Ok(vec![vec![part]])
+    }
+
+    fn escaped(&mut self) -> Result<Vec<Vec<Part>>> {
+        let rest = &self.rest()[1..];
+        let Some(c) = rest.chars().next() else {
+            return Err(self.wrong("nothing is escaped"));
+        };
+        let more = &rest[c.len_utf8()..];
+        let mut length = 1 + c.len_utf8();
+        let part = match c {
+            's' => Part::Space,
+            'd' if more.starts_with('+') => {
+                length += 1;
+                Part::Number
             }
-        }
+            'd' | 'D' | 'S' | 'w' | 'W' if more.starts_with(['*', '+']) => Part::Any,
+            'n' => Part::Text("\n".into()),
+            't' => Part::Text("\t".into()),
+            'Z' => Part::End,
+            _ if c.is_alphanumeric() => {
+                return Err(self.wrong("a class of characters outside of a group with a name"));
+            }
+            _ => Part::Text(c.to_string()),
+        };
+        self.at += length;
+        Ok(vec![vec![part]])
     }
 
     /// The length of the class of characters that is next.

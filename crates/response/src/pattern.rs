@@ -10,19 +10,18 @@ pub const KEY: &str = r#"[^\s<>="',]+?"#;
 pub fn text(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 8);
     let mut rest = text;
+    let mut last = ' ';
     while let Some(c) = rest.chars().next() {
-        let behind = rest.trim_start();
-        if behind.len() < rest.len() {
-            let words = [
-                text[..text.len() - rest.len()].chars().next_back(),
-                behind.chars().next(),
-            ];
-            let between = words.iter().all(|c| c.is_some_and(char::is_alphanumeric));
-            pattern.push_str(if between { r"\s+" } else { r"\s*" });
-            rest = behind;
+        let more = rest.trim_start();
+        if more.len() < rest.len() {
+            let is_between_words =
+                last.is_alphanumeric() && more.starts_with(char::is_alphanumeric);
+            pattern.push_str(if is_between_words { r"\s+" } else { r"\s*" });
+            rest = more;
             continue;
         }
         exact(c, &mut pattern);
+        last = c;
         rest = &rest[c.len_utf8()..];
     }
     pattern
@@ -52,21 +51,20 @@ pub fn glue(glue: &Glue) -> String {
 /// Glue at a text whose white space counts: each line break and space of it is there once, or not
 /// at all.
 pub fn beside_text(glue: &Glue) -> String {
-    let exactly = |text: &str| {
-        let mut pattern = String::new();
-        for c in text.chars() {
-            exact(c, &mut pattern);
-            pattern.push_str(if c.is_whitespace() { "?" } else { "" });
+    let mut pattern = String::new();
+    for piece in glue.pieces() {
+        match piece {
+            GluePiece::Text(part) => {
+                for c in part.chars() {
+                    exact(c, &mut pattern);
+                    pattern.push_str(if c.is_whitespace() { "?" } else { "" });
+                }
+            }
+            GluePiece::Key => pattern.push_str("(?P=key)"),
+            _ => pattern.push_str(&self::glue(glue)),
         }
-        pattern
-    };
-    glue.pieces()
-        .map(|piece| match piece {
-            GluePiece::Text(part) => exactly(part),
-            GluePiece::Key => r"(?P=key)".to_owned(),
-            _ => self::glue(glue),
-        })
-        .collect()
+    }
+    pattern
 }
 
 /// One of these patterns.

@@ -32,11 +32,6 @@ impl ResponseTemplate {
             opening: starts.first().cloned().unwrap_or_default(),
             ..TurnFormat::default()
         };
-        let field = |names: &[&str]| {
-            self.fields
-                .iter()
-                .find(|(name, _)| names.contains(&&**name))
-        };
         for (name, field) in &self.fields {
             let known =
                 REASONING.contains(&&**name) || ["content", "tool_calls"].contains(&&**name);
@@ -50,10 +45,10 @@ impl ResponseTemplate {
                 ));
             }
         }
-        if let Some((name, field)) = field(&REASONING) {
+        if let Some((name, field)) = self.field(&REASONING) {
             turn.reasoning = Some(field.reasoning(&format!("fields.{name}"), &turn.opening)?);
         }
-        let (opens, closes) = match field(&["content"]) {
+        let (opens, closes) = match self.field(&["content"]) {
             Some((_, field)) => field.content(&mut turn)?,
             None => (vec![String::new()], Vec::new()),
         };
@@ -70,11 +65,18 @@ impl ResponseTemplate {
                 turn.edge(SlotKind::Reasoning, &begun(again, open), Content);
             }
         }
-        if let Some((_, field)) = field(&["tool_calls"]) {
+        if let Some((_, field)) = self.field(&["tool_calls"]) {
             field.calls(&mut turn, &again, &closes)?;
         }
         turn.delimiters.assistant = turn.opening.trim_end().to_owned();
         Ok(turn)
+    }
+
+    /// The first field with one of these names.
+    fn field(&self, names: &[&str]) -> Option<&(String, Field)> {
+        self.fields
+            .iter()
+            .find(|(name, _)| names.contains(&&**name))
     }
 }
 
@@ -111,12 +113,9 @@ fn written(parts: &[Part], place: &str) -> Result<String> {
             Part::Text(part) => text.push_str(part),
             Part::Space => {
                 let mut next = parts[at + 1..].iter();
-                let next = next.find_map(|part| {
-                    if let Part::Text(text) = part {
-                        text.chars().next()
-                    } else {
-                        None
-                    }
+                let next = next.find_map(|part| match part {
+                    Part::Text(text) => text.chars().next(),
+                    _ => None,
                 });
                 text.push_str(match (text.chars().next_back(), next) {
                     (Some('>' | ']'), Some('<' | '[' | '{')) => "\n",
@@ -153,14 +152,12 @@ fn begun(before: &str, open: &str) -> String {
 
 /// The text of the last part that may be missing.
 fn optional(parts: &[Part], place: &str) -> Result<Option<String>> {
-    let last = parts.iter().rev().find_map(|part| {
+    for part in parts.iter().rev() {
         if let Part::Optional(inside) = part {
-            Some(inside)
-        } else {
-            None
+            return Ok(Some(written(inside, place)?));
         }
-    });
-    last.map(|inside| written(inside, place)).transpose()
+    }
+    Ok(None)
 }
 
 impl Field {
@@ -271,16 +268,13 @@ impl Field {
         }
         let calls = self.forms(&shape, &head.unwrap_or_default(), &close, &fronts)?;
         turn.calls = calls.forms;
-        let punctuation = |front: &str| {
-            front.trim().chars().all(|c| c.is_ascii_punctuation()) && front.trim().len() <= 1
-        };
         let separates = fronts.len() > 1
             && fronts
                 .iter()
-                .any(|front| punctuation(front) && !front.is_empty());
+                .any(|front| is_separator(front) && !front.is_empty());
         for front in &fronts {
             let open = format!("{front}{}", calls.begin);
-            if separates && punctuation(front) {
+            if separates && is_separator(front) {
                 turn.edge(Call, &open, Call);
                 continue;
             }
@@ -305,49 +299,44 @@ impl Field {
     /// What ends a call, and what may stand behind the last.
     fn call_end(&self) -> Result<(String, String)> {
         let place = "fields.tool_calls.close";
-        let ways = self
-            .close
-            .as_ref()
-            .map_or(Ok(Vec::new()), |close| close.ways(place))?;
-        let texts = ways
-            .iter()
-            .map(|way| written(way, place))
-            .collect::<Result<Vec<_>>>()?;
-        let (Some(way), Some(text)) = (ways.first(), texts.first()) else {
+        let Some(close) = &self.close else {
             return Ok(Default::default());
         };
-        // What all ways begin with ends a call; the rest is behind the last.
-        let end = texts
-            .iter()
-            .map(|other| shared(text, other))
-            .min()
-            .unwrap_or(text.len());
+        let ways = close.ways(place)?;
+        let Some(way) = ways.first() else {
+            return Ok(Default::default());
+        };
+        // The beginning that all ways share ends a call; the rest comes after the last call.
+        let text = written(way, place)?;
+        let mut end = text.len();
+        for other in &ways {
+            end = end.min(shared(&text, &written(other, place)?));
+        }
         let (close, rest) = text.split_at(end);
-        Ok((
-            close.trim().to_owned(),
-            optional(way, place)?.unwrap_or_else(|| rest.trim_start().to_owned()),
-        ))
+        let section = optional(way, place)?;
+        let section = section.unwrap_or_else(|| rest.trim_start().to_owned());
+        Ok((close.trim().to_owned(), section))
     }
 
     /// The forms of calls behind what is in front of them.
     fn forms(&self, shape: &Shape, head: &Head, close: &str, fronts: &[String]) -> Result<Calls> {
         let Head { pieces, text } = head;
-        let form = |more: Vec<CallPiece>, close: &str| CallForm {
-            pieces: pieces.iter().cloned().chain(more).collect(),
-            close: close.into(),
-        };
         let arguments = CallPiece::Arguments { quoted: false };
         let forms = match (&*self.content, shape.captured) {
             ("json", true) if self.content_args.contains_key("string_delims") => {
                 let members = self.quoted_members(text)?;
                 vec![
-                    form(vec![members], &format!("}}{close}")),
-                    form(Vec::new(), &format!("{text}{{}}{close}")),
+                    form(pieces, vec![members], &format!("}}{close}")),
+                    form(pieces, Vec::new(), &format!("{text}{{}}{close}")),
                 ]
             }
             ("json", true) => {
                 let text = (!text.is_empty()).then(|| CallPiece::Glue(text.into()));
-                vec![form(text.into_iter().chain([arguments]).collect(), close)]
+                vec![form(
+                    pieces,
+                    text.into_iter().chain([arguments]).collect(),
+                    close,
+                )]
             }
             ("json", false) => {
                 // The object's white space is the template's: a line of its own where the marker
@@ -399,8 +388,11 @@ impl Field {
                     slots,
                     nested: Nested::default(),
                 };
-                let whole = form(vec![CallPiece::Members(members.into())], &close);
-                vec![whole, form(Vec::new(), &format!("{text}{line}{close}"))]
+                let whole = form(pieces, vec![CallPiece::Members(members.into())], &close);
+                vec![
+                    whole,
+                    form(pieces, Vec::new(), &format!("{text}{line}{close}")),
+                ]
             }
             ("xml-inline", false) => {
                 return Err(wrong(
@@ -438,42 +430,11 @@ impl Field {
             "\""
         };
         let behind_key = format!("{quote}:");
-        let slot = |kind, before: &str| {
-            let plain = Slot {
-                open: before.into(),
-                ..Slot::default()
-            };
-            match kind {
-                ValueKind::Text => Slot {
-                    open: format!("{before}{open}").into(),
-                    close: close.into(),
-                    ..plain
-                },
-                ValueKind::Array | ValueKind::Object => Slot {
-                    encoding: Encoding::Nested,
-                    ..plain
-                },
-                _ => plain,
-            }
-        };
-        let slots = |before: &str| {
-            ValueKind::ALL
-                .map(|kind| (kind, slot(kind, before)))
-                .to_vec()
-        };
-        let container = |open: &str, each: &str, close: &str, before: &str| {
-            let [open, each, next, close] = [open, each, ",", close].map(Glue::from);
-            Some(Container {
-                open,
-                each,
-                next,
-                close,
-                slots: slots(before),
-            })
-        };
+        let slots = quoted_slots("", [open, close]);
+        let of_object = quoted_slots(&behind_key, [open, close]);
         let nested = Nested {
-            array: container("[", "", "]", ""),
-            object: container("{", quote, "}", &behind_key),
+            array: container(["[", "", "]"], slots),
+            object: container(["{", quote, "}"], of_object.clone()),
         };
         let (first, next) = (
             format!("{head}{{{quote}").into(),
@@ -483,7 +444,7 @@ impl Field {
             Members {
                 first,
                 next,
-                slots: slots(&behind_key),
+                slots: of_object,
                 nested,
             }
             .into(),
@@ -501,11 +462,7 @@ impl Field {
             .ok_or_else(|| wrong(place, "missing"))?;
         let (mut front, mut slots, mut python) = (None, Vec::new(), false);
         for way in ways(pattern, place)? {
-            let find = |name: &str| {
-                way.iter()
-                    .position(|part| matches!(part, Part::Group(group, _) if group == name))
-            };
-            let (Some(key), Some(value)) = (find("key"), find("value")) else {
+            let (Some(key), Some(value)) = (group(&way, "key"), group(&way, "value")) else {
                 return Err(wrong(
                     place,
                     "there is no group for the key, or none for the value",
@@ -527,13 +484,10 @@ impl Field {
             if close.first() == Some(&Part::Space) && !close_text.starts_with('\n') {
                 close_text = format!("\n{}", close_text.trim_start());
             }
-            python |= close_text.is_empty();
-            let encoding = if close_text.is_empty() {
-                Encoding::Quoted
-            } else {
-                Encoding::Raw
-            };
-            if !close_text.is_empty() && !before.is_empty() {
+            let mut encoding = Encoding::Raw;
+            if close_text.is_empty() {
+                (encoding, python) = (Encoding::Quoted, true);
+            } else if !before.is_empty() {
                 close_text.push('\n');
             }
             let [open, close] = [open_text, close_text].map(Glue::from);
@@ -554,24 +508,70 @@ impl Field {
     }
 }
 
+/// The place of the group with a name.
+fn group(parts: &[Part], name: &str) -> Option<usize> {
+    parts
+        .iter()
+        .position(|part| matches!(part, Part::Group(group, _) if group == name))
+}
+
+/// Whether a text is one sign of punctuation, or blank.
+fn is_separator(text: &str) -> bool {
+    let text = text.trim();
+    text.len() <= 1 && text.chars().all(|c| c.is_ascii_punctuation())
+}
+
+/// A call of these pieces, and then more.
+fn form(pieces: &[CallPiece], more: Vec<CallPiece>, close: &str) -> CallForm {
+    CallForm {
+        pieces: [pieces, &more].concat(),
+        close: close.into(),
+    }
+}
+
+/// The values of each kind in an object whose texts have delimiters. `before`: after a key.
+fn quoted_slots(before: &str, [open, close]: [&str; 2]) -> Vec<(ValueKind, Slot)> {
+    let mut slots = Vec::new();
+    for kind in ValueKind::ALL {
+        let mut slot = Slot {
+            open: before.into(),
+            ..Slot::default()
+        };
+        match kind {
+            ValueKind::Text => {
+                (slot.open, slot.close) = (format!("{before}{open}").into(), close.into());
+            }
+            ValueKind::Array | ValueKind::Object => slot.encoding = Encoding::Nested,
+            _ => {}
+        }
+        slots.push((kind, slot));
+    }
+    slots
+}
+
+fn container([open, each, close]: [&str; 3], slots: Vec<(ValueKind, Slot)>) -> Option<Container> {
+    Some(Container {
+        open: open.into(),
+        each: each.into(),
+        next: ",".into(),
+        close: close.into(),
+        slots,
+    })
+}
+
 /// The ends of the tags that a call opens in front of its arguments and that `close` does not
 /// close.
 fn unclosed(front: &str, head: &str, close: &str) -> String {
-    let opened = front
-        .rsplit('<')
-        .next()
-        .filter(|last| !last.contains('>') && head.trim_start().starts_with('>'));
-    let name = opened.map(|last| {
-        last.split(|c: char| c == '=' || c.is_whitespace())
-            .next()
-            .unwrap_or(last)
-    });
-    let end = name
-        .filter(|name| !name.is_empty())
-        .map(|name| format!("</{name}>"));
-    end.filter(|end| !close.contains(&**end))
-        .map(|end| end + "\n")
-        .unwrap_or_default()
+    let last = front.rsplit('<').next().unwrap_or_default();
+    if last.contains('>') || !head.trim_start().starts_with('>') {
+        return String::new();
+    }
+    let name = last.split(|c: char| c == '=' || c.is_whitespace()).next();
+    let end = format!("</{}>", name.unwrap_or_default());
+    match end == "</>" || close.contains(&end) {
+        true => String::new(),
+        false => end + "\n",
+    }
 }
 
 /// Calls, and what stands around them besides the texts of the opening.
@@ -632,10 +632,7 @@ fn id(pattern: &str, shape: &Shape, place: &str) -> Result<CallPiece> {
     }
     let ways = ways(pattern, place)?;
     let way = ways.first().map_or(&[][..], |way| way);
-    let name = way
-        .iter()
-        .position(|part| matches!(part, Part::Group(group, _) if *group == shape.name));
-    let (before, behind) = way.split_at(name.unwrap_or(0));
+    let (before, behind) = way.split_at(group(way, &shape.name).unwrap_or(0));
     let behind = written(behind.get(1..).unwrap_or_default(), place)?;
     Ok(CallPiece::NamedId {
         before: written(before, place)?.into(),
@@ -644,6 +641,7 @@ fn id(pattern: &str, shape: &Shape, place: &str) -> Result<CallPiece> {
 }
 
 /// Where the parts of a call are.
+#[derive(Default)]
 struct Shape {
     /// The group with the name, or its key in an object.
     name: String,
@@ -670,23 +668,11 @@ impl Shape {
             ));
         };
         let root = if field.transform_each { "" } else { "content." };
-        let part = |value: &Value| {
-            Some(
-                value
-                    .as_str()?
-                    .strip_prefix('{')?
-                    .strip_suffix('}')?
-                    .to_owned(),
-            )
-        };
         if part(function).is_some_and(|path| path == "content" && !field.transform_each) {
-            let (name, arguments) = ("name".into(), "arguments".into());
             return Ok(Shape {
-                name,
-                arguments,
-                id: None,
-                around: Vec::new(),
-                captured: false,
+                name: "name".into(),
+                arguments: "arguments".into(),
+                ..Shape::default()
             });
         }
         let [name, arguments] =
@@ -697,26 +683,15 @@ impl Shape {
                 "a function has a name and arguments, each in braces",
             ));
         };
-        let inside = |path: &str| {
-            let mut keys: Vec<String> = path
-                .strip_prefix(root)?
-                .split('.')
-                .map(str::to_owned)
-                .collect();
-            keys.pop().map(|key| (keys, key))
-        };
-        let id = transform.and_then(|transform| inside(&transform.get("id").and_then(part)?));
-        match (inside(&name), inside(&arguments)) {
-            (Some((around, name)), Some((same, arguments))) if around == same => {
-                let id = id.filter(|(keys, _)| *keys == around).map(|(_, id)| id);
-                Ok(Shape {
-                    name,
-                    arguments,
-                    id,
-                    around,
-                    captured: false,
-                })
-            }
+        let id = transform.and_then(|transform| inside(&transform.get("id").and_then(part)?, root));
+        match (inside(&name, root), inside(&arguments, root)) {
+            (Some((around, name)), Some((same, arguments))) if around == same => Ok(Shape {
+                name,
+                arguments,
+                id: id.filter(|(keys, _)| *keys == around).map(|(_, id)| id),
+                around,
+                captured: false,
+            }),
             _ if arguments == "content" && !name.contains('.') => Ok(Shape {
                 name,
                 arguments,
@@ -744,26 +719,42 @@ impl Shape {
         let between = format!("\", \"{}\": ", self.arguments);
         let arguments = CallPiece::Arguments { quoted: false };
         let pieces = vec![CallPiece::Name, CallPiece::Glue(between.into()), arguments];
-        let form = |pieces, close: &str| CallForm {
-            pieces,
-            close: close.into(),
-        };
         let Some(id) = &self.id else {
-            return (format!("{{{name}"), vec![form(pieces, end)]);
+            return (format!("{{{name}"), vec![form(&pieces, Vec::new(), end)]);
         };
         let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
         if ahead {
             let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").into())];
             return (
                 format!("{{{around}\"{id}\": \""),
-                vec![form([&first, &*pieces].concat(), end)],
+                vec![form(&first, pieces, end)],
             );
         }
-        let last = [
+        let last = vec![
             CallPiece::Glue(format!(", \"{id}\": \"").into()),
             CallPiece::Id,
         ];
-        let whole = form([&*pieces, &last].concat(), &format!("\"{end}"));
-        (format!("{{{name}"), vec![whole, form(pieces, end)])
+        let whole = form(&pieces, last, &format!("\"{end}"));
+        (
+            format!("{{{name}"),
+            vec![whole, form(&pieces, Vec::new(), end)],
+        )
     }
+}
+
+/// The path in braces.
+fn part(value: &Value) -> Option<String> {
+    let path = value.as_str()?.strip_prefix('{')?.strip_suffix('}')?;
+    Some(path.to_owned())
+}
+
+/// The keys of a path below the root: those of the objects around, and the last.
+fn inside(path: &str, root: &str) -> Option<(Vec<String>, String)> {
+    let mut keys: Vec<String> = path
+        .strip_prefix(root)?
+        .split('.')
+        .map(str::to_owned)
+        .collect();
+    let key = keys.pop()?;
+    Some((keys, key))
 }

@@ -264,37 +264,38 @@ impl Turn {
 
     /// The content, and markers in front of some of it. `calls`: what begins a call.
     fn content(&mut self, reasoning: Option<&Field>, calls: Option<&str>) -> (Field, Vec<String>) {
-        let thought = reasoning.and_then(|field| field.open.clone());
         let all = self.turn.glues([Prompt, Reasoning, Call], Content);
-        let opens: Vec<String> = all.map(|glue| glue.core().to_owned()).collect();
-        let is_thought = |open: &str| matches!(&thought, Some(Anchor::Texts(texts)) if texts.iter().any(|t| t == open));
+        let mut opens: Vec<String> = all.map(|glue| glue.core().to_owned()).collect();
         let always = !opens.is_empty() && opens.iter().all(|open| !open.is_empty());
-        let opens: Vec<String> = distinct(opens)
-            .into_iter()
-            .filter(|open| !is_thought(open))
-            .collect();
-        let join = (true, Some(String::new()));
-        let field = |open, close| Field {
-            open,
-            close,
-            repeats: join.0,
-            join: join.1.clone(),
+        if let Some(Anchor::Texts(thoughts)) = reasoning.and_then(|field| field.open.as_ref()) {
+            opens.retain(|open| !thoughts.contains(open));
+        }
+        let opens = distinct(opens);
+        let field = Field {
+            repeats: true,
+            join: Some(String::new()),
             ..Field::default()
         };
         let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
         let called = self.turn.glues([Content], Call).next().is_some() && calls.is_some();
         // A call that content runs into ends it only for who looks ahead.
         if !always || opens.is_empty() || called && !self.engine.looks() {
-            return (field(None, close), opens);
+            return (Field { close, ..field }, opens);
         }
-        let ends = self.ends.iter().map(|end| text(end));
-        let call = calls.filter(|_| called);
-        let ends: Vec<String> = ends.chain(call.map(|call| format!("(?={call})"))).collect();
-        let close = if call.is_some() {
-            Some(Anchor::Pattern(any(&ends)))
-        } else {
-            close
+        let close = match calls.filter(|_| called) {
+            Some(call) => {
+                let mut ends: Vec<String> = self.ends.iter().map(|end| text(end)).collect();
+                ends.push(format!("(?={call})"));
+                Some(Anchor::Pattern(any(&ends)))
+            }
+            None => close,
         };
-        (field(Some(texts(opens)), close), Vec::new())
+        let open = Some(texts(opens));
+        let field = Field {
+            open,
+            close,
+            ..field
+        };
+        (field, Vec::new())
     }
 }

@@ -377,14 +377,9 @@ fn call(turn: &mut Turn, block: &Fields, namespace: Option<&str>) -> Result<()> 
 /// so.
 fn result(block: &Fields) -> Result<Value> {
     const FAILED: &str = "Error:";
-    let says_so = |text: &str| {
-        text.split_whitespace()
-            .next()
-            .is_some_and(|word| word.to_lowercase().contains("error"))
-    };
     let failed = block.flag("is_error", false)?;
     match block.text_or_items("content")? {
-        TextOrItems::Text(text) if failed && !says_so(text) => {
+        TextOrItems::Text(text) if failed && !says_error(text) => {
             Ok(format!("{FAILED} {text}").into())
         }
         TextOrItems::Text(text) => Ok(text.into()),
@@ -396,12 +391,18 @@ fn result(block: &Fields) -> Result<Value> {
             for block in &blocks {
                 result_part(block, &mut parts)?;
             }
-            if failed && !parts[0]["text"].as_str().is_some_and(says_so) {
+            if failed && !parts[0]["text"].as_str().is_some_and(says_error) {
                 parts.insert(0, text_part(FAILED));
             }
             Ok(parts.into())
         }
     }
+}
+
+/// Whether the first word of a text says that a call failed.
+fn says_error(text: &str) -> bool {
+    let first = text.split_whitespace().next();
+    first.is_some_and(|word| word.to_lowercase().contains("error"))
 }
 
 /// What a search of the server's has found, or why it found nothing.

@@ -4,7 +4,6 @@
 
 use serde_json::Value;
 
-use crate::called::Called;
 use crate::items::{Item, Items, Part, Step};
 use crate::messages::object;
 use crate::wire::{Event, Finish, Usage};
@@ -27,40 +26,30 @@ const REPEATED: &[(&str, &str)] = &[
 /// What `encrypted_content` begins with; the reasoning follows.
 pub(super) const SEAL: &str = "chatparse:";
 
-/// How the client wants reasoning: as a summary, and sealed for the way back.
-#[derive(Clone, Copy)]
-struct Shape {
-    summary: bool,
-    seal: bool,
+/// Whether the client wants reasoning as a summary.
+fn wants_summary(items: &Items) -> bool {
+    items.options.request["reasoning"]["summary"].is_string()
 }
 
-impl Shape {
-    fn of(items: &Items) -> Shape {
-        let request = &items.options.request;
-        let include = request["include"].as_array();
-        Shape {
-            summary: request["reasoning"]["summary"].is_string(),
-            seal: include
-                .is_some_and(|names| names.contains(&"reasoning.encrypted_content".into())),
-        }
-    }
+/// Whether the client wants reasoning sealed, for the way back.
+fn wants_seal(items: &Items) -> bool {
+    let include = items.options.request["include"].as_array();
+    include.is_some_and(|names| names.contains(&"reasoning.encrypted_content".into()))
+}
 
-    /// The names for the text of an item; `None` for a call of a tool that the API knows: all of it
-    /// is in the item.
-    fn names(self, items: &Items, index: usize) -> Option<&'static TextEvents> {
-        Some(match items.items[index].part {
-            Part::Content => &CONTENT,
-            Part::Reasoning if self.summary => &SUMMARY,
-            Part::Reasoning => &REASONING,
-            Part::Call(call) => match &items.calls[call].tool {
-                Called {
-                    client: Some(_), ..
-                } => return None,
-                Called { custom: true, .. } => &CUSTOM,
-                _ => &FUNCTION,
-            },
-        })
-    }
+/// The names for the text of an item; `None` for a call of a tool that the API knows: all of it is
+/// in the item.
+fn names(items: &Items, index: usize) -> Option<&'static TextEvents> {
+    Some(match items.items[index].part {
+        Part::Content => &CONTENT,
+        Part::Reasoning if wants_summary(items) => &SUMMARY,
+        Part::Reasoning => &REASONING,
+        Part::Call(call) => match &items.calls[call].tool {
+            tool if tool.client.is_some() => return None,
+            tool if tool.custom => &CUSTOM,
+            _ => &FUNCTION,
+        },
+    })
 }
 
 /// The names that the API has for a text of an item.
@@ -153,14 +142,13 @@ impl Writer {
     }
 
     pub fn steps(&mut self, items: &mut Items, steps: &[Step]) -> Vec<Event> {
-        let shape = Shape::of(items);
         let mut events = Vec::new();
         for step in steps {
             match step {
-                Step::Begin(item) => self.open(shape, items, *item, &mut events),
+                Step::Begin(item) => self.open(items, *item, &mut events),
                 Step::Text(item, text) => {
                     self.text.push_str(text);
-                    let Some(names) = shape.names(items, *item) else {
+                    let Some(names) = names(items, *item) else {
                         continue;
                     };
                     let mut data = names.place();
@@ -175,7 +163,7 @@ impl Writer {
                         ("delta", text.as_ref().into()),
                     ));
                 }
-                Step::End(item) => self.close(shape, items, *item, &mut events),
+                Step::End(item) => self.close(items, *item, &mut events),
             }
         }
         events
@@ -196,28 +184,25 @@ impl Writer {
         vec![self.event("response.failed", json!({"response": response}))]
     }
 
-    fn open(&mut self, shape: Shape, items: &Items, index: usize, events: &mut Vec<Event>) {
+    fn open(&mut self, items: &Items, index: usize, events: &mut Vec<Event>) {
         self.text.clear();
-        let item = item_json(shape, items, index, "in_progress", None);
+        let item = item_json(items, index, "in_progress", None);
         events.push(self.event(
             "response.output_item.added",
             json!({"output_index": index, "item": item}),
         ));
-        if let Some(
-            names @ TextEvents {
-                part: Some(part), ..
-            },
-        ) = shape.names(items, index)
+        if let Some(names) = names(items, index)
+            && let Some(part) = &names.part
         {
             let said = ("part", part_json(names, "", &[]));
             events.push(self.of_item(part.added, items, index, names.place(), said));
         }
     }
 
-    fn close(&mut self, shape: Shape, items: &Items, index: usize, events: &mut Vec<Event>) {
+    fn close(&mut self, items: &Items, index: usize, events: &mut Vec<Event>) {
         let text = std::mem::take(&mut self.text);
         let logprobs = items.logprobs.of(index..index + 1);
-        if let Some(names) = shape.names(items, index) {
+        if let Some(names) = names(items, index) {
             let mut data = names.place();
             match items.items[index].part {
                 Part::Content => data["logprobs"] = logprobs.as_slice().into(),
@@ -238,13 +223,8 @@ impl Writer {
                 events.push(self.of_item(part.done, items, index, names.place(), said));
             }
         }
-        let item = item_json(
-            shape,
-            items,
-            index,
-            status(&items.items[index]),
-            Some((&text, &logprobs)),
-        );
+        let status = status(&items.items[index]);
+        let item = item_json(items, index, status, Some((&text, &logprobs)));
         events.push(self.event(
             "response.output_item.done",
             json!({"output_index": index, "item": item}),
@@ -274,23 +254,23 @@ impl Writer {
 }
 
 pub(crate) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
-    let shape = Shape::of(items);
-    let output = items.items.iter().enumerate().map(|(index, item)| {
+    let mut output = Vec::new();
+    for (index, item) in items.items.iter().enumerate() {
         let text = items.text_of(item, message);
-        item_json(
-            shape,
+        let logprobs = items.logprobs.of(index..index + 1);
+        output.push(item_json(
             items,
             index,
             status(item),
-            Some((&text, &items.logprobs.of(index..index + 1))),
-        )
-    });
+            Some((&text, &logprobs)),
+        ));
+    }
     let status = if finish.is_cut() {
         "incomplete"
     } else {
         "completed"
     };
-    let mut body = response(items, status, output.collect(), finish.usage.as_ref());
+    let mut body = response(items, status, output, finish.usage.as_ref());
     if finish.is_cut() {
         body["incomplete_details"] = json!({"reason": "max_output_tokens"});
     }
@@ -352,53 +332,45 @@ fn status(item: &Item) -> &'static str {
 }
 
 /// An item with its text and log probabilities, or at its beginning.
-fn item_json(
-    shape: Shape,
-    items: &Items,
-    index: usize,
-    status: &str,
-    said: Option<(&str, &[Value])>,
-) -> Value {
+fn item_json(items: &Items, index: usize, status: &str, said: Option<(&str, &[Value])>) -> Value {
     let item = &items.items[index];
-    let names = shape.names(items, index);
+    let names = names(items, index);
     let mut json = json!({"id": items.item_id(index), "type": "message", "status": status});
     if let Part::Call(call) = item.part {
         let head = &items.calls[call];
         let text = said.map_or("", |(text, _)| text);
         json["call_id"] = head.id.as_str().into();
         match (head.tool.client, names) {
-            (Some((kind, field)), _) => {
+            (None, Some(names)) => {
+                (json["type"], json["name"]) = (names.kind.into(), head.tool.name.as_str().into());
+                json[names.field] = text.into();
+                head.tool.set_namespace(&mut json);
+            }
+            (client, _) => {
+                let (kind, field) = client.unwrap_or_default();
                 (json["type"], json[field]) = (kind.into(), object(text).into());
                 if kind == "tool_search_call" {
                     json["execution"] = "client".into();
                 }
             }
-            (None, names) => {
-                let names = names.unwrap_or(&FUNCTION);
-                (json["type"], json["name"]) = (names.kind.into(), head.tool.name.as_str().into());
-                json[names.field] = text.into();
-                head.tool.set_namespace(&mut json);
-            }
         }
         return json;
     }
-    let content: Vec<Value> = said
-        .zip(names)
-        .map(|((text, logprobs), names)| part_json(names, text, logprobs))
-        .into_iter()
-        .collect();
+    let mut content = Vec::new();
+    if let (Some((text, logprobs)), Some(names)) = (said, names) {
+        content.push(part_json(names, text, logprobs));
+    }
     if item.part == Part::Content {
         (json["role"], json["content"]) = ("assistant".into(), content.into());
         return json;
     }
-    let (summary, content) = if shape.summary {
-        (content, Vec::new())
-    } else {
-        (Vec::new(), content)
-    };
+    let mut summary = Vec::new();
+    if wants_summary(items) {
+        std::mem::swap(&mut summary, &mut content);
+    }
     (json["type"], json["summary"], json["content"]) =
         ("reasoning".into(), summary.into(), content.into());
-    if let Some((text, _)) = said.filter(|_| shape.seal) {
+    if let Some((text, _)) = said.filter(|_| wants_seal(items)) {
         json["encrypted_content"] = format!("{SEAL}{text}").into();
     }
     json

@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 use super::answer::SEAL;
 use crate::fields::RESPONSES;
 use crate::shared::{
-    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, put, reference, taken,
-    text,
+    Chat, FROM_HERE_ON, full_name, function, is_callable, kind_of, put, reference, taken, text,
 };
 use chatparse_base::{Error, Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
@@ -132,9 +131,9 @@ impl Chat {
     /// Tools from here on. Before anybody has spoken, they are as those of the body; later, the
     /// item shows them, so that the earlier prompt stays.
     fn additional_tools(&mut self, item: &Fields) -> Result<()> {
-        let is_told =
-            |message: &Value| message["role"] == "system" || message["role"] == "developer";
-        let is_first = self.turn.is_none() && self.messages.iter().all(is_told);
+        let is_first = self.turn.is_none()
+            && (self.messages.iter())
+                .all(|message| message["role"] == "system" || message["role"] == "developer");
         let mut shown = vec![text_part(FROM_HERE_ON)];
         for tool in &item.items("tools")? {
             self.find(tool, !is_first, &mut shown)?;
@@ -282,11 +281,11 @@ impl Chat {
             return Ok(());
         }
         // Reasoning begins a turn, except between a preamble and its calls.
-        let is_preamble = |turn: &Turn| turn.phase.as_deref() == Some("commentary");
-        let is_begun =
-            |turn: &Turn| turn.content.is_some() && !is_preamble(turn) || !turn.calls.is_empty();
-        if self.turn.as_ref().is_some_and(is_begun) {
-            self.close();
+        if let Some(turn) = &self.turn {
+            let is_preamble = turn.phase.as_deref() == Some("commentary");
+            if turn.content.is_some() && !is_preamble || !turn.calls.is_empty() {
+                self.close();
+            }
         }
         self.turn().reasoning.push_str(&reasoning);
         Ok(())
@@ -404,12 +403,11 @@ fn tool(
 
 fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
     if let Some(name) = choice.as_str() {
+        if ["auto", "required", "none"].contains(&name) {
+            return Ok(choice.clone());
+        }
         let form = json!({"type": "function", "name": name});
-        let unknown = || body.unknown("tool_choice", &format!("auto, required, none or {form}"));
-        return ["auto", "required", "none"]
-            .contains(&name)
-            .then(|| choice.clone())
-            .ok_or_else(unknown);
+        return Err(body.unknown("tool_choice", &format!("auto, required, none or {form}")));
     }
     let choice = body.required_object("tool_choice")?;
     match kind_of(&choice)? {
