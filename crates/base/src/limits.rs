@@ -58,10 +58,10 @@ pub const TRIALS_WORK: u64 = LEARNING_WORK / 8;
 /// probes.
 pub const TURN_BYTES: usize = 64 << 10;
 
-/// Maximum number of a kind of parts of a stored turn. Those of templates have up to ten.
+/// Maximum number of a kind of parts of a stored turn. Turns of templates have up to ten.
 pub const STORED_PARTS: usize = 64;
 
-/// Maximum length of a stored template, in bytes. Those of templates have up to 55 KB.
+/// Maximum length of a stored template, in bytes. Known ones have up to 55 KB.
 pub const STORED_BYTES: usize = 2 << 20;
 
 /// Maximum length of an expression in a response template, or of the texts in its place, in bytes.
@@ -252,7 +252,7 @@ pub const FORCED_BYTES: usize = 64 << 10;
 /// Longer ones stay shared: a list of two such lists must not double in memory with each level.
 pub const EXPR_INLINE: usize = 256;
 
-/// Maximum nesting of expressions in a format; also of those that are entered, through rules,
+/// Maximum nesting of expressions in a format; also of expressions that are entered, through rules,
 /// before a byte is consumed.
 pub const EXPR_DEPTH: usize = 512;
 
@@ -310,7 +310,7 @@ pub const CACHED_FORMATS: usize = 16;
 
 /// Maximum memory of the cached formats together, in bytes, as far as it can be counted, with their
 /// grammars and fallback parsers. A format for 100 tools with seven arguments takes 1 to 5 million,
-/// for 300 tools 3 to 15 million (Qwen3-Coder), with DeepSeek-V3.2 some 20 million: one of those
+/// for 300 tools 3 to 15 million (Qwen3-Coder), with DeepSeek-V3.2 some 20 million: one such format
 /// fits together with others.
 pub const CACHED_FORMATS_BYTES: usize = 32 << 20;
 

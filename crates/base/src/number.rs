@@ -1,6 +1,6 @@
-//! Numbers of JSON texts, exactly. A [`Value`] holds what 64 bits can; for another number, the
-//! value has an object with the number's text. So `serde_json` needs no feature for them: a feature
-//! would be on in the whole program of a host, where this one breaks the host's own types.
+//! Numbers of JSON texts, exactly. A [`Value`] holds the numbers of 64 bits; for another number,
+//! the value has an object with the number's text. So `serde_json` needs no feature for them: a
+//! feature would be on in the whole program of a host, where this one breaks the host's own types.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::decimal::Decimal;
 use crate::find::find2;
 use crate::json::from_text;
 
-/// The only name in an object that stands for a number.
+/// The only name in an object that replaces a number.
 const NAME: &str = "$chatparse.number";
 const OPEN: &str = "{\"$chatparse.number\":\"";
 const CLOSE: &str = "\"}";
@@ -28,7 +28,7 @@ pub fn read<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T> {
     from_text(&marked(text)).map_err(|error| from_text::<IgnoredAny>(text).err().unwrap_or(error))
 }
 
-/// A JSON text in which objects stand for the numbers that a [`Value`] does not hold.
+/// A JSON text in which objects replace the numbers that a [`Value`] does not hold.
 pub fn marked(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let (mut out, mut kept, mut at) = (String::new(), 0, 0);
@@ -123,7 +123,7 @@ pub fn decimal(value: &Value) -> Option<Decimal> {
     Some(Decimal::of(&of(value)?))
 }
 
-/// The text of a number that an object stands for.
+/// The text of a number that an object replaces.
 pub fn long(value: &Value) -> Option<&str> {
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;
     fields.get(NAME)?.as_str().filter(|text| is_number(text))

@@ -15,7 +15,7 @@ pub struct Finding {
     pub kind: FindingKind,
     /// The same as a sentence.
     pub words: String,
-    /// The smallest conversation that shows it, of those that are tried; an empty array for
+    /// The smallest of the tried conversations that shows it; an empty array for
     /// markers.
     pub messages: Value,
     /// The first token that differs, in the ids of that conversation.
@@ -27,14 +27,13 @@ chatparse_base::names! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum FindingKind {
-        /// The end of the turn is no special token: what a model samples for it a user can write,
-        /// too.
+        /// The end of the turn is no special token: a user can write what a model samples for it.
         End = "end",
         /// Another marker is none.
         Marker = "marker",
-        /// Ids turn by turn are not those of the whole conversation.
+        /// Ids turn by turn differ from the ids of the whole conversation.
         Seam = "seam",
-        /// The template changes what was sent.
+        /// The template changes text that was sent.
         Rewrite = "rewrite",
     }
 }
@@ -75,7 +74,7 @@ impl Conversation {
     /// not refuse.
     ///
     /// # Errors
-    /// Those of the template for a question alone, and those of the tokenizer.
+    /// Errors of the template for a question alone, and of the tokenizer.
     pub fn check(&self) -> Result<Vec<Finding>> {
         let turns = self
             .opens

@@ -13,9 +13,8 @@ use chatparse_base::{Error, Result};
 use chatparse_message::Message;
 use chatparse_stream::{DeltaKind, Ended, EndedBy, Stream};
 
-/// A conversation in token ids: what is sent and what is sampled, in order. What is in it is never
-/// encoded again. It changes only if the template changes text that was sent; then
-/// [`Conversation::extend`] says so.
+/// A conversation in token ids, sent and sampled, in order. No text in it is encoded again. It
+/// changes only if the template changes text that was sent; then [`Conversation::extend`] says so.
 ///
 /// One thread at a time; a clone is another conversation that continues from here.
 #[derive(Clone)]
@@ -53,7 +52,7 @@ pub struct Token {
     pub end: usize,
     /// Whether it was sampled: the mask for training.
     pub sampled: bool,
-    /// What it is a part of.
+    /// The field of the message that has it.
     pub field: Field,
     /// Its log probability, if the host has passed it.
     pub logprob: Option<f32>,
@@ -76,7 +75,7 @@ pub struct OwnDelta {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Observed {
-    /// What they add to the message.
+    /// The additions to the message.
     pub deltas: Vec<OwnDelta>,
     /// The last of the output is a special token that ends it. While nothing follows, it is no part
     /// of the message.
@@ -91,14 +90,14 @@ pub struct Extended {
     pub kept: usize,
     /// The ids to send after them.
     pub ids: Vec<u32>,
-    /// What the template changes of what was sent. With the option `append: always` all ids stay
-    /// nevertheless.
+    /// The change that the template makes in text that was sent. With the option `append: always`
+    /// all ids stay nevertheless.
     pub rewrite: Option<Moved>,
     /// The output as a message.
     pub message: Message,
 }
 
-/// What a template changes.
+/// A change by a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Moved {
@@ -135,11 +134,11 @@ impl Conversation {
         Conversation::empty(Arc::clone(&self.vocabulary), Arc::clone(&self.opens))
     }
 
-    /// Begins with these messages, and forgets what there was: the ids of the prompt. Special
-    /// tokens are the template's own; what messages say is text.
+    /// Begins with these messages, and forgets any earlier ones. Returns the ids of the prompt.
+    /// Special tokens are the template's own; the content of messages is text.
     ///
     /// # Errors
-    /// What is wrong with the messages; those of the template and of the tokenizer.
+    /// Errors of the messages, of the template and of the tokenizer.
     pub fn prompt_ids(&mut self, messages: &Value) -> Result<&[u32]> {
         let turns = self.opens.open(messages)?;
         let own = turns.own(0)?;
@@ -217,7 +216,7 @@ impl Conversation {
         })
     }
 
-    /// Ends the output, and gives what was held back because it could have become a marker.
+    /// Ends the output. Returns the text that was held back because it could have become a marker.
     /// [`Conversation::extend`] does so by itself.
     ///
     /// # Errors
@@ -237,10 +236,10 @@ impl Conversation {
     }
 
     /// The ids to send after the output in order to continue with `messages`, an array as in a
-    /// request: results of tools, or what the user says next. If it fails, nothing has changed.
+    /// request: results of tools, or the user's next message. If it fails, nothing has changed.
     ///
     /// # Errors
-    /// What is wrong with the messages; those of the template and of the tokenizer.
+    /// Errors of the messages, of the template and of the tokenizer.
     pub fn extend(&mut self, messages: &Value) -> Result<Extended> {
         let running = self.running.as_ref().ok_or_else(unopened)?;
         let sent = running.turns.prompt().len();
@@ -369,7 +368,7 @@ impl Conversation {
         }
     }
 
-    /// The text of the bytes of ids, those of special tokens too.
+    /// The text of ids, also of special tokens.
     ///
     /// # Errors
     /// For an id that the tokenizer does not know.
@@ -381,7 +380,7 @@ impl Conversation {
         Ok(texts.concat())
     }
 
-    /// Appends what is sent, at byte `from`.
+    /// Appends sent tokens, whose text begins at byte `from`.
     fn send(&mut self, placed: &[Placed], from: usize, own: &[Range<usize>]) {
         let mut begin = 0;
         for (id, end) in placed {
@@ -442,7 +441,7 @@ impl Running {
         })
     }
 
-    /// Notes in the tokens of the output what they have become.
+    /// Notes the fields of the deltas in the tokens of the output.
     fn note(&mut self, deltas: &[OwnDelta], tokens: &mut [Token]) {
         let sent = self.turns.prompt().len();
         let tokens = &mut tokens[self.first..];
@@ -498,7 +497,7 @@ impl Running {
 struct Shown {
     /// Where the output begins.
     sent: usize,
-    /// The end of each run of such bytes, and how much longer the text is there.
+    /// The end of each run of these bytes, and how much longer the text is there.
     moved: Vec<(usize, isize)>,
     length: usize,
 }

@@ -43,7 +43,7 @@ impl FieldKind {
     }
 }
 
-/// What a token became: the field of its first byte that has one.
+/// The field that a token became: of its first byte that has one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field {

@@ -21,14 +21,14 @@ pub trait Tokenizer: Send + Sync {
     /// Why it cannot be encoded.
     fn encode(&self, text: &str) -> Result<Vec<u32>>;
 
-    /// The tokens that a template writes as such: all that the tokenizer looks for before it
+    /// The tokens that a template writes as tokens: all that the tokenizer looks for before it
     /// encodes, whether it calls them special or not.
     fn special_tokens(&self) -> Vec<SpecialToken>;
 
-    /// The bytes that a token stands for; those of a special token are its text.
+    /// The bytes of a token; for a special token its text.
     ///
     /// # Errors
-    /// If there is no such token.
+    /// If the token does not exist.
     fn token_bytes(&self, id: u32) -> Result<Vec<u8>>;
 }
 
@@ -195,9 +195,8 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// Adds the tokens of a text, unless one is a special token, which is returned. If they do not
-    /// stand for the text's bytes, because the tokenizer changes texts, nothing is known but the
-    /// end of all.
+    /// Adds the tokens of a text, unless one is a special token, which is returned. If their bytes
+    /// are not the text's, because the tokenizer changes texts, each gets the end of the text.
     fn piece(&self, text: &str, base: usize, placed: &mut Vec<Placed>) -> Result<Option<u32>> {
         let ids = if text.is_empty() {
             Vec::new()

@@ -14,13 +14,13 @@ pub trait Opens: Send + Sync {
     /// The prompt of these messages, an array as in a request.
     ///
     /// # Errors
-    /// What is wrong with them, or with the template.
+    /// Errors of the messages, or of the template.
     fn open(&self, messages: &Value) -> Result<Arc<dyn Turns>>;
 
     /// The text of these messages, without the opening of another turn.
     ///
     /// # Errors
-    /// What is wrong with them, or with the template.
+    /// Errors of the messages, or of the template.
     fn closed(&self, messages: &Value) -> Result<String>;
 }
 
@@ -46,13 +46,13 @@ pub trait Turns: Send + Sync {
     /// order and disjoint. All others are somebody's text.
     ///
     /// # Errors
-    /// Those of renders.
+    /// Errors of renders.
     fn own(&self, from: usize) -> Result<Vec<Range<usize>>>;
 
     /// The step after the output; `spans` are its bytes that came from special tokens.
     ///
     /// # Errors
-    /// What is wrong with the messages, or with the template.
+    /// Errors of the messages, or of the template.
     fn next(
         &self,
         output: &[u8],

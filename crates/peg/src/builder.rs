@@ -98,7 +98,7 @@ impl Builder {
         self.plain(1, Expr::Start)
     }
 
-    /// Matches at the end of the output only. What follows a format without it is content.
+    /// Matches at the end of the output only. Text after a format without it is content.
     pub fn end(&self) -> ExprId {
         self.plain(2, Expr::End)
     }

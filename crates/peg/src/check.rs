@@ -20,8 +20,8 @@ impl Checked {
     }
 }
 
-/// Checks what is reachable from the root of `arena` and from the rules at which a grammar may
-/// start.
+/// Checks the expressions that the root of `arena` and the rules at which a grammar may start
+/// reach.
 pub fn check(arena: &Arena) -> Result<Checked> {
     let root = arena
         .root()
@@ -96,7 +96,7 @@ impl Extent {
     }
 }
 
-/// What an expression does before it consumes a byte.
+/// The behaviour of an expression before it consumes a byte.
 #[derive(Clone, Copy, Default)]
 struct Left {
     /// Levels of expressions that it may enter, including rules; 0 if it was not walked yet.
@@ -105,7 +105,7 @@ struct Left {
     nullable: bool,
 }
 
-/// What was found out about an expression.
+/// The findings about an expression.
 #[derive(Clone, Copy, Default)]
 struct Known {
     extent: Extent,

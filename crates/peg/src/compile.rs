@@ -126,7 +126,7 @@ pub fn compile_to(
     Ok(compiler.out)
 }
 
-/// What a captured region was matched by.
+/// The expression that a captured region was matched by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Region {
     /// An expression with this tag.
@@ -167,7 +167,7 @@ struct Compiler<'a> {
     calls: Vec<(ExprId, usize)>,
     /// By expression: the instructions of a marker that were emitted first, without its tail.
     markers_at: Vec<(usize, usize)>,
-    /// What the expressions can begin with.
+    /// The first bytes of the expressions.
     firsts: Firsts<'a>,
     /// By the markers of an expression, how many there are, and whether their white space may
     /// differ: indices of the program's.
@@ -176,7 +176,7 @@ struct Compiler<'a> {
     begins: [u32; 64],
     /// See [`MANY`].
     many: usize,
-    /// The bytes of text that such choices may still use, counted for each alternative.
+    /// The bytes of text that choices with tables may still use, counted for each alternative.
     room: usize,
     /// In an [`Expr::Named`].
     own: Option<Own>,
@@ -280,7 +280,7 @@ impl<'a> Compiler<'a> {
         self.calls.push((rule, at));
     }
 
-    /// What is called.
+    /// Lays out a called expression.
     fn rule(&mut self, id: ExprId) {
         let arena = self.arena;
         match arena.get(id) {
@@ -438,8 +438,8 @@ impl<'a> Compiler<'a> {
             return;
         };
         self.out.widest = self.out.widest.max(children.len() as u32);
-        // For each of the other alternatives, the last one first: what it can begin with, and the
-        // first bytes for which a later one must be tried.
+        // For each of the other alternatives, the last one first: its beginning, and the first
+        // bytes for which a later one must be tried.
         let mut firsts: SmallVec<[(First, Bytes); 4]> = SmallVec::new();
         let last = self.firsts.of(last);
         let mut later = last.tries();
@@ -472,7 +472,7 @@ impl<'a> Compiler<'a> {
                 bytes: first.enters(),
                 wide: first.wide & !first.passes,
             };
-            // Such a test would always push the other alternatives.
+            // This test would always push the other alternatives.
             let always = begin.bytes == later
                 && if tested {
                     !begin.wide
@@ -496,8 +496,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Finds the runs of alternatives that are worth a table, and builds the tables. `firsts`: what
-    /// they can begin with.
+    /// Finds the runs of alternatives that are worth a table, and builds the tables. `firsts`:
+    /// their beginnings.
     fn tables<'f>(
         &mut self,
         children: &[ExprId],

@@ -142,8 +142,7 @@ pub enum Notation {
     PerhapsLeftOut,
     /// The same for a text that may have the markup of an undeclared argument.
     PerhapsMore,
-    /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have what the child
-    /// reads.
+    /// All, as JSON in a JSON string, with its quotes. llama.cpp's grammars have the child.
     Escaped,
 }
 
@@ -157,7 +156,7 @@ pub enum Literals {
     Words,
     /// As JSON; a value that is null also as `none`.
     Lowercase,
-    /// As JSON or Python: such words, and strings in single quotes.
+    /// As JSON or Python: its words, and strings in single quotes.
     Python,
 }
 
@@ -168,7 +167,7 @@ pub struct Parts {
     pub required: Children,
     /// Any of these, any number of times.
     pub optional: Children,
-    /// What is between two parts. With it, there is at least one part.
+    /// The expression between two parts. With it, there is at least one part.
     pub between: Option<ExprId>,
 }
 
@@ -246,7 +245,7 @@ pub enum Expr {
     UntilMarker(Vec<SmolStr>),
     /// The parser uses the child. A grammar has parts in any order.
     Unordered(ExprId, Box<Parts>),
-    /// Captures what the child matches, under the tag.
+    /// Captures the child's match, under the tag.
     Tag(TagId, ExprId),
     /// Hides the captures inside until the whole child has matched.
     Atomic(ExprId),
@@ -267,8 +266,8 @@ pub enum Expr {
     /// The parser uses the child, a grammar the JSON schema.
     Schema(Box<Annotated>),
     /// The parser uses the child. A grammar has text that ends with the first of the first markers.
-    /// What the parser may end it with instead, the second ones, is not in it; llama.cpp's grammars
-    /// allow that.
+    /// The second markers, with which the parser may end it instead, are not in it; llama.cpp's
+    /// grammars allow that.
     Excluding(ExprId, Box<[Vec<SmolStr>; 2]>),
     /// The parser uses the child, a grammar this GBNF.
     Gbnf(ExprId, SmolStr),

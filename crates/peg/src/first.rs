@@ -106,7 +106,7 @@ impl First {
     }
 
     /// The first bytes for which the expression must be tried after another alternative failed.
-    /// Includes those for which it looks at more than that byte.
+    /// Includes the bytes for which it looks at more than that byte.
     pub fn tries(&self) -> Bytes {
         if self.wide {
             self.enters().or(Bytes::WIDE)

@@ -13,10 +13,10 @@ use super::expr::{Arena, Expr, ExprId};
 use super::marker::{self, Part};
 use chatparse_base::limits;
 
-/// Stands for any amount of white space in a lead. The byte does not occur in UTF-8.
+/// Any amount of white space in a lead. The byte does not occur in UTF-8.
 pub const SPACE: u8 = 0xFF;
 
-/// Stands for the name in the leads that several [`Expr::Named`] share. UTF-8 does not have this
+/// The place of the name in the leads that several [`Expr::Named`] share. UTF-8 does not have this
 /// byte either.
 const NAME: u8 = 0xFE;
 

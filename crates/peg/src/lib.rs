@@ -26,16 +26,16 @@
 //! passes all of it to each call; several machines may run over one output.
 //!
 //! **Visible captures.** While the machine waits, [`Machine::visible`] returns the captures so far,
-//! of which the innermost may still be open, and how far those reach: up to a half-matched marker
-//! or an unfinished character. The result does not depend on how the bytes were cut. Captures
-//! inside an unfinished [`Expr::Atomic`] or in a look ahead are left out. Text is visible as soon
-//! as it is read, so two alternatives must not capture the same bytes differently; wrap them in
-//! `Atomic` if they do.
+//! of which the innermost may still be open, and how far the open ones reach: up to a half-matched
+//! marker or an unfinished character. The result does not depend on how the bytes were cut.
+//! Captures inside an unfinished [`Expr::Atomic`] or in a look ahead are left out. Text is visible
+//! as soon as it is read, so two alternatives must not capture the same bytes differently; wrap
+//! them in `Atomic` if they do.
 //!
 //! **Choices look before they enter.** If the next byte can decide a choice, the machine waits for
 //! it. Then it skips the alternatives that cannot begin with that byte, and pushes no frame if only
 //! one is left. So an alternative that the next byte rules out never has visible captures. The
-//! compiler computes what expressions begin with (`first`). A choice between many texts reads as
+//! compiler computes the first bytes of expressions (`first`). A choice between many texts reads as
 //! many bytes as it needs to find the first text that matches (`lead`, `select`).
 //!
 //! **Going back.** A failure restores the last alternative, as in every PEG, and cuts the log back

@@ -73,7 +73,7 @@ const NONE: u32 = u32::MAX;
 /// run; it costs as much as the run's stack and captures.
 #[derive(Clone)]
 pub struct Machine {
-    /// What runs: the program, or one of its parts.
+    /// The running program: the whole one, or one of its parts.
     program: Arc<Program>,
     /// The whole program.
     whole: Arc<Program>,

@@ -81,22 +81,22 @@ pub struct Bounds {
     pub min: u32,
     pub max: Option<u32>,
     pub exit: u32,
-    /// What a round can begin with.
+    /// The beginning of a round.
     pub begin: u32,
 }
 
 /// The tests of a choice on the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// What the next alternative can begin with.
+    /// The beginning of the next alternative.
     pub begin: u32,
-    /// What the other alternatives can begin with.
+    /// The beginnings of the other alternatives.
     pub later: u32,
     /// The address of the other alternatives.
     pub other: u32,
 }
 
-/// What an expression can begin with.
+/// The beginning of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Begin {
     pub bytes: Bytes,

@@ -29,7 +29,8 @@ const NEARLY: Names = [
 /// The words of JSON and of Python.
 pub const WORDS: [&str; 6] = ["true", "false", "null", "True", "False", "None"];
 
-/// What may follow a string in a list or dict of Python: another item or member, a value, the end.
+/// The signs that may follow a string in a list or dict of Python: another item or member, a value,
+/// the end.
 const AFTER_ITEM: [(char, char); 4] = [(',', ','), (':', ':'), (']', ']'), ('}', '}')];
 
 impl Builder {
@@ -126,7 +127,7 @@ impl Builder {
         ])
     }
 
-    /// Objects and arrays that a comma may end. `gap`: what may be between their parts.
+    /// Objects and arrays that a comma may end. `gap`: the text that may be between their parts.
     fn nearly_container(
         &self,
         name: &str,

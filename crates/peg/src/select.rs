@@ -24,7 +24,7 @@ struct Node {
     /// Range in the table's text.
     label: Range<u32>,
     /// Range in the table's lists: the alternatives whose leads go through this node, in order, and
-    /// then those whose lead ends here.
+    /// then the ones whose lead ends here.
     all: Range<u32>,
     here: Range<u32>,
     /// The child nodes, sorted by the first byte of their label. A child that begins with white
@@ -49,7 +49,7 @@ pub struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
     pub at: u32,
-    /// What they can begin with.
+    /// The first bytes of them.
     pub begin: u32,
 }
 

@@ -171,7 +171,7 @@ impl Arena {
         .unwrap_or_default()
     }
 
-    /// Reads what [`Arena::to_json`] wrote, or a description of a format. Whether the arena can be
+    /// Reads the JSON of [`Arena::to_json`], or a description of a format. Whether the arena can be
     /// compiled is for [`compile`](fn@crate::compile) to say.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub struct Parser {
     pub(crate) ends: Arc<Ends>,
     /// Compiled on first use, because few callers need trees.
     trees: Arc<OnceLock<TreeParser>>,
-    /// Built on first use, because few hosts ask what may follow.
+    /// Built on first use, because few hosts ask for the rest of an output.
     matcher: Arc<OnceLock<Matcher>>,
 }
 

@@ -19,8 +19,8 @@ chatparse_base::names! {
 }
 
 chatparse_base::names! {
-    /// How a call was recognised. A host uses it to decide what to run: a quotation may look like a
-    /// bare call.
+    /// How a call was recognised. A host uses it to decide which calls to run: a quotation may look
+    /// like a bare call.
     #[repr(u32)]
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum CallOrigin {

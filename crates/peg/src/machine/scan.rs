@@ -40,7 +40,7 @@ impl Machine {
         let decoded = decode(&output[self.pos..]);
         match decoded {
             Decoded::Char(_, length) => self.examine(self.pos + length),
-            // What begins a character is broken by the byte after it.
+            // The byte after half a character breaks it.
             Decoded::Broken(length) => {
                 let half = incomplete_tail(&output[self.pos..self.pos + length]) > 0;
                 self.examine(self.pos + length + usize::from(half));

@@ -2,7 +2,7 @@
 //! their calls begin with.
 //!
 //! A dialect is a stored turn (`dialects.json`): most are learnt of the built-in templates, which a
-//! test writes; those of no template follow them. Only JSON without a marker is an expression of
+//! test writes; dialects of no template follow them. Only JSON without a marker is an expression of
 //! its own: it bounds the nesting before a call's name.
 
 use std::ops::Range;

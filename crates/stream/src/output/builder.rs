@@ -1,6 +1,6 @@
 //! Builds the message from events: texts that only grow, and the deltas that report the growth.
 //!
-//! Events can be undone, at a cost linear in what is undone. Text that was reported stays in the
+//! Events can be undone, at a cost linear in the undone text. Text that was reported stays in the
 //! message, and the events that follow must produce the same text. Positions are in the parsed
 //! text, of which the first `prefill` bytes are not output; spans of deltas are in the output.
 

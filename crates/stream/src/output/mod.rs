@@ -10,9 +10,9 @@
 //! builder.
 //!
 //! **Going back.** A machine may take back captures. Its owner marks reader and builder at each
-//! capture that the machine may go back to, and resets both to that mark; the cost is linear in
-//! what is undone. The message does not shrink: text that was shown stays, and the events that
-//! follow must show the same. If they do not, the output has left the format.
+//! capture that the machine may go back to, and resets both to that mark; the cost is linear in the
+//! undone text. The message does not shrink: text that was shown stays, and the events that follow
+//! must show the same. If they do not, the output has left the format.
 //!
 //! **Memory.** Text of the message that is in the output is not copied ([`piece_table`]).
 

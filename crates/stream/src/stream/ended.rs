@@ -116,9 +116,9 @@ impl Ended {
 
     /// The bytes of the output that no field has, in order: markers, white space and the other
     /// texts with which the format surrounds its parts, the end of the turn, and, of an output that
-    /// was cut off, what waited at its end. Together with the [`Ended::spans`] of all fields they
-    /// are the whole output, without the calls that [`IncompleteCalls`] takes out. The first call
-    /// computes it.
+    /// was cut off, the bytes that waited at its end. Together with the [`Ended::spans`] of all
+    /// fields they are the whole output, without the calls that [`IncompleteCalls`] takes out. The
+    /// first call computes it.
     pub fn structure(&self) -> &[Range<usize>] {
         self.structure
             .get_or_init(|| self.sources.structure(self.length, &self.settled))

@@ -68,8 +68,8 @@ pub struct Closing {
     pub text: String,
     /// Whether the output is complete after the text, with the same values as before.
     pub complete: bool,
-    /// The first 64 values that only the model can choose: required arguments, and those that have
-    /// begun and are not whole.
+    /// The first 64 values that only the model can choose: required arguments, and arguments that
+    /// have begun and are not whole.
     pub missing: Vec<Missing>,
     /// Why the output is not complete after the text, in one sentence; empty if it is.
     pub reason: String,
@@ -556,7 +556,7 @@ fn reason(missing: &[Missing], before: &Ended, whole: &Ended) -> String {
     }
 }
 
-/// The places of the values that have begun, or of those that have not.
+/// The places of the values that have begun, or of the other values.
 fn listed(missing: &[Missing], begun: bool) -> String {
     let places = missing.iter().filter(|one| one.begun == begun);
     let places: Vec<String> = places.map(|one| format!("{:?}", one.pointer)).collect();

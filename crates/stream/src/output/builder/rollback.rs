@@ -14,8 +14,8 @@ pub(super) struct Checkpoint {
     calls: usize,
     at: Progress,
     places: PlacesMark,
-    /// Calls whose arguments have a checkpoint, with their saved states: the current one, and those
-    /// changed since.
+    /// Calls whose arguments have a checkpoint, with their saved states: the current call, and the
+    /// calls that have changed since.
     changed: Vec<(usize, CallRecord, String)>,
 }
 
