@@ -45,18 +45,18 @@ pub mod format {
     }
 }
 
-/// What stands behind grammars.
+/// The rules of grammars, and the schemas that they come from.
 pub mod grammar {
     pub use chatparse_grammar::{Builder, Rule, Undeclared, Walk, from_arena};
     pub use chatparse_llama::letter;
 
-    /// What schemas say.
+    /// Schemas as the library reads them.
     pub mod schema {
         pub use chatparse_grammar::schema::*;
     }
 }
 
-/// What a text may be made of.
+/// The brackets of markers.
 pub mod brackets {
     pub use chatparse_base::brackets::is_marker;
 }

@@ -6,7 +6,7 @@
 //! prompt, the parser of the output, and the grammar that constrains the sampler.
 //!
 //! ```
-//! use chatparse::{ChatTemplate, DeltaKind, EndedBy, Request, Status, Stream};
+//! use chatparse::{ChatTemplate, DeltaKind, EndedBy, Request, Status};
 //!
 //! // Once for each model. ChatTemplate::new takes the template's text.
 //! let template = ChatTemplate::builtin("json-call").unwrap();
@@ -20,7 +20,7 @@
 //! let params = template.params(&request)?; // params.prompt goes to the model, params.grammar() to the sampler
 //!
 //! // As the model writes, in pieces of any size.
-//! let mut stream = Stream::new(&params.parser);
+//! let mut stream = params.stream();
 //! let mut shown = Vec::new();
 //! for piece in ["<think>\nI should look.</th", "ink>\n\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Os", "lo\"}}\n</tool_call>"] {
 //!     shown.extend(stream.feed(piece.as_bytes()).map(|delta| (delta.kind, delta.text.to_owned())));

@@ -139,10 +139,12 @@ impl Callbacks {
 
 impl Tokenizer for Callbacks {
     fn encode(&self, text: &str) -> Result<Vec<u32>> {
-        // SAFETY: the caller's function, by the contract.
-        let call =
-            |sink| unsafe { (self.encode)(self.user, text.as_ptr().cast(), text.len(), sink) };
-        Ok(self.ask("encode", call)?.ids)
+        let (data, len) = (text.as_ptr().cast(), text.len());
+        let sink = self.ask("encode", |sink| {
+            // SAFETY: the caller's function, by the contract.
+            unsafe { (self.encode)(self.user, data, len, sink) }
+        });
+        Ok(sink?.ids)
     }
 
     fn special_tokens(&self) -> Vec<SpecialToken> {
@@ -150,9 +152,11 @@ impl Tokenizer for Callbacks {
     }
 
     fn token_bytes(&self, id: u32) -> Result<Vec<u8>> {
-        // SAFETY: the caller's function, by the contract.
-        let call = |sink| unsafe { (self.token_bytes)(self.user, id, sink) };
-        Ok(self.ask("token_bytes", call)?.bytes)
+        let sink = self.ask("token_bytes", |sink| {
+            // SAFETY: the caller's function, by the contract.
+            unsafe { (self.token_bytes)(self.user, id, sink) }
+        });
+        Ok(sink?.bytes)
     }
 }
 
@@ -226,14 +230,12 @@ pub unsafe extern "C" fn chat_conversation_new(
         let request = unsafe { utf8(request, request_len, "request") }?;
         // SAFETY: as above.
         let options = unsafe { text::options(options, options_len) }?;
-        let request = template
+        let request = &with_messages(request);
+        let request = template.template.request(request, options)?;
+        let conversation = template
             .template
-            .request(&with_messages(request), options)?;
-        out.write(give(held(
-            template
-                .template
-                .conversation(Arc::new(tokenizer), request)?,
-        )));
+            .conversation(Arc::new(tokenizer), request)?;
+        out.write(give(held(conversation)));
         Ok(())
     })
 }
@@ -390,13 +392,11 @@ pub unsafe extern "C" fn chat_conversation_extend(
         conversation.change(|held| {
             let next = held.conversation.extend(&messages)?;
             (held.deltas, held.ended) = (Vec::new(), false);
-            let why = next.rewrite.as_ref().map(|rewrite| &rewrite.why);
+            let rewrite = next.rewrite.as_ref();
+            let why = rewrite.map(|rewrite| &rewrite.why);
             Ok(chat_extended {
                 kept: next.kept,
-                token: next
-                    .rewrite
-                    .as_ref()
-                    .map_or(usize::MAX, |rewrite| rewrite.token),
+                token: rewrite.map_or(usize::MAX, |rewrite| rewrite.token),
                 at: why.map_or(0, |why| why.at),
                 message: why.and_then(|why| why.message).unwrap_or(usize::MAX),
                 reason: view(why.map_or("", |why| why.reason)),
@@ -522,11 +522,8 @@ pub extern "C" fn chat_conversation_tokens(
 ) -> chat_list<chat_id_token> {
     listed(conversation, |conversation| match conversation.0.get() {
         Ok(held) => held.tokens.get(|_| {
-            held.conversation
-                .tokens()
-                .iter()
-                .map(chat_id_token::from)
-                .collect()
+            let tokens = held.conversation.tokens().iter();
+            tokens.map(chat_id_token::from).collect()
         }),
         Err(_) => &[],
     })
@@ -565,8 +562,8 @@ pub extern "C" fn chat_conversation_check_json(
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         conversation.change(|held| {
-            held.said = Value::from_iter(held.conversation.check()?.iter().map(Finding::to_json))
-                .to_string();
+            let found = held.conversation.check()?;
+            held.said = Value::from_iter(found.iter().map(Finding::to_json)).to_string();
             Ok(view(&held.said))
         })
     })

@@ -96,13 +96,14 @@ impl chat_message {
         })
     }
 
-    pub(super) fn parse(parser: &Parser, text: &[u8], flags: Flags) -> Result<Self> {
+    pub(super) fn parse(parser: &Parser, text: &[u8], flags: u32) -> Result<*mut Self> {
+        let flags = Flags::from_bits(flags)?;
         let by = EndedBy::limit_if(flags.partial);
         let ended = parser.read(text, by);
         if flags.strict {
             ended.strict(by)?;
         }
-        Ok(chat_message::new(ended))
+        Ok(give(chat_message::new(ended)))
     }
 
     pub(super) fn ended(&self) -> &Ended {
@@ -133,11 +134,7 @@ pub unsafe extern "C" fn chat_parse_partial(
     filled(params, "params", out, error, |params| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        Ok(give(chat_message::parse(
-            &params.params().parser,
-            text,
-            Flags::from_bits(flags)?,
-        )?))
+        chat_message::parse(&params.params().parser, text, flags)
     })
 }
 
@@ -221,10 +218,10 @@ pub extern "C" fn chat_message_json(
     error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
-        let json = message
-            .json
-            .get_or_init(|| message.ended.message.to_json().to_string());
-        Ok(view(json))
+        let json = &message.json;
+        Ok(view(json.get_or_init(|| {
+            message.ended.message.to_json().to_string()
+        })))
     })
 }
 
@@ -262,11 +259,8 @@ pub extern "C" fn chat_message_free(message: Option<Box<chat_message>>) {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const chat_report_fields {
     seen(message, |message| {
-        Some(
-            message
-                .judged
-                .get(|lists| chat_report_fields::of(&message.ended, lists)),
-        )
+        let judged = &message.judged;
+        Some(judged.get(|lists| chat_report_fields::of(&message.ended, lists)))
     })
 }
 
@@ -312,9 +306,8 @@ pub unsafe extern "C" fn chat_message_spans(
 ) -> usize {
     answer(|| {
         let Some(message) = message else { return 0 };
-        let spans = spans(&message.ended, field, call)
-            .iter()
-            .map(chat_span::from);
+        let spans = spans(&message.ended, field, call).iter();
+        let spans = spans.map(chat_span::from);
         // SAFETY: the caller's array, by the contract.
         unsafe { fill(spans, out, capacity) }
     })

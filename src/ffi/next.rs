@@ -129,14 +129,11 @@ pub unsafe extern "C" fn chat_params_follow(
 
 /// The params of a next turn.
 fn of_next(next: Next) -> *mut chat_params {
-    let Next {
-        session,
-        kept,
-        rewrite,
-        ..
-    } = next;
-    let mut params = chat_params::new(session);
-    params.next = Some(Continued { kept, rewrite });
+    let mut params = chat_params::new(next.session);
+    params.next = Some(Continued {
+        kept: next.kept,
+        rewrite: next.rewrite,
+    });
     give(params)
 }
 
@@ -145,24 +142,16 @@ fn of_next(next: Next) -> *mut chat_params {
 pub extern "C" fn chat_params_turn(params: Option<&chat_params>) -> *const chat_turn_fields {
     seen(params, |params| {
         let next = params.next.as_ref();
+        let kept = next.map_or(0, |next| next.kept);
         let rewrite = next.and_then(|next| next.rewrite.as_ref());
-        Some(params.turn.get(|_| {
-            chat_turn_fields {
-                kept: next.map_or(0, |next| next.kept),
-                append: view(
-                    params
-                        .params()
-                        .prompt
-                        .get(next.map_or(0, |next| next.kept)..)
-                        .unwrap_or_default(),
-                ),
-                rendered: view(params.session.rendered()),
-                reason: rewrite.map_or(chat_reason::None, |rewrite| rewrite.reason.into()),
-                words: view(rewrite.map_or("", |rewrite| rewrite.reason.words())),
-                message: rewrite
-                    .and_then(|rewrite| rewrite.message)
-                    .unwrap_or(usize::MAX),
-            }
+        let message = rewrite.and_then(|rewrite| rewrite.message);
+        Some(params.turn.get(|_| chat_turn_fields {
+            kept,
+            append: view(params.params().prompt.get(kept..).unwrap_or_default()),
+            rendered: view(params.session.rendered()),
+            reason: rewrite.map_or(chat_reason::None, |rewrite| rewrite.reason.into()),
+            words: view(rewrite.map_or("", |rewrite| rewrite.reason.words())),
+            message: message.unwrap_or(usize::MAX),
         }))
     })
 }

@@ -12,12 +12,11 @@ use super::text::{chat_str, utf8, view};
 #[cfg(feature = "next")]
 use super::turn::chat_turn_fields;
 use super::view::{Lists, Pointers, View, chat_list, listed, seen};
-use crate::chat::{ChatTemplate, Params};
+use crate::chat::Params;
 #[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
 use chatparse_base::Result;
 use chatparse_chat::grammar::Dialect;
-use chatparse_message::Request;
 
 /// One request: its prompt, what the sampler and the tokeniser need, and the output's parser.
 /// Immutable.
@@ -50,14 +49,16 @@ pub(super) struct Continued {
 }
 
 impl chat_params {
-    fn of(template: &ChatTemplate, request: Request) -> Result<Self> {
+    fn of(template: &chat_template, request: &str, options: &str) -> Result<*mut Self> {
+        let template = &template.template;
+        let request = template.request(request, options)?;
         #[cfg(feature = "next")]
         let session = template.session(request)?;
         #[cfg(not(feature = "next"))]
         let session = Session {
             params: template.params(&request)?,
         };
-        Ok(chat_params::new(session))
+        Ok(give(chat_params::new(session)))
     }
 
     pub(super) fn new(session: Session) -> Self {
@@ -191,10 +192,8 @@ pub unsafe extern "C" fn chat_params_from_template(
 ) -> chat_status {
     filled(template, "template", out, error, |template| {
         // SAFETY: the caller's text, by the contract.
-        let request = template
-            .template
-            .request(unsafe { utf8(request, request_len, "request") }?, "{}")?;
-        Ok(give(chat_params::of(&template.template, request)?))
+        let request = unsafe { utf8(request, request_len, "request") }?;
+        chat_params::of(template, request, "{}")
     })
 }
 
@@ -220,8 +219,7 @@ pub unsafe extern "C" fn chat_params_from_template_with(
                 utf8(options, options_len, "options")?,
             )
         };
-        let request = template.template.request(request, options)?;
-        Ok(give(chat_params::of(&template.template, request)?))
+        chat_params::of(template, request, options)
     })
 }
 
@@ -356,13 +354,9 @@ pub struct chat_media {
 pub extern "C" fn chat_params_media(params: Option<&chat_params>) -> chat_list<chat_media> {
     listed(params, |params| {
         let made = params.media.get_or_init(|| {
-            let sources: Vec<String> = params
-                .params()
-                .media
-                .iter()
-                .map(|media| media.source.to_string())
-                .collect();
-            let media = params.params().media.iter().zip(&sources);
+            let media = &params.params().media;
+            let sources: Vec<String> = media.iter().map(|it| it.source.to_string()).collect();
+            let media = media.iter().zip(&sources);
             let media = media.map(|(media, source)| chat_media {
                 kind: view(&media.kind),
                 text: view(&media.text),
@@ -449,10 +443,10 @@ pub extern "C" fn chat_params_json(
     error: ErrorOut,
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
-        let json = params
-            .json
-            .get_or_init(|| params.params().to_json().to_string());
-        Ok(view(json))
+        let json = &params.json;
+        Ok(view(
+            json.get_or_init(|| params.params().to_json().to_string()),
+        ))
     })
 }
 

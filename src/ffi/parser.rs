@@ -122,11 +122,7 @@ pub unsafe extern "C" fn chat_parser_parse(
     filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        Ok(give(chat_message::parse(
-            &parser.parser,
-            text,
-            Flags::from_bits(flags)?,
-        )?))
+        chat_message::parse(&parser.parser, text, flags)
     })
 }
 
@@ -150,12 +146,9 @@ pub unsafe extern "C" fn chat_parser_tagged(
     filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        Ok(give(chat_message::tagged(
-            &parser.parser,
-            text,
-            from,
-            Flags::from_bits(flags)?.partial,
-        )?))
+        let partial = Flags::from_bits(flags)?.partial;
+        let message = chat_message::tagged(&parser.parser, text, from, partial)?;
+        Ok(give(message))
     })
 }
 

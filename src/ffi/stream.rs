@@ -284,11 +284,8 @@ pub extern "C" fn chat_stream_chunk_json(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(stream, "stream", out, error, |stream| {
-        stream.0.change(|parse| {
-            parse.said = chunk_delta(parse.stream.deltas()).to_string();
-            Ok(view(&parse.said))
-        })
+    said(stream, out, error, |parse| {
+        Ok(chunk_delta(parse.stream.deltas()))
     })
 }
 
@@ -304,7 +301,9 @@ pub extern "C" fn chat_stream_state_json(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    said(stream, out, error, |stream| stream.state().to_json())
+    said(stream, out, error, |parse| {
+        Ok(parse.running()?.state().to_json())
+    })
 }
 
 /// Writes the schema of the value at the `pointer` of `chat_stream_state_json`, as JSON: what the
@@ -319,8 +318,8 @@ pub extern "C" fn chat_stream_schema_json(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    said(stream, out, error, |stream| {
-        stream.schema().unwrap_or_default()
+    said(stream, out, error, |parse| {
+        Ok(parse.running()?.schema().unwrap_or_default())
     })
 }
 
@@ -336,18 +335,21 @@ pub extern "C" fn chat_stream_close_json(
     out: Out<chat_str>,
     error: ErrorOut,
 ) -> chat_status {
-    said(stream, out, error, |stream| stream.close().to_json())
+    said(stream, out, error, |parse| {
+        Ok(parse.running()?.close().to_json())
+    })
 }
 
+/// Writes JSON that a stream says; the stream keeps the text until the next call.
 fn said(
     stream: Option<&mut chat_stream>,
     out: Out<chat_str>,
     error: ErrorOut,
-    say: impl FnOnce(&mut Stream) -> serde_json::Value,
+    say: impl FnOnce(&mut Parse) -> Result<serde_json::Value>,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
         stream.0.change(|parse| {
-            parse.said = say(parse.running()?).to_string();
+            parse.said = say(parse)?.to_string();
             Ok(view(&parse.said))
         })
     })

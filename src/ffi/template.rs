@@ -3,8 +3,6 @@
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-use serde_json::Value;
-
 use super::guard::{filled, guard, written};
 use super::ptr::{ErrorOut, Out, give, numbered, required};
 use super::status::chat_status;
@@ -274,18 +272,6 @@ const REPORTS: [Option<ReportKind>; chat_report::ResponseTemplateSglang as usize
     ]
 };
 
-#[cfg(feature = "lint")]
-fn lint(template: &ChatTemplate) -> Result<Value> {
-    Ok(crate::lint::lint(template).to_json())
-}
-
-#[cfg(not(feature = "lint"))]
-fn lint(_: &ChatTemplate) -> Result<Value> {
-    Err(Error::invalid(
-        "report: the library was built without its part `lint`",
-    ))
-}
-
 /// Writes a report about the template, a `chat_report`, as a JSON object. The first call for a
 /// report makes it; later ones return the same text.
 ///
@@ -354,7 +340,17 @@ pub extern "C" fn chat_template_report(
         let kind = numbered("report", report, &REPORTS)?;
         let text = template.reports[report as usize - 1].get_or_init(|| {
             let template = &template.template;
-            let report = kind.map_or_else(|| lint(template), |kind| Ok(template.report(kind)))?;
+            let report = match kind {
+                Some(kind) => template.report(kind),
+                #[cfg(feature = "lint")]
+                None => crate::lint::lint(template).to_json(),
+                #[cfg(not(feature = "lint"))]
+                None => {
+                    return Err(Error::invalid(
+                        "report: the library was built without its part `lint`",
+                    ));
+                }
+            };
             Ok(report.to_string())
         });
         Ok(view(text.as_ref().map_err(Clone::clone)?))

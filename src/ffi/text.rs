@@ -43,21 +43,8 @@ pub(super) fn view_bytes(bytes: &[u8]) -> chat_str {
 /// `data` is NULL, or `len` bytes can be read there and do not change for as long as the result is
 /// used.
 pub(super) unsafe fn bytes<'a>(data: *const c_char, len: usize, name: &str) -> Result<&'a [u8]> {
-    if len == 0 {
-        return Ok(&[]);
-    }
-    if data.is_null() {
-        return Err(Error::invalid(format!(
-            "{name}: must not be NULL with a length of {len}"
-        )));
-    }
-    if isize::try_from(len).is_err() {
-        return Err(Error::invalid(format!(
-            "{name}: a length of {len} is more than memory can hold"
-        )));
-    }
-    // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.
-    Ok(unsafe { slice::from_raw_parts(data.cast(), len) })
+    // SAFETY: this function's contract is the same.
+    unsafe { items(data.cast(), len, name, "length") }
 }
 
 /// Text from C that must be UTF-8.
@@ -91,20 +78,27 @@ pub(super) unsafe fn options<'a>(data: *const c_char, len: usize) -> Result<&'a 
 /// `data` is NULL, or `count` items can be read there and do not change for as long as the result
 /// is used.
 pub(super) unsafe fn array<'a, T>(data: *const T, count: usize, name: &str) -> Result<&'a [T]> {
+    // SAFETY: this function's contract is the same.
+    unsafe { items(data, count, name, "count") }
+}
+
+/// Bytes, or an array. `measure` is what errors call their number.
+///
+/// # Safety
+/// As [`array`].
+unsafe fn items<'a, T>(data: *const T, count: usize, name: &str, measure: &str) -> Result<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
     }
     if data.is_null() {
         return Err(Error::invalid(format!(
-            "{name}: must not be NULL with a count of {count}"
+            "{name}: must not be NULL with a {measure} of {count}"
         )));
     }
-    if count
-        .checked_mul(size_of::<T>())
-        .is_none_or(|size| isize::try_from(size).is_err())
-    {
+    let size = count.checked_mul(size_of::<T>());
+    if size.is_none_or(|size| isize::try_from(size).is_err()) {
         return Err(Error::invalid(format!(
-            "{name}: a count of {count} is more than memory can hold"
+            "{name}: a {measure} of {count} is more than memory can hold"
         )));
     }
     // SAFETY: not NULL, no longer than an object can be, and readable by this function's contract.

@@ -40,16 +40,16 @@ pub extern "C" fn chat_version_check(header: u32, error: ErrorOut) -> chat_statu
     })
 }
 
-/// Up to 1.0 a minor version is an ABI, from then on a major one.
 fn serves(library: u32, header: u32) -> bool {
-    let abi = |number: u32| {
-        if number < 10_000 {
-            (0, number / 100)
-        } else {
-            (number / 10_000, 0)
-        }
-    };
     abi(library) == abi(header) && library >= header
+}
+
+/// The minor version up to 1.0, and the major one from then on.
+fn abi(number: u32) -> (u32, u32) {
+    match number {
+        ..10_000 => (0, number / 100),
+        _ => (number / 10_000, 0),
+    }
 }
 
 fn shown(number: u32) -> String {

@@ -31,7 +31,7 @@ use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_learn::analysis::{Evidence, Layout, evidence};
 use chatparse_message::{Compat, Continuation, KnownTools, Media, Request, ToolChoice};
 use chatparse_response::{Engine, ExportedTemplate};
-use chatparse_stream::{Ended, Parser};
+use chatparse_stream::{Ended, Parser, Stream};
 
 pub use chatparse_format::{Constraint, Delimiter, Thinking};
 pub use config::special_tokens;
@@ -41,12 +41,12 @@ pub use options::TemplateOptions;
 /// Immutable; threads may share it. Clones share the same data.
 ///
 /// ```
-/// use chatparse::{ChatTemplate, Request, Stream};
+/// use chatparse::{ChatTemplate, Request};
 /// let template = ChatTemplate::builtin("chatml").unwrap();
 /// let request = Request::from_text(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#)?;
 /// let params = template.params(&request)?;
 /// assert_eq!(params.prompt, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
-/// let mut stream = Stream::new(&params.parser);
+/// let mut stream = params.stream();
 /// let text: String = stream.feed(b"Hello!").map(|delta| delta.text).collect();
 /// assert_eq!(text, "Hello!");
 /// # Ok::<(), chatparse::Error>(())
@@ -552,6 +552,11 @@ impl ChatTemplate {
 }
 
 impl Params {
+    /// A stream for the output, at its start: [`Stream::new`] with the parser.
+    pub fn stream(&self) -> Stream {
+        Stream::new(&self.parser)
+    }
+
     /// What the template writes to end the assistant's turn, without outer white space; empty if
     /// nothing does, or if it is unknown. If it is no token that ends the output for the engine
     /// anyway, it is a stop, too.
@@ -567,8 +572,8 @@ impl Params {
         self.compiled.grammar()
     }
 
-    /// The grammar in another dialect, for the output only: it begins at the first byte behind
-    /// [`Params::generation_prompt`], and a lazy grammar includes the free text in front of a
+    /// The grammar in another dialect, for the output only: it begins at the first byte after
+    /// [`Params::generation_prompt`], and a lazy grammar includes the free text before a
     /// trigger. [`Dialect::Gbnf`] is the exception: it is the same as [`Params::grammar`], for an
     /// engine that uses the triggers and the prompt. The report lists what the dialect cannot
     /// express; departures from the schemas are in the grammar's own report. Printed by the first
@@ -582,7 +587,7 @@ impl Params {
     }
 
     /// What the output is held to, as a machine that is fed the output from its first byte on:
-    /// which bytes may come next, and which text must. With a lazy grammar, the text in front of a
+    /// which bytes may come next, and which text must. With a lazy grammar, the text before a
     /// trigger is free. Without a grammar, any text is allowed. Each call builds it anew: keep it
     /// for the request, and clone it for others with the same tools and options.
     ///

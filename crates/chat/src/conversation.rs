@@ -152,7 +152,7 @@ impl Turns for Sent {
             Some(found) => found,
             None => self.found(&self.request)?,
         };
-        // Where an output stands as it was written, its text is not the template's.
+        // The text of an output that the prompt has as it was written is not the template's.
         let same = shared_end(&found.prompt, text);
         let (skipped, moved) = (found.prompt.len() - same, text.len() - same);
         let mut own = Vec::new();

@@ -25,7 +25,7 @@ pub(crate) struct CompiledFormat {
     /// The format without its expressions, which the parser holds.
     pub format: Format,
     pub parser: Parser,
-    /// Why no grammar holds the calls of the tools that are offered.
+    /// Why the output cannot be constrained to calls of the offered tools, for the report.
     unheld: Option<&'static str>,
     style: GrammarStyle,
     grammar: OnceLock<Arc<Grammar>>,
@@ -46,9 +46,9 @@ impl CompiledFormat {
         tools: Vec<Tool>,
     ) -> Result<CompiledFormat> {
         let output = std::mem::take(&mut format.output);
-        let is_name =
-            |node: &Expr| matches!(node, Expr::Tag(tag, _) if *tag == Tag::ToolName.into());
-        let writes_calls = output.nodes().iter().any(is_name);
+        let name = Tag::ToolName.into();
+        let mut nodes = output.nodes().iter();
+        let writes_calls = nodes.any(|node| matches!(node, Expr::Tag(tag, _) if *tag == name));
         let structured = spec.response_schema().is_some();
         let held = match &mut format.constraint {
             // llama.cpp has no grammar for the schema of a response in some families.
@@ -77,42 +77,33 @@ impl CompiledFormat {
         if !held {
             format.constraint = Constraint::Free;
         }
-        // Behind a call inside the reasoning, the end of the reasoning is not part of the answer.
+        // After a call inside the reasoning, the end of the reasoning is not part of the answer.
         let thoughts = format.thinking.iter().flat_map(|thinking| &thinking.ends);
-        let ends = [
-            std::mem::take(&mut format.ends),
-            format.additional_stops.clone(),
-        ]
-        .concat();
-        let closers = ends.iter().chain(thoughts).cloned().collect();
-        let call_keys = format.call_keys.take();
+        let mut ends = std::mem::take(&mut format.ends);
+        ends.extend_from_slice(&format.additional_stops);
         let rules = CallRules {
             tools,
-            call_keys,
+            call_keys: format.call_keys.take(),
             leniency: spec.options.leniency,
-            ends: closers,
+            ends: ends.iter().chain(thoughts).cloned().collect(),
         };
-        // A format grows with its tools.
-        let parser =
-            Parser::with_parts(output, parts, &spec.opening.prefill, rules).map_err(|error| {
-                match error.kind() {
-                    ErrorKind::Limit if !spec.tools().is_empty() => error.within("tools"),
-                    _ => error,
-                }
-            })?;
-        let parser = parser.ending(if spec.options.compat == Compat::Off {
-            ends
-        } else {
-            Vec::new()
-        });
-        let (grammar, printed) = Default::default();
+        let parser = match Parser::with_parts(output, parts, &spec.opening.prefill, rules) {
+            // A format grows with its tools.
+            Err(error) if error.kind() == ErrorKind::Limit && !spec.tools().is_empty() => {
+                return Err(error.within("tools"));
+            }
+            parser => parser?,
+        };
+        if spec.options.compat != Compat::Off {
+            ends.clear();
+        }
         Ok(CompiledFormat {
             format,
-            parser,
+            parser: parser.ending(ends),
             unheld,
             style: spec.options.grammar_style,
-            grammar,
-            printed,
+            grammar: OnceLock::new(),
+            printed: Default::default(),
         })
     }
 
@@ -120,12 +111,13 @@ impl CompiledFormat {
     pub fn pure_content(spec: &FormatSpec, ends: Vec<String>) -> Result<CompiledFormat> {
         check_response(spec)?;
         let opening = spec.opening;
-        let front = opening
-            .begun_content()
-            .map(|text| opening.prefill.strip_suffix(text).unwrap_or_default());
+        let front = match opening.begun_content() {
+            Some(text) => opening.prefill.strip_suffix(text).unwrap_or_default(),
+            None => opening.front(),
+        };
         let format = Format {
             ends,
-            ..Format::content_only(front.unwrap_or(opening.front()))
+            ..Format::content_only(front)
         };
         CompiledFormat::new((format, None), spec, Vec::new())
     }
@@ -166,30 +158,31 @@ impl CompiledFormat {
 
     /// Approximate memory use in bytes of what was built on first use so far.
     fn late_bytes(&self) -> usize {
-        let printed = self
-            .printed
-            .iter()
-            .filter_map(|one| Some(one.get()?.as_ref().ok()?.text.len()));
-        let printed: usize = printed.sum();
-        self.grammar.get().map_or(0, |grammar| grammar.text.len())
-            + printed
-            + self.parser.late_bytes()
+        let mut bytes = self.parser.late_bytes();
+        if let Some(grammar) = self.grammar.get() {
+            bytes += grammar.text.len();
+        }
+        for printed in &self.printed {
+            if let Some(Ok(printed)) = printed.get() {
+                bytes += printed.text.len();
+            }
+        }
+        bytes
     }
 }
 
 /// An error if a grammar cannot be made of the schema of the response.
 fn check_response(spec: &FormatSpec) -> Result<()> {
-    let style = spec.options.grammar_style;
-    spec.response_schema()
-        .map(|schema| from_json_schema_as(schema, style))
-        .transpose()
-        .map(drop)
+    if let Some(schema) = spec.response_schema() {
+        from_json_schema_as(schema, spec.options.grammar_style)?;
+    }
+    Ok(())
 }
 
-/// A template's last formats, and what is made of single tools, which formats share.
+/// A template's last formats, and the parts of single tools that formats share.
 #[derive(Debug)]
 pub(crate) struct FormatCache {
-    /// Formats, each with the bytes of what does not grow.
+    /// Formats, each with the bytes that do not grow with its use.
     formats: Store<Arc<Resolved>, (Arc<CompiledFormat>, usize)>,
     parts: Arc<Store<PartKey, Part>>,
     texts: Arc<TextSections>,
@@ -214,7 +207,7 @@ struct PartKey {
     kind: PartKind,
 }
 
-/// What is made of a tool.
+/// The things that are made of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum PartKind {
     /// The program of this call.
@@ -241,17 +234,16 @@ impl Part {
 
 impl PartKey {
     fn is(&self, format: &Arc<Resolved>, tool: &Tool, kind: &PartKind) -> bool {
-        let same = || self.format.serves(&format.writing, &format.spec());
-        let same_tool = || {
-            let own = &self.tool.parameters;
-            self.tool.name == tool.name
-                && (Arc::ptr_eq(own, &tool.parameters) || json::same(own, &tool.parameters))
-        };
-        self.kind == *kind && same_tool() && (Arc::ptr_eq(&self.format, format) || same())
+        let (own, parameters) = (&self.tool.parameters, &tool.parameters);
+        self.kind == *kind
+            && self.tool.name == tool.name
+            && (Arc::ptr_eq(own, parameters) || json::same(own, parameters))
+            && (Arc::ptr_eq(&self.format, format)
+                || self.format.serves(&format.writing, &format.spec()))
     }
 }
 
-/// Makes what is made of single tools, and keeps it for other lists of tools.
+/// Makes programs and rules of single tools, and keeps them for other lists of tools.
 struct SharedParts {
     /// Weak, because a cached format owns this, and the cache the format.
     parts: Weak<Store<PartKey, Part>>,
@@ -261,7 +253,7 @@ struct SharedParts {
 }
 
 impl SharedParts {
-    /// What is kept of the tool, or what is made now.
+    /// The part of the tool that the cache has, or a new one.
     fn get_or_make(&self, tool: &Tool, kind: PartKind, make: impl FnOnce() -> Part) -> Part {
         let Some(parts) = self.parts.upgrade() else {
             return make();
@@ -344,9 +336,11 @@ impl FormatCache {
             calls.collect::<Vec<_>>(),
             tools.collect::<Vec<_>>(),
         ));
-        let is_key = |key: &Arc<Resolved>| key.serves(writing, spec) && key.tools == spec.offered;
-        if let Some((found, _)) = self.formats.get(hash, is_key) {
-            return Ok(found);
+        let known = self.formats.get(hash, |key| {
+            key.serves(writing, spec) && key.tools == spec.offered
+        });
+        if let Some((known, _)) = known {
+            return Ok(known);
         }
         check_response(spec)?;
         let key = Arc::new(Resolved::new(writing, spec));
@@ -387,12 +381,8 @@ impl FormatCache {
             self.formats
                 .measure(|_, (format, fixed)| weight(*fixed, format));
             // The parser has tools of its own, which share their parameters with the key's.
-            let of_parser = key
-                .spec()
-                .tools()
-                .iter()
-                .map(without_parameters)
-                .sum::<usize>();
+            let spec = key.spec();
+            let of_parser: usize = spec.tools().iter().map(without_parameters).sum();
             let fixed = key_bytes(&key) + of_parser + format.parser.bytes();
             let bytes = weight(fixed, &format);
             self.formats
@@ -433,7 +423,7 @@ fn tool_bytes(tool: &Tool) -> usize {
     without_parameters(tool) + bytes(&tool.parameters)
 }
 
-/// Approximate memory use of a tool in bytes, but for its parameters.
+/// Approximate memory use of a tool in bytes, except for its parameters.
 fn without_parameters(tool: &Tool) -> usize {
     size_of::<Tool>() + tool.name.len() + tool.description.len()
 }

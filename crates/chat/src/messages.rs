@@ -167,3 +167,22 @@ fn plain(message: &Message, caps: &Caps) -> Value {
     }
     json
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chatparse_message::ToolCall;
+
+    #[test]
+    fn calls_without_ids_get_those_of_their_results() {
+        let mut message = Message::new("assistant", "");
+        for id in ["", "own", ""] {
+            message.tool_calls.push(ToolCall::new("look_up", "{}", id));
+        }
+        let results = json!([{"role": "tool", "tool_call_id": "own"}, {"role": "tool", "tool_call_id": "given"}]);
+        let results = Messages::Plain(results.as_array().unwrap().into());
+        results.name_calls(&mut message);
+        let ids: Vec<&str> = message.tool_calls.iter().map(|call| &*call.id).collect();
+        assert_eq!(ids, ["given", "own", ""]);
+    }
+}

@@ -16,7 +16,7 @@ use chatparse_jinja::{
 use chatparse_learn::{Prompt, PromptInput, prompt};
 use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
 
-/// The prompt of a request and its parts.
+/// The prompt of a request, and its parts.
 #[derive(Debug, Default)]
 pub(crate) struct Prompts {
     pub prompt: String,
@@ -238,14 +238,15 @@ impl Reader {
         let Prompts { prompt, media, .. } = self.render(template, &whole(request)?, false)?;
         let unseen =
             "continue_final_message: the template does not show the end of the last message";
-        let prompt = cut(prompt).ok_or_else(|| Error::invalid(unseen))?;
+        let mut prompts = Prompts {
+            prompt: cut(prompt).ok_or_else(|| Error::invalid(unseen))?,
+            media,
+            ..Prompts::default()
+        };
         if !opening {
-            return Ok(Prompts {
-                prompt,
-                media,
-                ..Prompts::default()
-            });
+            return Ok(prompts);
         }
+        let prompt = &prompts.prompt;
         let mut earlier = request.clone();
         (earlier.continuation, earlier.add_generation_prompt) = (Continuation::None, true);
         let mut messages = Messages::take(&mut earlier);
@@ -256,21 +257,15 @@ impl Reader {
             .render(template, &earlier, true)
             .map_or(prompt.len(), |opened| {
                 let earlier = opened.prompt.strip_suffix(&*opened.opening.prefill);
-                shared(earlier.unwrap_or(&opened.prompt), &prompt)
+                shared(earlier.unwrap_or(&opened.prompt), prompt)
             });
-        let opening = Opening::of(&prompt[begins..]);
+        prompts.opening = Opening::of(&prompt[begins..]);
         let in_thought = resolve(request.continuation, Some(&last.with_reasoning_apart()))
             == Continuation::Reasoning;
         let part = if in_thought && request.plain.is_none() {
             Continuation::Reasoning
         } else {
             request.continuation
-        };
-        let prompts = Prompts {
-            prompt,
-            opening,
-            media,
-            ..Prompts::default()
         };
         Ok(self.begun(!request.force_pure_content, prompts, part, Some(&last)))
     }

@@ -28,7 +28,7 @@ pub(crate) struct Reader {
     around: OnceLock<Around>,
 }
 
-/// What a reader makes its writings of.
+/// The source of a reader's writings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Maker {
     /// What was learnt, and the row of a family.
@@ -87,14 +87,11 @@ impl Reader {
 
     /// Whether it reads what was learnt of the template.
     pub fn learns(&self) -> bool {
-        !matches!(
-            self.maker,
-            Maker::Response
-                | Maker::Family(Family {
-                    harmony: Some(_),
-                    ..
-                })
-        )
+        match self.maker {
+            Maker::Family(family) => family.harmony.is_none(),
+            Maker::Learning => true,
+            Maker::Response => false,
+        }
     }
 
     /// Whether the renders of its templates prove nothing.
@@ -105,10 +102,8 @@ impl Reader {
     /// Whether a family describes turns as `learnt` does, in the template's own prompts, perhaps
     /// with further ways to join their parts: then it reads all that `learnt` does.
     pub fn adds_to(&self, learnt: &Reader) -> bool {
-        let of_turns = self
-            .family()
-            .is_some_and(|family| family.harmony.is_none() && family.prompt().is_none());
-        if !of_turns || !learnt.is_learnt() {
+        if self.is_learnt() || !self.learns() || self.own_prompt().is_some() || !learnt.is_learnt()
+        {
             return false;
         }
         let (mut turn, learnt) = (self.writing(true).turn.clone(), &learnt.writing(true).turn);
@@ -127,16 +122,9 @@ impl Reader {
         let thinks = analyzed.thinks(thinking);
         self.writings[usize::from(thinks)].get_or_init(|| {
             let mut writing = match (self.maker, &analyzed.response) {
-                (
-                    Maker::Response,
-                    Some(Response {
-                        turn,
-                        late_thoughts,
-                        ..
-                    }),
-                ) => {
-                    let mut writing = Writing::learnt(turn.clone());
-                    writing.tolerances.late_thoughts |= late_thoughts;
+                (Maker::Response, Some(response)) => {
+                    let mut writing = Writing::learnt(response.turn.clone());
+                    writing.tolerances.late_thoughts |= response.late_thoughts;
                     writing.tolerances.joins_thoughts = true;
                     writing
                 }
@@ -225,12 +213,10 @@ pub(crate) struct Response {
 impl AnalyzedTemplate {
     /// `ends`: the texts of tokens that end the model's output besides the template's.
     pub fn new(template: Template, ends: &[String], learn_only: bool) -> Self {
-        let ends = [template.eos()]
-            .into_iter()
-            .chain(ends.iter().map(String::as_str))
-            .filter(|end| !end.is_empty());
+        let mut ends = [&[template.eos().to_owned()], ends].concat();
+        ends.retain(|end| !end.is_empty());
         AnalyzedTemplate {
-            ends: ends.map(str::to_owned).collect(),
+            ends,
             template,
             learn_only,
             response: None,
@@ -256,16 +242,15 @@ impl AnalyzedTemplate {
     /// Adds a response template. `given`: the caller handed it over. One of a file with a template
     /// that cannot be read is left out.
     pub fn with_response(mut self, json: &Value, given: bool) -> Result<Self> {
-        match ResponseTemplate::from_json(json)
-            .and_then(|read| Ok((read.turn()?, read.has_late_thoughts())))
-        {
-            Ok((turn, late_thoughts)) => {
-                self.response = Some(Response {
-                    turn,
-                    late_thoughts,
-                    given,
-                });
-            }
+        let response = ResponseTemplate::from_json(json).and_then(|read| {
+            Ok(Response {
+                turn: read.turn()?,
+                late_thoughts: read.has_late_thoughts(),
+                given,
+            })
+        });
+        match response {
+            Ok(response) => self.response = Some(response),
             Err(error) if given || self.template.source().trim().is_empty() => return Err(error),
             Err(error) => {
                 log::warn!("template: {error}");

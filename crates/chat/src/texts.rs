@@ -27,8 +27,9 @@ pub(crate) fn to_first_close(text: &str) -> Option<&str> {
 
 /// Where a text ends, or where the marker begins that is cut off there.
 pub(crate) fn uncut(text: &str) -> usize {
-    let is_border = |c: char| c.is_whitespace() || closes(c) || matches!(c, '}' | ')');
-    text.rfind(opens)
-        .filter(|open| !text[*open..].contains(is_border))
-        .unwrap_or(text.len())
+    let open = text.rfind(opens).filter(|open| {
+        let mut marker = text[*open..].chars();
+        !marker.any(|c| c.is_whitespace() || closes(c) || matches!(c, '}' | ')'))
+    });
+    open.unwrap_or(text.len())
 }

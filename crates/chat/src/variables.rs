@@ -24,27 +24,28 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// What is learnt under these variables of a request; `None` if it is what is learnt without
-    /// them.
+    /// The reader that is learnt under these variables of a request; `None` if the variables do not
+    /// matter.
     pub fn under(&self, usual: &Reader, given: &Map<String, Value>) -> Option<Arc<Reader>> {
-        let is_plain = |value: &Value| match value {
-            Value::String(text) => text.len() <= VARIABLE_BYTES,
-            value => !value.is_array() && !value.is_object(),
-        };
-        let read = given
-            .iter()
-            .filter(|(name, value)| usual.template().reads(name) && is_plain(value));
-        let read: Map<String, Value> = read
-            .take(VARIABLES + 1)
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        if read.is_empty() || read.len() > VARIABLES || !usual.learns() {
+        let template = usual.template();
+        let (mut read, mut alike) = (Map::new(), Map::new());
+        for (name, value) in given {
+            let is_plain = match value {
+                Value::String(text) => text.len() <= VARIABLE_BYTES,
+                value => !value.is_array() && !value.is_object(),
+            };
+            if !is_plain || !template.reads(name) {
+                continue;
+            }
+            if read.len() == VARIABLES {
+                return None;
+            }
+            alike.insert(name.clone(), self::alike(template, value));
+            read.insert(name.clone(), value.clone());
+        }
+        if read.is_empty() || !usual.learns() {
             return None;
         }
-        let alike = read
-            .iter()
-            .map(|(name, value)| (name.clone(), alike(usual.template(), value)))
-            .collect();
         self.learnt(usual, alike)?;
         self.learnt(usual, read)
     }
@@ -75,19 +76,15 @@ impl Variables {
 fn alike(template: &Template, value: &Value) -> Value {
     let unknown = |word: &str| !template.has_word(word);
     match value {
-        Value::String(text) if !text.is_empty() && !template.has_literal(text) => (0..)
-            .map(|number| format!("text{number}"))
-            .find(|text| unknown(text))
-            .into(),
+        Value::String(text) if !text.is_empty() && !template.has_literal(text) => {
+            let mut texts = (0..).map(|number| format!("text{number}"));
+            texts.find(|text| unknown(text)).into()
+        }
         Value::Number(number) if unknown(&number.to_string()) => {
-            let sign = if number.as_f64().is_some_and(|number| number < 0.0) {
-                -1
-            } else {
-                1
-            };
-            (1_000..)
-                .find(|number| unknown(&number.to_string()))
-                .map(|number: i64| sign * number)
+            let is_negative = number.as_f64().is_some_and(|number| number < 0.0);
+            let other = (1_000_i64..).find(|number| unknown(&number.to_string()));
+            other
+                .map(|other| if is_negative { -other } else { other })
                 .into()
         }
         value => value.clone(),

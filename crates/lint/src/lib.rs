@@ -140,19 +140,16 @@ impl Report {
 
     /// Whether the template renders none of the messages, which is a fault.
     pub fn renders_nothing(&self) -> bool {
-        self.cases
-            .iter()
-            .all(|case| matches!(case.outcome, Outcome::Omitted(_)))
+        let mut cases = self.cases.iter();
+        cases.all(|case| matches!(case.outcome, Outcome::Omitted(_)))
     }
 
     /// The number of all faults: of messages, of findings, of the response template, and that
     /// nothing is rendered.
     pub fn fault_count(&self) -> usize {
         let findings = self.findings.iter().filter(|found| found.is_fault).count();
-        let described = self
-            .response_template
-            .as_ref()
-            .is_some_and(Described::is_fault);
+        let described = self.response_template.as_ref();
+        let described = described.is_some_and(Described::is_fault);
         self.faults().count()
             + findings
             + usize::from(described)
@@ -297,19 +294,15 @@ const CONVERSATION: &str = r#"{
 
 /// Texts of unknown origin in this conversation; `None` if the template rejects it.
 fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
-    let request = Request::from_text(CONVERSATION);
-    let found = request
-        .and_then(|request| template.segments(&request))
-        .ok()?;
-    let unknown = found
-        .segments
-        .iter()
-        .filter(|segment| segment.origin == Origin::Unknown);
-    Some(
-        unknown
-            .map(|segment| found.prompt[segment.bytes.clone()].to_owned())
-            .collect(),
-    )
+    let request = Request::from_text(CONVERSATION).ok()?;
+    let found = template.segments(&request).ok()?;
+    let mut unknown = Vec::new();
+    for segment in found.segments {
+        if segment.origin == Origin::Unknown {
+            unknown.push(found.prompt[segment.bytes].to_owned());
+        }
+    }
+    Some(unknown)
 }
 
 fn outcome(
@@ -381,10 +374,11 @@ fn difference(expected: &str, got: &str) -> Option<Difference> {
         return None;
     }
     let from = char_border_behind(expected, at.saturating_sub(CONTEXT));
-    let around = |text: &str| text[from..].chars().take(2 * CONTEXT).collect();
+    let around = [expected, got].map(|text| text[from..].chars().take(2 * CONTEXT).collect());
+    let [expected, got] = around;
     Some(Difference {
         at: Some(at),
-        expected: around(expected),
-        got: around(got),
+        expected,
+        got,
     })
 }

@@ -42,33 +42,27 @@ fn calls(
     cases: &[Case],
     probes: &ProbeSet,
 ) -> Option<Finding> {
-    let with_calls: Vec<usize> = (0..probes.probes().len())
-        .filter(|&probe| probes.probes()[probe].calls() > 0)
-        .collect();
-    let has_calls = |case: &&Case| {
-        with_calls
-            .iter()
-            .any(|&probe| probes.probes()[probe].name == case.probe)
-    };
-    let cases: Vec<&Case> = cases.iter().filter(has_calls).collect();
+    let mut with_calls = Vec::new();
+    let mut shown = Vec::new();
+    for (index, probe) in probes.probes().iter().enumerate() {
+        if probe.calls() > 0 {
+            with_calls.push(index);
+            shown.extend(cases.iter().filter(|case| case.probe == probe.name));
+        }
+    }
     let takes_tools = template.caps().tools;
-    let asks_for_calls = parts
-        .tags
-        .iter()
-        .any(|tag| template.jinja().written()[tag.clone()].contains("tool_calls"));
-    let all_refused = cases
-        .iter()
-        .all(|case| matches!(case.outcome, Outcome::Refused(_)));
-    if !takes_tools && !asks_for_calls || all_refused && !cases.is_empty() {
+    let source = template.jinja().written();
+    let mut tags = parts.tags.iter().map(|tag| &source[tag.clone()]);
+    if !takes_tools && !tags.any(|tag| tag.contains("tool_calls")) {
+        return None;
+    }
+    let mut outcomes = shown.iter().map(|case| &case.outcome);
+    if !shown.is_empty() && outcomes.all(|outcome| matches!(outcome, Outcome::Refused(_))) {
         return None;
     }
     let prompt = probes.asked(Thinking::On).ok()?.prompt();
-    if cases.iter().all(|case| {
-        matches!(
-            case.outcome,
-            Outcome::Omitted("calls") | Outcome::Refused(_)
-        )
-    }) {
+    let mut outcomes = shown.iter().map(|case| &case.outcome);
+    if outcomes.all(|outcome| matches!(outcome, Outcome::Omitted("calls") | Outcome::Refused(_))) {
         let turn = probes.case(with_calls.first().copied().unwrap_or(0), Thinking::On);
         let turn = turn.map_or("", |case| &case.rendered);
         let takes = if takes_tools {
@@ -77,11 +71,11 @@ fn calls(
             "asks for calls"
         };
         let message = format!("The template {takes}, and shows nothing of a call in the history.");
-        let shown = [
+        let renders = [
             ("prompt", end(prompt).to_owned()),
             ("history", end(turn).to_owned()),
         ];
-        return Some(finding(Rule::HiddenCalls, message, shown));
+        return Some(finding(Rule::HiddenCalls, message, renders));
     }
     if !takes_tools {
         return None;
@@ -89,53 +83,43 @@ fn calls(
     with_calls
         .iter()
         .find_map(|&probe| changed_name(probes, probe))
-        .or_else(|| unread_calls(&cases))
+        .or_else(|| unread_calls(&shown))
 }
 
 /// A call whose name is written in another case.
 fn changed_name(probes: &ProbeSet, probe: usize) -> Option<Finding> {
-    let mut cases = Thinking::ALL
-        .into_iter()
-        .filter_map(|thinking| probes.case(probe, thinking).ok());
-    let (case, begin) = cases.find_map(|case| Some((case, case.begin?)))?;
+    let mut cases = Thinking::ALL.into_iter();
+    let (case, begin) = cases.find_map(|thinking| {
+        let case = probes.case(probe, thinking).ok()?;
+        Some((case, case.begin?))
+    })?;
     let turn = &case.rendered[begin..];
     let lower = turn.to_lowercase();
     let mut names = case.whole.tool_calls.iter().map(|call| &call.name);
     let name =
         names.find(|name| !turn.contains(&**name) && lower.contains(&name.to_lowercase()))?;
     let message = format!("The call of {name} is written under a name in another case.");
-    Some(finding(
-        Rule::ChangedName,
-        message,
-        [("request", name.clone()), ("history", turn.to_owned())],
-    ))
+    let shown = [("request", name.clone()), ("history", turn.to_owned())];
+    Some(finding(Rule::ChangedName, message, shown))
 }
 
 /// The first of the calls, if none is read back.
 fn unread_calls(cases: &[&Case]) -> Option<Finding> {
-    let is_read = |case: &&Case| match case.outcome {
-        Outcome::Survives | Outcome::Spaced(_) | Outcome::Alike(_) | Outcome::Rewritten(_) => true,
-        Outcome::Omitted(part) => part != "calls",
-        _ => false,
-    };
-    if cases.iter().any(is_read) {
-        return None;
+    let mut first = None;
+    for case in cases {
+        match &case.outcome {
+            Outcome::Lost(lost) if first.is_none() => first = Some((&case.turn, &lost.got)),
+            Outcome::Omitted("calls")
+            | Outcome::Lost(_)
+            | Outcome::NoTurn(_)
+            | Outcome::Refused(_) => {}
+            _ => return None,
+        }
     }
-    cases.iter().find_map(|case| {
-        let Outcome::Lost(lost) = &case.outcome else {
-            return None;
-        };
-        let message =
-            "The template takes tools, and no call that it writes is read back.".to_owned();
-        Some(finding(
-            Rule::UnreadCalls,
-            message,
-            [
-                ("history", case.turn.clone()),
-                ("read as", lost.got.clone()),
-            ],
-        ))
-    })
+    let (turn, got) = first?;
+    let message = "The template takes tools, and no call that it writes is read back.".to_owned();
+    let shown = [("history", turn.clone()), ("read as", got.clone())];
+    Some(finding(Rule::UnreadCalls, message, shown))
 }
 
 /// Most bytes of a special token.
@@ -151,13 +135,10 @@ fn unknown_tokens(template: &ChatTemplate, parts: &SourceParts, all: &mut Vec<Fi
     for text in &parts.texts {
         for (at, _) in text.text.match_indices('<') {
             let rest = &text.text[at..];
-            let Some(token) = rest
-                .find('>')
-                .filter(|end| *end < TOKEN)
-                .map(|end| &rest[..=end])
-            else {
+            let Some(end) = rest.find('>').filter(|end| *end < TOKEN) else {
                 continue;
             };
+            let token = &rest[..=end];
             let inside = &token[1..token.len() - 1];
             let is_special = inside.starts_with(['|', '｜']) || inside.ends_with(['|', '｜']);
             let is_one =
@@ -180,15 +161,13 @@ fn unknown_tokens(template: &ChatTemplate, parts: &SourceParts, all: &mut Vec<Fi
     }
 }
 
-/// Where a text stands in the source's own texts.
+/// The places of a text in the source's own texts.
 fn places(template: &ChatTemplate, parts: &SourceParts, subject: &str) -> Vec<Place> {
     let mut places = Vec::new();
     for text in &parts.texts {
-        let found = text
-            .text
-            .match_indices(subject)
-            .map(|(at, _)| text.place(at));
-        places.extend(found.map(|at| place(template.jinja().written(), at)));
+        for (at, _) in text.text.match_indices(subject) {
+            places.push(place(template.jinja().written(), text.place(at)));
+        }
     }
     places
 }

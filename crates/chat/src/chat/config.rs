@@ -108,6 +108,7 @@ mod tests {
 
     #[test]
     fn files_of_models() {
+        // Files of JSON, and then templates, which may look like files.
         let config = r#"{"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": "{{ bos_token }}"}"#;
         let read = |text: &str, name: &str| {
             super::read(

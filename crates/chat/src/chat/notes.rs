@@ -39,6 +39,7 @@ pub fn notes(
     let goes_on = is_spaced && !is_styled && spec.opening.goes_on();
     let last = request.messages.last();
     let thought = last.map_or("", |last| last.reasoning_content.trim());
+    // Whether each note applies, its field, and why it has no effect.
     let rows = [
         (
             !options.enable_thinking && !is_plain && !template.knows_thinking_switch(),

@@ -84,8 +84,7 @@ impl ChatTemplate {
                 format!("template: more than {STORED_BYTES} stored bytes"),
             ));
         }
-        let kind = HEAD.split_inclusive(' ').take(2).map(str::len).sum();
-        if !bytes.starts_with(&HEAD.as_bytes()[..kind]) {
+        if !bytes.starts_with(b"chatparse template ") {
             return Err(wrong("these bytes are no stored template"));
         }
         let Some(checked) = bytes.strip_prefix(HEAD.as_bytes()) else {

@@ -14,7 +14,7 @@
 //!
 //! - `turn` finds the end of the turn in the render. The output stays as it was written.
 //! - `rewrite` finds the reason if that is impossible, and the message concerned.
-//!   [`Append::Always`] appends all the same: what is behind the turn is told by a render in which
+//!   [`Append::Always`] appends all the same: what is after the turn is told by a render in which
 //!   the turn says something else.
 //! - `follow` finds the new messages of a whole request.
 //! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
@@ -40,7 +40,7 @@ use chatparse_stream::{Ended, EndedBy, Parser, SpecialTokens, Status, Stream};
 pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
 
-/// A conversation as it was sent: a prompt, and the outputs and messages behind it. Immutable;
+/// A conversation as it was sent: a prompt, and the outputs and messages after it. Immutable;
 /// threads may share it, and it can be continued with any number of outputs.
 ///
 /// ```
@@ -98,7 +98,7 @@ pub struct Next {
 }
 
 impl Next {
-    /// The text to send behind the bytes that stay.
+    /// The text to send after the bytes that stay.
     pub fn append(&self) -> &str {
         &self.session.params.prompt[self.kept..]
     }
@@ -106,7 +106,7 @@ impl Next {
 
 impl ChatTemplate {
     /// The prompt and the parser for a request, as [`ChatTemplate::params`], with the state to
-    /// continue behind the output. The template's clock is fixed for the session.
+    /// continue after the output. The template's clock is fixed for the session.
     ///
     /// # Errors
     /// As [`ChatTemplate::params`].
@@ -137,8 +137,8 @@ impl ChatTemplate {
 }
 
 impl Session {
-    /// Computes what to append behind `output` in order to continue with `messages`. `output`: the
-    /// bytes that the model wrote behind the prompt, with or without the text of the token that
+    /// Computes what to append after `output` in order to continue with `messages`. `output`: the
+    /// bytes that the model wrote after the prompt, with or without the text of the token that
     /// ended them. `messages`: an array as in a request, such as results of tools, or the user's
     /// next message; or an object that has it in `messages`, and fields of a request that change
     /// with this turn, e.g. `tools`: see [`Request::renewed`]. The output stays as it was written,
@@ -244,7 +244,7 @@ impl Session {
         self.rendered.as_deref().unwrap_or(&self.params.prompt)
     }
 
-    /// The part of a render behind that prompt, if the render begins with the prompt.
+    /// The part of a render after that prompt, if the render begins with the prompt.
     fn behind_rendered<'t>(&self, render: &'t str) -> Option<&'t str> {
         render.strip_prefix(self.rendered())
     }
@@ -258,16 +258,18 @@ impl Session {
             !ended.message.tool_calls.is_empty() && ended.calls().iter().all(|call| call.complete);
         let mut message = ended.message;
         new.name_calls(&mut message);
-        let last = message.tool_calls.last_mut().filter(|_| close && !is_whole);
-        let closed = last.and_then(|call| Some((turn::closed(&call.arguments)?, call)));
-        let is_closed = closed.is_some();
-        if let Some((arguments, call)) = closed {
-            call.arguments = arguments;
+        let mut closed = false;
+        if close
+            && !is_whole
+            && let Some(call) = message.tool_calls.last_mut()
+            && let Some(arguments) = turn::closed(&call.arguments)
+        {
+            (call.arguments, closed) = (arguments, true);
         }
         Ok(Shown {
             is_whole,
             has_calls,
-            closed: is_closed,
+            closed,
             ..self.shown_as(message, new)?
         })
     }
@@ -355,7 +357,7 @@ impl Session {
         self.with(shown, prompt, turns, rewrite.at, Some(rewrite))
     }
 
-    /// Keeps what was sent, and appends what the template writes behind the turn.
+    /// Keeps what was sent, and appends what the template writes after the turn.
     fn appended_anyway(&self, shown: Shown, new: &New, output: &str, valid: usize) -> Result<Next> {
         let (rewrite, from) = rewrite::find(self, &shown, &output[..valid]);
         let end = turn::end_by_change(self, &shown, new, output)?;
@@ -371,11 +373,9 @@ impl Session {
 
     /// The turns that end before this byte of the render.
     fn turns_before(&self, from: usize) -> Vec<Turn> {
-        self.turns
-            .iter()
-            .filter(|turn| turn.rendered.end <= from)
-            .cloned()
-            .collect()
+        let mut turns = self.turns.clone();
+        turns.retain(|turn| turn.rendered.end <= from);
+        turns
     }
 
     /// The conversation that goes on with this prompt, whose first `kept` bytes were sent.
@@ -411,7 +411,7 @@ impl Session {
     }
 }
 
-/// What comes behind an output.
+/// The messages and options that follow an output.
 struct New {
     messages: Messages<'static>,
     /// The tools and options of the next turn, without messages.
@@ -441,7 +441,7 @@ impl New {
     }
 }
 
-/// What the model wrote, and, where the host knows, the bytes of it that came from special tokens.
+/// An output, and the ranges of it that came from special tokens, if the host knows them.
 #[derive(Clone, Copy)]
 struct Output<'o> {
     bytes: &'o [u8],

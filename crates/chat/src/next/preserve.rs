@@ -137,26 +137,25 @@ fn found(template: &ChatTemplate, kind: Kind, thinking: Thinking) -> Result<Pres
 
 /// An assistant's message, and the messages that follow it.
 fn said(kind: Kind, index: usize, thinking: Thinking) -> (Message, Value) {
-    let thought = if thinking == Thinking::On {
-        format!("Medlar {index}: so it may be.")
-    } else {
-        String::new()
-    };
     let mut message = Message::new("assistant", "");
-    message.reasoning_content = thought;
+    if thinking == Thinking::On {
+        message.reasoning_content = format!("Medlar {index}: so it may be.");
+    }
     // Nine letters and digits, because some templates require that.
     let id = format!("step{index:05}");
     match kind {
         Kind::ToolStep => {
             let arguments = json!({"text": format!("Quince {index}")}).to_string();
             message.tool_calls = vec![ToolCall::new("note", arguments, &id)];
-            let result = json!({"role": "tool", "name": "note", "tool_call_id": id, "content": format!("Fig {index}.")});
-            (message, json!([result]))
+            let result = format!("Fig {index}.");
+            let new =
+                json!([{"role": "tool", "name": "note", "tool_call_id": id, "content": result}]);
+            (message, new)
         }
         Kind::UserTurn => {
-            let said = json!({"role": "user", "content": format!("And fig {index}?")});
             message.content = format!("Quince {index}.");
-            (message, json!([said]))
+            let new = json!([{"role": "user", "content": format!("And fig {index}?")}]);
+            (message, new)
         }
     }
 }
@@ -179,16 +178,12 @@ impl Session {
             return self.next(alone.as_bytes(), new);
         }
         let output = turn[..shared(alone, turn)].to_owned();
-        let Message {
-            reasoning_content,
-            content,
-            tool_calls,
-            ..
-        } = &shown.message;
-        let texts = [reasoning_content, content]
-            .into_iter()
-            .chain(tool_calls.iter().map(|call| &call.name));
-        if texts.into_iter().all(|text| output.contains(text.as_str())) {
+        let said = &shown.message;
+        let mut names = said.tool_calls.iter().map(|call| &call.name);
+        if output.contains(&said.reasoning_content)
+            && output.contains(&said.content)
+            && names.all(|name| output.contains(name))
+        {
             let end = shown.base + output.len();
             return self.appended(shown, &output, end);
         }

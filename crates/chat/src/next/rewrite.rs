@@ -16,7 +16,7 @@ pub struct Rewrite {
     /// [`super::Next::kept`], unless the request says [`chatparse_message::Append::Always`].
     pub at: usize,
     /// The index of the message at that byte, from 0; the output's message follows those of the
-    /// prompt. `None` if the byte is the template's, in front of all messages.
+    /// prompt. `None` if the byte is the template's, before all messages.
     pub message: Option<usize>,
     /// The reason.
     pub reason: Reason,
@@ -34,7 +34,7 @@ chatparse_base::names! {
         Reasoning = "reasoning",
         /// The turn opens differently from the prompt, e.g. without an empty thought.
         Opening = "opening",
-        /// The text that was sent occurs later, behind other text.
+        /// The text that was sent occurs later, after other text.
         Moved = "moved",
         /// There is other text.
         Changed = "changed",
@@ -122,7 +122,7 @@ fn reason_for(message: &Message, render: &str, other: Reason) -> Reason {
 }
 
 /// The index of the message at byte `at` of the rendered prompt: the first one whose texts end
-/// behind that byte. Messages are found by their texts, in order. `None` in front of all of them,
+/// after that byte. Messages are found by their texts, in order. `None` before all of them,
 /// or if too many are not found.
 fn message_at(session: &Session, messages: &Messages, at: usize) -> Option<usize> {
     let rendered = session.rendered();

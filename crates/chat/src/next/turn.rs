@@ -12,7 +12,7 @@
 //!   closing markers.
 //!
 //! Where the template changes what was sent, none of them helps, and the end is found by a change:
-//! a render in which the message says more is the same behind the last of the message.
+//! a render in which the message says more is the same after the last of the message.
 
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ const ENDS: usize = 16;
 /// The maximum number of markers that may end a turn.
 const MARKERS: usize = 4;
 
-/// The end of the turn; `None` if it is not in the render behind the previous prompt, or differs
+/// The end of the turn; `None` if it is not in the render after the previous prompt, or differs
 /// from what was written. The output from `cut` on ends the turn, and is not part of the message.
 pub(super) fn end(session: &Session, shown: &Shown, output: &str, cut: usize) -> Option<usize> {
     let turn = session.behind_rendered(shown.render())?;
@@ -58,7 +58,7 @@ fn spaced(text: &str, output: &str) -> Option<usize> {
 
 /// The position up to which the turn is read as the same message, and ends like the output.
 fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
-    // Behind calls in another dialect, a marker must show where they end.
+    // After calls in another dialect, a marker must show where they end.
     let least = match (shown.is_whole, last_marker(output)) {
         (false, 0) => return None,
         (false, _) if !shown.has_calls => return None,
@@ -67,23 +67,23 @@ fn read_back(session: &Session, shown: &Shown, output: &str) -> Option<usize> {
     let alone = session.ending_with(&shown.message, &shown.request).ok()?;
     let turn = &shown.render()[shown.base..];
     let reach = shared(alone.get(shown.base..)?, turn);
-    let mut ends: Vec<(usize, usize)> = borders(turn, 1..=reach)
-        .rev()
-        .take(ENDS)
-        .map(|at| (alike(&turn[..at], output), at))
-        .collect();
-    ends.retain(|&(alike, at)| alike >= last_marker(&turn[..at]).max(least));
+    let mut ends: Vec<(usize, usize)> = Vec::new();
+    for at in borders(turn, 1..=reach).rev().take(ENDS) {
+        let alike = alike(&turn[..at], output);
+        if alike >= last_marker(&turn[..at]).max(least) {
+            ends.push((alike, at));
+        }
+    }
     chatparse_base::sort::by_key(&mut ends, |(alike, at)| (std::cmp::Reverse(*alike), *at));
     let expected = said(&shown.message);
-    let is_same = |at: usize| {
-        let read = session
-            .params
-            .parser
-            .read(&turn.as_bytes()[..at], EndedBy::Model);
-        read.status == Status::Complete && said(&read.message) == expected
-    };
-    let (_, end) = ends.into_iter().find(|(_, at)| is_same(*at))?;
-    Some(spaced_as(turn, end, output))
+    for (_, at) in ends {
+        let parser = &session.params.parser;
+        let read = parser.read(&turn.as_bytes()[..at], EndedBy::Model);
+        if read.status == Status::Complete && said(&read.message) == expected {
+            return Some(spaced_as(turn, at, output));
+        }
+    }
+    None
 }
 
 /// The end of the turn in a render that may change what was sent. If the message is not in the
@@ -104,25 +104,20 @@ pub(super) fn end_by_change(
         let alike = shared_end(render, other);
         if alike < render.len().max(other.len()) {
             let behind = render.len() - alike;
-            let next = new
+            let text = new
                 .messages
                 .get(0)
-                .map(|first| first.text())
-                .filter(|text| !text.trim().is_empty());
-            let next = next.and_then(|text| render[behind..].find(text.trim()));
-            let next = next.unwrap_or(render.len() - behind);
-            // The render may have no token there that ended the output.
-            let said = spelt_ends(session, output)
-                .into_iter()
-                .map(|cut| &output[..cut]);
-            let mut said = [output].into_iter().chain(said);
-            let written = said.find_map(|said| {
-                Some((written_of(&render[behind..], next, said)?, said == output))
-            });
-            if let Some((written, true)) = written {
+                .map_or(String::new(), |first| first.text());
+            let rest = &render[behind..];
+            let next = Some(text.trim()).filter(|text| !text.is_empty());
+            let next = next.and_then(|text| rest.find(text)).unwrap_or(rest.len());
+            if let Some(written) = written_of(rest, next, output) {
                 return Ok(behind + written);
             }
-            let from = behind + written.map_or(0, |(written, _)| written);
+            // The render may have no token there that ended the output.
+            let mut shorter = spelt_ends(session, output).into_iter();
+            let written = shorter.find_map(|cut| written_of(rest, next, &output[..cut]));
+            let from = behind + written.unwrap_or(0);
             let rest = &render[from..];
             let replaced = replaced(session, shown, new, rest, output);
             return Ok(from + replaced.unwrap_or_else(|| spaces_of(rest, output)));
@@ -175,22 +170,26 @@ fn other(text: &str) -> &'static str {
     }
 }
 
-/// How much of the text behind the last of a message, up to the next one, the output has written
+/// How much of the text after the last of a message, up to the next one, the output has written
 /// already.
 fn written_of(behind: &str, next: usize, output: &str) -> Option<usize> {
-    let least = |text: &str| match last_marker(text) {
-        0 => text.chars().filter(|c| !c.is_whitespace()).count().max(1),
-        marker => marker,
-    };
-    let ends = borders(behind, 1..=next)
-        .take(ENDS)
-        .map(|at| (alike(&behind[..at], output), at));
-    let ends = ends.filter(|&(alike, at)| alike >= least(&behind[..at]));
-    let (_, end) = ends.max_by_key(|&(alike, at)| (alike, std::cmp::Reverse(at)))?;
-    Some(spaced_as(behind, end, output))
+    let mut best = None;
+    let mut most = 0;
+    for at in borders(behind, 1..=next).take(ENDS) {
+        let text = &behind[..at];
+        let least = match last_marker(text) {
+            0 => text.chars().filter(|c| !c.is_whitespace()).count().max(1),
+            marker => marker,
+        };
+        let alike = alike(text, output);
+        if alike >= least && alike > most {
+            (best, most) = (Some(at), alike);
+        }
+    }
+    Some(spaced_as(behind, best?, output))
 }
 
-/// The length of the marker that the template writes behind an earlier turn, where the output has
+/// The length of the marker that the template writes after an earlier turn, where the output has
 /// another token that ended it. Such a marker is known to end the model's turns, or ends the new
 /// messages, too: it does not open them.
 fn replaced(
@@ -298,4 +297,17 @@ pub(super) fn closed(arguments: &str) -> Option<String> {
         .chain(closers)
         .collect();
     number::read::<Value>(&closed).is_ok().then_some(closed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_closed_if_nothing_else_is_missing() {
+        let cut = r#"{"a": [1, {"b": "x"#;
+        assert_eq!(closed(cut), Some(format!("{cut}\"}}]}}")));
+        assert_eq!(closed("{}"), None);
+        assert_eq!(closed(r#"{"a": "#), None);
+    }
 }

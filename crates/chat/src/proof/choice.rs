@@ -44,7 +44,6 @@ pub struct Tried {
 
 /// A candidate and its results.
 struct Candidate {
-    reader: Arc<Reader>,
     reading: RoundTrip,
     proof: Proof,
 }
@@ -71,30 +70,22 @@ impl Candidate {
     /// The score: messages in its format, then messages read back at all, then messages not misread
     /// as other calls.
     fn score(&self) -> [usize; 3] {
-        let misread = self
-            .proof
-            .failures
-            .iter()
-            .filter(|failure| failure.misreads_calls)
-            .count();
+        let proof = &self.proof;
+        let failures = proof.failures.iter();
+        let misread = failures.filter(|failure| failure.misreads_calls).count();
         [
-            self.proof.read_back - self.proof.recovered,
-            self.proof.read_back,
-            self.proof.cases - misread,
+            proof.read_back - proof.recovered,
+            proof.read_back,
+            proof.cases - misread,
         ]
     }
 
     /// Whether it has read everything, including calls if there are any.
     fn is_perfect(&self) -> bool {
-        let calls = self
-            .reading
-            .probes
-            .probes()
-            .iter()
-            .any(|probe| probe.calls() > 0);
+        let mut probes = self.reading.probes.probes().iter();
         self.score()[0] == self.proof.cases
             && self.proof.cases > 0
-            && (self.proof.with_calls > 0 || !calls)
+            && (self.proof.with_calls > 0 || probes.all(|probe| probe.calls() == 0))
     }
 }
 
@@ -123,10 +114,8 @@ pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
         if reader.is_learnt() {
             shared = Some(Rc::clone(&probes));
         }
-        let reading = RoundTrip::new(reader, probes);
         candidates.push(Candidate {
-            reader: Arc::clone(reader),
-            reading,
+            reading: RoundTrip::new(reader, probes),
             proof: Proof::default(),
         });
     }
@@ -151,15 +140,16 @@ pub(crate) fn choose(readers: &[Arc<Reader>]) -> Choice {
             break;
         }
     }
-    let tried = candidates
-        .iter()
-        .map(|Candidate { reader, proof, .. }| Tried {
+    let mut tried = Vec::new();
+    for (reader, Candidate { proof, .. }) in readers.iter().zip(candidates) {
+        tried.push(Tried {
             reader: reader.name(),
             cases: proof.cases,
             read_back: proof.read_back,
         });
+    }
     Choice {
         reader: Arc::clone(&readers[open[0]]),
-        tried: tried.collect(),
+        tried,
     }
 }

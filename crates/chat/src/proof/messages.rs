@@ -7,7 +7,7 @@ use chatparse_message::{MalformedArguments, Message, Request, ToolCall};
 
 /// The user's message in all of them.
 pub(super) const QUESTION: &str = "Well, what is it?";
-/// What the user says behind them, if anything.
+/// What the user says after them, if anything.
 pub(super) const FURTHER: &str = "Good, and what else?";
 /// Part of each content, and the value of an argument in the simplest call.
 pub(super) const WORD: &str = "Quince";
@@ -106,6 +106,7 @@ fn all() -> Vec<Probe> {
     );
     let special = "\"double\" 'single' \\ back\\n <b> & {curly} [square] `tick`\n\ttab";
     let code = "def f(x):\n    return {'a': [x, \"\\n\"]}\n";
+    // Simple ones first.
     vec![
         probe("content", WORD, vec![]),
         probe("one call", "", vec![text(WORD)]),

@@ -137,7 +137,7 @@ impl Proof {
         }
     }
 
-    /// Tests the message behind the common beginning of its turn and the prompt's opening, if it
+    /// Tests the message after the common beginning of its turn and the prompt's opening, if it
     /// needs that with any thinking.
     fn ask_behind_common(&mut self, reading: &mut RoundTrip, probe: usize) {
         if let Some((thinking, turn)) = reading.probes.turn_behind_common(probe) {

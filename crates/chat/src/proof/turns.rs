@@ -1,7 +1,7 @@
 //! Renders messages, and finds the assistant's turn in each render.
 //!
 //! If the render with the assistant's message begins with the prompt, the rest is the turn and its
-//! end. White space that the prompt and the render both end with is the template's, behind whatever
+//! end. White space that the prompt and the render both end with is the template's, after whatever
 //! it writes. A render does not show where the end begins; the model may write it as a token that
 //! no host prints. But the end does not depend on the message, so it is part of the common end of a
 //! message with content and one with calls, or it is the last marker.
@@ -183,7 +183,7 @@ impl ProbeSet {
         self.turn_from(probe, thinking, begin, opening)
     }
 
-    /// If no turn begins where the prompt ends, with any thinking: the turn behind the common
+    /// If no turn begins where the prompt ends, with any thinking: the turn after the common
     /// beginning of it and the prompt's opening, as if the prompt ended there.
     pub fn turn_behind_common(&self, probe: usize) -> Option<(Thinking, Turn)> {
         let mut last = None;
@@ -270,7 +270,7 @@ pub(super) fn arguments(call: &ToolCall) -> Map<String, Value> {
     serde_json::from_str(&call.arguments).unwrap_or_default()
 }
 
-/// Where the turn begins in a render, if the render begins with the prompt, but for white space
+/// Where the turn begins in a render, if the render begins with the prompt, except for white space
 /// that both end with.
 fn begin(rendered: &str, prompt: &str) -> Option<usize> {
     let (before, white_space) = prompt.split_at(prompt.trim_end().len());
@@ -311,7 +311,7 @@ fn last_marker(text: &str) -> usize {
     text.len() - marker_at_end(inked).unwrap_or(inked.len())
 }
 
-/// Where the marker begins that a text ends with.
+/// The start of the marker that a text ends with.
 pub(crate) fn marker_at_end(text: &str) -> Option<usize> {
     text.rfind(brackets::opens)
         .filter(|&open| is_one_marker(&text[open..]))
@@ -340,11 +340,10 @@ fn is_border(text: &str, at: usize) -> bool {
 pub(crate) fn is_one_marker(text: &str) -> bool {
     let mut inside = text.chars();
     let closer = inside.next().and_then(brackets::closer);
-    let is_text = |c: char| {
-        !c.is_whitespace() && !"\"'{}".contains(c) && !brackets::opens(c) && !brackets::closes(c)
-    };
     closer.is_some()
         && inside.next_back() == closer
         && inside.as_str().len() <= MARKER
-        && inside.all(is_text)
+        && !inside.any(|c| {
+            c.is_whitespace() || "\"'{}".contains(c) || brackets::opens(c) || brackets::closes(c)
+        })
 }

@@ -19,16 +19,7 @@ pub fn in_threads<T: Send>(
         threads
     };
     let next = AtomicUsize::new(0);
-    let take = || {
-        let mut results = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return results;
-            }
-            results.push((number, work(number)));
-        }
-    };
+    let take = || taken(&next, count, work);
     let mut results = thread::scope(|scope| {
         let mut started = Vec::new();
         while started.len() + 1 < threads.min(count)
@@ -46,4 +37,20 @@ pub fn in_threads<T: Send>(
     });
     chatparse_base::sort::by_key(&mut results, |(number, _)| *number);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The work that one thread takes, with its numbers.
+fn taken<T>(
+    next: &AtomicUsize,
+    count: usize,
+    work: &(dyn Fn(usize) -> T + Sync),
+) -> Vec<(usize, T)> {
+    let mut results = Vec::new();
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= count {
+            return results;
+        }
+        results.push((number, work(number)));
+    }
 }

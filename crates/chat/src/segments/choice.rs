@@ -88,6 +88,7 @@ pub(super) fn choose(
     };
     let (marked, changed, is_all) = search.choose();
     let values = &marked.values;
+    // Outer white space of values is found by a render without it.
     let mut texts = values.iter().filter(|known| known.kind == Kind::Text);
     let mut trimmed = None;
     if texts.any(|known| known.text.trim().len() != known.text.len()) {
@@ -126,16 +127,13 @@ pub(super) fn choose(
         found.unknown.push(0..prompt.len());
         is_over = true;
     }
-    let limit = if values.len() > VALUES {
-        Some(Limit::Values)
-    } else {
-        is_over.then_some(Limit::Renders)
-    };
-    Found {
-        values: marked.values,
-        limit,
-        ..found
+    if values.len() > VALUES {
+        found.limit = Some(Limit::Values);
+    } else if is_over {
+        found.limit = Some(Limit::Renders);
     }
+    found.values = marked.values;
+    found
 }
 
 /// The labels without their places.
@@ -144,6 +142,7 @@ fn kinds(labels: &[Label]) -> impl Iterator<Item = (Edge, usize)> {
 }
 
 /// The treatment of each value. `share`: equal texts have one label.
+#[derive(Clone)]
 struct Marked {
     values: Vec<Known>,
     ways: Vec<Way>,
@@ -307,8 +306,8 @@ impl Search<'_> {
         }
     }
 
-    /// The spaces of these values in the prompt, as far as the template does not look at them: of a
-    /// value in pieces they are not told from the template's by what stands around them.
+    /// The spaces of these values in the prompt, as far as the template does not look at them. The
+    /// text around a space of a value in pieces does not tell whether the template wrote it.
     fn spaces(&self, marked: &Marked, values: &[bool]) -> Vec<Range<usize>> {
         let plain = self.left(marked, 0..marked.values.len());
         let change = Change {
@@ -331,18 +330,16 @@ impl Search<'_> {
 
     /// The same with these values left as they are.
     fn left(&self, marked: &Marked, numbers: impl Iterator<Item = usize>) -> Marked {
-        let (values, mut ways) = (marked.values.clone(), marked.ways.clone());
-        numbers.for_each(|number| ways[number] = Way::Leave);
-        Marked {
-            values,
-            ways,
-            share: marked.share,
+        let mut left = marked.clone();
+        for number in numbers {
+            left.ways[number] = Way::Leave;
         }
+        left
     }
 
-    /// Changes these values, too: at once, or with what the template looks for kept, or by halves;
-    /// `apart` gets those that cannot be changed. All changes are in one render, because values may
-    /// be alike: then each could hide the other.
+    /// Changes these values, too: at once, or with the texts kept that the template looks for, or
+    /// by halves. `apart` gets the values that cannot be changed. All changes are in one render,
+    /// because of two equal values each would hide the change of the other.
     fn change(
         &self,
         marked: &Marked,

@@ -14,38 +14,36 @@ pub(super) enum Token<'t> {
 /// Changes the keys, texts and scalars of the objects and arrays in valid JSON text. `change` gets
 /// a pointer to each; a key has the pointer of its value.
 pub(super) fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> String) -> String {
-    let (mut out, mut copied) = (String::with_capacity(json.len() * 2), 0);
-    let mut put = |range: Range<usize>, text: &str| {
-        out.extend([&json[copied..range.start], text]);
-        copied = range.end;
-    };
+    let mut changes: Vec<(Range<usize>, String)> = Vec::new();
     let (mut walk, mut from) = (Json::default(), 0);
     for (at, c) in json.char_indices() {
         let behind = at + c.len_utf8();
         let (was_in_string, at_name) = (walk.in_string, walk.at_name);
         walk.read(&json[at..behind], &mut |walk, token| match c {
             '{' | '[' if token.len() == 1 => {}
-            '"' => put(
-                from..at,
-                &change(Token::Text(&json[from..at]), &walk.pointer),
-            ),
-            // A scalar ends before what follows it.
-            _ => put(
-                at - token.len()..at,
-                &change(Token::Scalar(token), &walk.pointer),
-            ),
+            '"' => {
+                let text = change(Token::Text(&json[from..at]), &walk.pointer);
+                changes.push((from..at, text));
+            }
+            // A scalar ends before the character that follows it.
+            _ => {
+                let scalar = change(Token::Scalar(token), &walk.pointer);
+                changes.push((at - token.len()..at, scalar));
+            }
         });
         if walk.in_string && !was_in_string {
             from = behind;
         } else if was_in_string && !walk.in_string && at_name {
-            put(
-                from..at,
-                &change(Token::Text(&json[from..at]), &walk.pointer),
-            );
+            let text = change(Token::Text(&json[from..at]), &walk.pointer);
+            changes.push((from..at, text));
         }
     }
-    put(json.len()..json.len(), "");
-    out
+    let (mut out, mut copied) = (String::with_capacity(json.len() * 2), 0);
+    for (range, text) in changes {
+        out.extend([&json[copied..range.start], &text]);
+        copied = range.end;
+    }
+    out + &json[copied..]
 }
 
 /// A text without its outer white space, and the white space.

@@ -190,52 +190,31 @@ impl<'m> Marking<'m> {
 
     fn message(&mut self, index: usize, message: &Message) -> Message {
         let mut marked = message.clone();
-        let mut field = |text: &mut String, path: &str, group: &str, kind: Kind| {
-            let group = format!("{}{group}", message.role);
-            *text = self.text(
-                text,
-                ValuePlace::field(Owner::Message(index), path, &group),
-                kind,
-            );
-        };
+        let of = (index, &*message.role);
         if !is_word(&message.role) {
-            field(&mut marked.role, "/role", "/role", Kind::Text);
+            self.field(&mut marked.role, of, "/role", "/role", Kind::Text);
         }
-        field(
-            &mut marked.reasoning_content,
-            "/reasoning_content",
-            "/reasoning_content",
-            Kind::Text,
-        );
-        field(&mut marked.content, "/content", "/content", Kind::Text);
+        let path = "/reasoning_content";
+        self.field(&mut marked.reasoning_content, of, path, path, Kind::Text);
+        let path = "/content";
+        self.field(&mut marked.content, of, path, path, Kind::Text);
         for (at, part) in marked.parts.iter_mut().enumerate() {
             let (name, group) = if part.kind == THINKING {
                 (THINKING, "/reasoning_content")
             } else {
                 ("text", "/content")
             };
-            field(
-                &mut part.text,
-                &format!("/content/{at}/{name}"),
-                group,
-                Kind::Text,
-            );
+            let path = format!("/content/{at}/{name}");
+            self.field(&mut part.text, of, &path, group, Kind::Text);
         }
-        field(&mut marked.name, "/name", "/name", Kind::Word);
-        field(&mut marked.tool_call_id, "/tool_call_id", "/id", Kind::Word);
+        self.field(&mut marked.name, of, "/name", "/name", Kind::Word);
+        let id = &mut marked.tool_call_id;
+        self.field(id, of, "/tool_call_id", "/id", Kind::Word);
         for (at, call) in marked.tool_calls.iter_mut().enumerate() {
-            field(
-                &mut call.id,
-                &format!("/tool_calls/{at}/id"),
-                "/id",
-                Kind::Word,
-            );
-            field(
-                &mut call.name,
-                &format!("/tool_calls/{at}/function/name"),
-                "/call",
-                Kind::Word,
-            );
+            let path = format!("/tool_calls/{at}/id");
+            self.field(&mut call.id, of, &path, "/id", Kind::Word);
+            let path = format!("/tool_calls/{at}/function/name");
+            self.field(&mut call.name, of, &path, "/call", Kind::Word);
         }
         for (at, part) in marked.parts.iter_mut().enumerate() {
             if let Some(source) = &mut part.source {
@@ -255,6 +234,20 @@ impl<'m> Marking<'m> {
         let place = ValuePlace::field(Owner::Message(index), "", "more");
         marked.more = self.members(&message.more, place);
         marked
+    }
+
+    /// Marks a text of the message with this index and role.
+    fn field(
+        &mut self,
+        text: &mut String,
+        (index, role): (usize, &str),
+        path: &str,
+        group: &str,
+        kind: Kind,
+    ) {
+        let group = format!("{role}{group}");
+        let place = ValuePlace::field(Owner::Message(index), path, &group);
+        *text = self.text(text, place, kind);
     }
 
     fn tool(&mut self, index: usize, tool: &Tool) -> Tool {
@@ -359,18 +352,20 @@ impl<'m> Marking<'m> {
         if change.spaces {
             return text.replace(' ', NO_SPACE.encode_utf8(&mut [0])).into();
         }
-        let label = |kept: &str| {
-            (0..change.labels).fold(kept.to_owned(), |labelled, _| {
-                self.labels.around(&labelled, number)
-            })
-        };
-        let once = changed(text, kept, json, &label);
-        let is_again = !labelled && change.again.binary_search(&number).is_ok();
-        if is_again {
-            changed(&once, None, json, &label).into()
-        } else {
-            once.into()
+        let mut other = changed(text, kept, json, &|kept| self.labelled(kept, number));
+        if !labelled && change.again.binary_search(&number).is_ok() {
+            other = changed(&other, None, json, &|kept| self.labelled(kept, number));
         }
+        other.into()
+    }
+
+    /// A text that is kept, with as many labels as the change asks for.
+    fn labelled(&self, kept: &str, number: usize) -> String {
+        let mut text = kept.to_owned();
+        for _ in 0..self.with.change.labels {
+            text = self.labels.around(&text, number);
+        }
+        text
     }
 
     /// JSON with labels of one number around its values.

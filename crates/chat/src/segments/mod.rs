@@ -199,7 +199,7 @@ pub(crate) fn segments(reader: &Reader, request: &Request, turns: bool) -> Resul
     ))
 }
 
-/// A template that is asked whose text its prompts are.
+/// A reader whose prompts are divided into segments.
 struct Asked<'a> {
     reader: &'a Reader,
     /// How messages are changed. Ids are changed by now.
@@ -220,13 +220,12 @@ impl Asked<'_> {
         // Values of the request that are not in the prompt may contain such letters; then a label
         // is damaged or superfluous.
         let Some(labels) = Labels::unused_in(&texts) else {
-            let segments = vec![Segment {
-                bytes: 0..prompt.len(),
-                origin: Origin::Unknown,
-            }];
             return Segments {
+                segments: vec![Segment {
+                    bytes: 0..prompt.len(),
+                    origin: Origin::Unknown,
+                }],
                 prompt,
-                segments,
                 limit: Some(Limit::Labels),
                 ..Segments::default()
             };
@@ -236,15 +235,17 @@ impl Asked<'_> {
         let found = choice::choose(&prompt, template.source(), labels, request, render);
         let limit = found.limit;
         let (segments, generation) = places::segments(&prompt, found);
+        let mut segmented = Segments {
+            prompt,
+            segments,
+            generation,
+            limit,
+            ..Segments::default()
+        };
         if !turns {
-            return Segments {
-                prompt,
-                segments,
-                generation,
-                limit,
-                ..Segments::default()
-            };
+            return segmented;
         }
+        let prompt = &segmented.prompt;
         let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
         let mut without = request.clone();
         let all = Messages::take(&mut without);
@@ -256,8 +257,8 @@ impl Asked<'_> {
         ends.extend(turn.stops.iter().map(|stop| stop.trim()));
         let closers = turn.calls.iter().map(|form| form.close.head().trim());
         let mut known = turns::Known {
-            prompt: &prompt,
-            segments: &segments,
+            prompt,
+            segments: &segmented.segments,
             messages: (0..all.len())
                 .filter(|index| all.role(*index) == "assistant")
                 .collect(),
@@ -286,14 +287,11 @@ impl Asked<'_> {
         }
         let turns = known.turns();
         let is_whole = known.left.get().is_some();
-        let limit = limit.or((!is_whole).then_some(Limit::Turns));
-        Segments {
-            prompt,
-            segments,
-            generation,
-            turns,
-            limit,
+        if !is_whole {
+            segmented.limit.get_or_insert(Limit::Turns);
         }
+        segmented.turns = turns;
+        segmented
     }
 }
 

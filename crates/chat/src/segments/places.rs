@@ -120,8 +120,9 @@ fn unquoted(text: &str) -> Option<String> {
     serde_json::from_str(&format!("\"{text}\"")).ok()
 }
 
-/// The ranges between the two labels of values, each with its value's number. If the template renders a part of a value, one
-/// label is missing: then the value extends as far as the text moves with it.
+/// The ranges between the two labels of values, each with its value's number. If the template
+/// renders a part of a value, one label is missing: then the value extends as far as the text moves
+/// with it.
 fn shown_between(
     prompt: &str,
     found: &Found,
@@ -269,14 +270,14 @@ fn spelt_out(prompt: &str, found: &Found) -> Vec<Segment> {
             "false" => "False",
             other => other,
         };
-        let found = whole_words(gap, &known.text)
-            .chain(whole_words(gap, python))
-            .next();
-        let bytes = found.map(|range| labels[key].at + range.start..labels[key].at + range.end);
-        all.extend(bytes.map(|bytes| Segment {
-            bytes,
-            origin: known.origin().clone(),
-        }));
+        let mut words = whole_words(gap, &known.text).chain(whole_words(gap, python));
+        if let Some(word) = words.next() {
+            let start = labels[key].at;
+            all.push(Segment {
+                bytes: start + word.start..start + word.end,
+                origin: known.origin().clone(),
+            });
+        }
     }
     all
 }
@@ -554,6 +555,25 @@ mod tests {
         assert_eq!(opening("<parameter=city>\n", 1), 0);
         assert!(is_punctuation("\", \"type\": \"string\", \""));
         assert!(!is_punctuation("</tool>\n"));
+    }
+
+    #[test]
+    fn a_text_of_several_messages_is_that_of_its_neighbours() {
+        let of = |index| Origin::Message {
+            index,
+            path: "/content".to_owned(),
+        };
+        let beside = |before: usize, after: usize| {
+            let segments = [before, 1, after].map(|index| Segment {
+                bytes: 0..1,
+                origin: of(index),
+            });
+            beside(&[of(1), of(3)], &segments, 1).cloned()
+        };
+        assert_eq!(beside(0, 3), Some(of(3)));
+        assert_eq!(beside(1, 2), Some(of(1)));
+        assert_eq!(beside(0, 2), Some(of(1)));
+        assert_eq!(beside(4, 5), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The text that the template writes between the first and the last value of an answer was written
 //! by the model. The turn begins where the prompt ends that it answers: a render of the messages
-//! before it. It ends with what the template writes behind its last value, whatever follows: a
+//! before it. It ends with what the template writes after its last value, whatever follows: a
 //! render that stops there shows it, too. Neither is inside of a marker.
 
 use chatparse_base::brackets;
@@ -39,9 +39,9 @@ pub struct Turn {
     /// The ranges that the model wrote, in bytes of the prompt, in order.
     pub parts: Vec<(TurnPart, Range<usize>)>,
     /// What the prompt has already written of the turn's text, such as the opening of the
-    /// reasoning: in front of the first part.
+    /// reasoning: before the first part.
     pub prefill: Range<usize>,
-    /// The white space behind the end.
+    /// The white space after the end.
     pub space: Range<usize>,
 }
 
@@ -183,8 +183,9 @@ pub(super) struct Known<'k> {
 /// The maximum number of renders for the turns of a prompt.
 pub(super) const RENDERS: usize = 2 * SEGMENT_RENDERS;
 
-/// Where the turns that were found begin in the text in front of their first value, and end in that
-/// behind their last, in the prompt's midst and at its end: others of the same kind are alike.
+/// Offsets of turn starts and ends, by the template's text around them, so that turns in equal text
+/// are not searched again: in the text before the first value, and in the text after the last one,
+/// inside of the prompt and at its end.
 #[derive(Default)]
 struct Borders {
     begins: HashMap<String, usize>,
@@ -206,11 +207,6 @@ impl Known<'_> {
         let left = self.left.get().and_then(|left| left.checked_sub(1));
         self.left.set(left);
         left.and_then(|_| (self.render)(messages, asks))
-    }
-
-    /// The prompt that a message answers.
-    fn prompt_before(&self, message: usize) -> Option<String> {
-        self.render(message, true)
     }
 
     /// The conversation up to and with a message.
@@ -238,7 +234,7 @@ impl Known<'_> {
             let text = glue.as_ref().map(|glue| &self.prompt[glue.clone()]);
             let begun = text.and_then(|text| found.begins.get(text).copied());
             if begun.is_none() {
-                last_asked = self.prompt_before(message).unwrap_or_default();
+                last_asked = self.render(message, true).unwrap_or_default();
                 same = shared(&last_asked, self.prompt);
             }
             let begin = match (&glue, begun) {
@@ -304,9 +300,9 @@ impl Known<'_> {
         all
     }
 
-    /// The values of a message that the model wrote, as ranges of segments: values of other messages
-    /// divide them. So does a result that names the call again; the closed conversation has no
-    /// results.
+    /// The values of a message that the model wrote, as ranges of segments: values of other
+    /// messages divide them. So does a result that names the call again; the closed conversation
+    /// has no results.
     fn pieces(&self, message: usize, own: Range<usize>) -> Vec<Range<usize>> {
         let mut pieces: Vec<Range<usize>> = Vec::new();
         let mut names: Vec<&str> = Vec::new();
@@ -392,7 +388,7 @@ impl Known<'_> {
         start..end
     }
 
-    /// The end of a text that goes on otherwise in the prompt: in front of a marker that is not
+    /// The end of a text that goes on otherwise in the prompt: before a marker that is not
     /// closed there.
     fn border(&self, text: &str, range: Range<usize>) -> usize {
         if text.len() == range.end || self.prompt.len() == range.end {
@@ -415,11 +411,11 @@ impl Known<'_> {
         start..start + text.len() - text.trim_start().len()
     }
 
-    /// Where the turn begins in the glue in front of it. `same`: the length of the common prefix of
+    /// Where the turn begins in the glue before it. `same`: the length of the common prefix of
     /// the prompt and `asked`.
     fn begin(&self, asked: &str, same: usize, glue: &Range<usize>) -> usize {
         let begin = self.asked(asked, same, glue);
-        // Behind a result some prompts have no opening, and conversations have one.
+        // After a result some prompts have no opening, and conversations have one.
         let rest = &self.prompt[begin..glue.end];
         let inked = rest.trim_start();
         let mut openings = [self.opening, self.opening.trim()].into_iter();
@@ -460,7 +456,7 @@ impl Known<'_> {
         glue.end
     }
 
-    /// The length of what the template writes behind a turn to end it: what it writes there,
+    /// The length of what the template writes after a turn to end it: what it writes there,
     /// whatever follows. `closed`: the conversation up to the turn; `last`: the turn's last value.
     fn end(&self, closed: &str, last: Option<&Range<usize>>, gap: &Range<usize>) -> usize {
         let text = &self.prompt[gap.clone()];
