@@ -1,6 +1,6 @@
-//! What a render may use: work, and bytes for values. Templates are untrusted, and one step of the
-//! engine can touch any amount of data; so all that reads or builds values counts here what it
-//! touches, before it does.
+//! The work that a render may take, and the bytes that its values may have. Templates are
+//! untrusted, and one step of the engine can touch any amount of data. So code that reads or builds
+//! values counts here the data that it touches, before it does.
 //!
 //! The counts belong to the thread, because a value that is looped over, compared or printed knows
 //! no render. Where nothing can fail, the excess is noted ([`note`]), the value gives nothing any
@@ -31,14 +31,14 @@ pub const ITEM: usize = 16;
 /// The units for printing a value that is no text.
 pub const PRINTED: usize = 32;
 
-/// What a container takes besides its items, in bytes.
+/// The bytes of a container besides its items.
 const CONTAINER_BYTES: usize = 192;
 
-/// What a text takes while it is built, in lengths: a buffer, the larger one it grows into, and the
-/// value made of it.
+/// The memory of a text while it is built, in lengths: a buffer, the larger one it grows into, and
+/// the value made of it.
 const TEXT_COPIES: usize = 3;
 
-/// What was used up.
+/// The amount that was used up.
 #[derive(Clone, Copy, Debug)]
 enum Excess {
     Work,
@@ -87,7 +87,7 @@ impl Counts {
         result
     }
 
-    /// Notes what was used up first.
+    /// Notes the first amount that was used up.
     #[cold]
     fn exceed(&mut self, excess: Excess) -> Excess {
         *self.excess.get_or_insert(excess)
@@ -105,8 +105,8 @@ const LOOK: usize = 64;
 #[derive(Default)]
 struct Texts {
     all: Vec<(Weak<str>, usize)>,
-    /// The number at which those that are gone are dropped: twice as many as there were then, so
-    /// that each is looked at a few times only.
+    /// The number of texts at which lost ones are dropped: twice the number that was left the last
+    /// time, so that each text is looked at a few times only.
     full: usize,
 }
 
@@ -121,7 +121,7 @@ fn fail(excess: Excess) -> Result<()> {
 
 /// Counts for one render, from its creation to its end.
 pub struct Meter {
-    /// The counts of what was running before.
+    /// The counts of the render around this one.
     around: Counts,
     texts: Texts,
 }

@@ -14,6 +14,7 @@ use crate::builtins::args::{Args, Call};
 use crate::builtins::functions::{FUNCTIONS, RAISED};
 use crate::builtins::tests::TESTS;
 use crate::builtins::{filters, list_filters, methods};
+use crate::fault;
 use crate::probe::labels::Labels;
 use crate::python::memo::Memo;
 use crate::python::pyobject::as_text;
@@ -23,7 +24,7 @@ use crate::reading::{self, Reads, charge_value};
 use crate::request::context::Watch;
 use crate::source::macros;
 use crate::source::rewrite::expr::UNKNOWN;
-use crate::source::rewrite::{Rewritten, excerpt, line_and_column, shortened};
+use crate::source::rewrite::{self, Rewritten, excerpt, line_and_column, shortened};
 use crate::source::texts::open_block;
 use chatparse_base::limits::{
     PROBE_FUEL, PROBE_WORK, PROMPT_BYTES, RENDER_DEPTH, RENDER_FUEL, RENDER_WORK, SHALLOW_DEPTH,
@@ -34,7 +35,7 @@ use chatparse_base::{Error, ErrorKind, Place, Result, stack};
 /// The Rust function of an operator.
 type Operator = fn(&mut State, &[Value]) -> Made;
 
-type Made = std::result::Result<Value, minijinja::Error>;
+type Made = fault::Result<Value>;
 
 /// Filters that only the source pass inserts.
 const OPERATORS: &[(&str, Operator)] = &[
@@ -48,21 +49,21 @@ const OPERATORS: &[(&str, Operator)] = &[
     ("op.each", ops::each),
     ("op.generation", generation),
     ("op.ge", |_, args| {
-        ops::compares(args, Ordering::is_ge).map(Value::from)
+        Ok(ops::compares(args, Ordering::is_ge)?.into())
     }),
     ("op.grow", grown::grow),
     ("op.gt", |_, args| {
-        ops::compares(args, Ordering::is_gt).map(Value::from)
+        Ok(ops::compares(args, Ordering::is_gt)?.into())
     }),
     ("op.held", namespace::held),
     ("op.in", ops::contains),
     ("op.item", ops::item),
     ("op.le", |_, args| {
-        ops::compares(args, Ordering::is_le).map(Value::from)
+        Ok(ops::compares(args, Ordering::is_le)?.into())
     }),
     ("op.list", ops::list),
     ("op.lt", |_, args| {
-        ops::compares(args, Ordering::is_lt).map(Value::from)
+        Ok(ops::compares(args, Ordering::is_lt)?.into())
     }),
     ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
@@ -92,7 +93,7 @@ const PRINTING: &[&str] = &[
     "tojson",
 ];
 
-/// What a filter reads of texts that it is given.
+/// How a filter reads the texts that it is given.
 fn reads(filter: &str) -> Reads {
     match filter {
         "d" | "default" | "first" | "last" => Reads::Nothing,
@@ -129,9 +130,10 @@ impl Object for Function {
 /// The text of a `{% generation %}` block.
 fn generation(state: &mut State, args: &[Value]) -> Made {
     let text = args.first().cloned().unwrap_or_default();
-    Ok(labels(state).map_or(text.clone(), |labels| {
-        Value::from(labels.block(&pyrepr::text(&text)))
-    }))
+    Ok(match labels(state) {
+        Some(labels) => labels.block(&pyrepr::text(&text)).into(),
+        None => text,
+    })
 }
 
 /// The source of a template, for errors.
@@ -158,9 +160,9 @@ pub struct Engine {
     origin: Arc<Origin>,
     /// As in [`Rewritten`].
     pub opens_last: bool,
-    /// What it wrote of tools; `None` for probes, whose tools do not come again.
+    /// The JSON of tools that it wrote; `None` for probes, whose tools do not come again.
     pub memo: Option<Arc<Memo>>,
-    /// What renders of probes may use; `None` for other renders.
+    /// The work that probes may take; `None` for other renders.
     learning: Option<Arc<Learning>>,
     /// Why there is no template to render.
     pub fault: Option<Error>,
@@ -186,15 +188,15 @@ impl Engine {
         }
     }
 
-    /// This engine with the limits for short probes. `work`: what all of them may take.
+    /// This engine with the limits for short probes. `work`: the work that all of them together may
+    /// take.
     pub fn for_probes(&self, work: u64) -> Engine {
         let mut env = self.env.clone();
         env.set_fuel(Some(PROBE_FUEL));
-        let learning = Learning(AtomicU64::new(work));
         Engine {
             env,
             memo: None,
-            learning: Some(Arc::new(learning)),
+            learning: Some(Arc::new(Learning(work.into()))),
             ..self.clone()
         }
     }
@@ -207,20 +209,21 @@ impl Engine {
     /// Renders the template, on the caller's stack where that will do. The context is made anew for
     /// each try, because a template may change its values.
     pub fn render(&self, context: impl Fn(Arc<Watch>) -> Result<Value> + Sync) -> Rendered {
-        let write = |engine: &Engine| -> Rendered {
-            let prompt = Prompt::default();
-            let watch = Arc::clone(&prompt.watch);
-            let text = engine.write(context(Arc::clone(&watch))?, prompt)?;
-            Ok((text, watch.read_at()))
-        };
-        match write(self) {
+        match self.render_once(&context) {
             Err(error) if is_too_deep(error.message()) => stack::deep(|| {
                 let mut deep = self.clone();
                 deep.env.set_recursion_limit(RENDER_DEPTH);
-                write(&deep)
+                deep.render_once(&context)
             }),
             rendered => rendered,
         }
+    }
+
+    fn render_once(&self, context: impl Fn(Arc<Watch>) -> Result<Value>) -> Rendered {
+        let prompt = Prompt::default();
+        let watch = Arc::clone(&prompt.watch);
+        let text = self.write(context(Arc::clone(&watch))?, prompt)?;
+        Ok((text, watch.read_at()))
     }
 
     /// Renders a short probe.
@@ -232,14 +235,12 @@ impl Engine {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        let max_work = self
-            .learning
-            .as_ref()
-            .map_or(Ok(RENDER_WORK), |learning| learning.next())?;
+        let learning = self.learning.as_ref();
+        let max_work = learning.map_or(Ok(RENDER_WORK), |learning| learning.next())?;
         let meter = Meter::start(max_work);
         let rendered = self.run(context, &mut prompt, &meter);
-        if let Some(learning) = &self.learning {
-            // It is tried again with a deeper stack.
+        if let Some(learning) = learning {
+            // The render is tried again with a deeper stack.
             let again = self.env.recursion_limit() < RENDER_DEPTH;
             learning.spend(&rendered, budget::spent(), again);
         }
@@ -250,16 +251,19 @@ impl Engine {
 
     /// Writes the prompt. Returns the number of steps.
     fn run(&self, context: Value, prompt: &mut Prompt, meter: &Meter) -> Result<u64> {
-        let failed = |error| failure(&error, &self.origin);
-        let template = self.env.get_template(NAME).map_err(failed)?;
-        let rendered = template.render_captured_to(context, prompt);
-        match (meter.check(), rendered) {
-            (Ok(()), Ok(captured)) => {
-                Ok(captured.state().fuel_levels().map_or(0, |(steps, _)| steps))
+        let template = self.env.get_template(NAME);
+        let rendered = template.and_then(|template| {
+            let rendered = template.render_captured_to(context, prompt);
+            match (meter.check(), rendered) {
+                (_, Err(error)) if error.kind() == EngineErrorKind::OutOfFuel => Err(error),
+                // The excess may have led to another error.
+                (Err(excess), _) => Err(excess),
+                (Ok(()), captured) => Ok(captured?.state().fuel_levels()),
             }
-            (_, Err(error)) if error.kind() == EngineErrorKind::OutOfFuel => Err(failed(error)),
-            // What was used up may have led to another error.
-            (Err(error), _) | (Ok(()), Err(error)) => Err(failed(error)),
+        });
+        match rendered {
+            Ok(steps) => Ok(steps.map_or(0, |(steps, _)| steps)),
+            Err(error) => Err(failure(&error, &self.origin)),
         }
     }
 }
@@ -286,30 +290,21 @@ impl Learning {
             {
                 u64::MAX
             }
-            // It is not known how many steps it was.
-            Err(_) => (PROBE_FUEL / 16)
-                .saturating_mul(STEP_WORK)
-                .saturating_add(work),
+            // The number of steps is not known.
+            Err(_) => (PROBE_FUEL / 16 * STEP_WORK).saturating_add(work),
         };
+        let relaxed = Memory::Relaxed;
         let _ = self
             .0
-            .fetch_update(Memory::Relaxed, Memory::Relaxed, |left| {
-                Some(left.saturating_sub(used))
-            });
+            .fetch_update(relaxed, relaxed, |left| Some(left.saturating_sub(used)));
     }
 }
 
 /// Compiles the rewritten `source`.
 pub fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
-    let Rewritten {
-        text,
-        tags,
-        unread,
-        opens_last,
-    } = rewritten;
     let origin = Origin {
         source: source.to_owned(),
-        tags,
+        tags: rewritten.tags,
     };
     let mut env = empty();
     let syntax = SyntaxConfig::builder()
@@ -317,21 +312,23 @@ pub fn compile(rewritten: Rewritten, source: &str) -> Result<Engine> {
         .lstrip_blocks(true)
         .keep_trailing_newline(true)
         .build();
-    env.set_syntax(syntax.map_err(|error| failure(&error, &origin))?);
-    env.add_template_owned(NAME, text)
-        .map_err(|error| failure(&error, &origin))?;
-    // The engine would run what the pass did not rewrite, and nothing would count it.
-    if let Some(error) = unread {
-        return Err(error);
+    let added = syntax.and_then(|syntax| {
+        env.set_syntax(syntax);
+        env.add_template_owned(NAME, rewritten.text)
+    });
+    added.map_err(|error| failure(&error, &origin))?;
+    // The engine would run the tag that the pass did not rewrite, and nothing would count it.
+    match rewritten.unread {
+        Some(error) => Err(error),
+        None => Ok(Engine {
+            env,
+            origin: Arc::new(origin),
+            opens_last: rewritten.opens_last,
+            memo: Some(Arc::default()),
+            learning: None,
+            fault: None,
+        }),
     }
-    Ok(Engine {
-        env,
-        origin: Arc::new(origin),
-        opens_last,
-        memo: Some(Arc::default()),
-        learning: None,
-        fault: None,
-    })
 }
 
 /// The engine without a template. Each template has its own, because a shared static one would look
@@ -359,31 +356,32 @@ fn empty() -> Environment<'static> {
             if reads != Reads::Nothing {
                 charge_value(&result)?;
             }
-            Ok::<Value, minijinja::Error>(result)
+            Ok::<_, minijinja::Error>(result)
         });
     }
     for &(name, code) in OPERATORS {
         let prints = PRINTING.contains(&name);
         env.add_filter(name, move |state: &mut State, args: &[Value]| {
-            let is_text = |arg: &Value| as_text(arg).is_some();
             // Together with a text, a sum or remainder is text.
-            if prints
-                || name == "op.add" && args.iter().any(is_text)
-                || name == "op.mod" && args.first().is_some_and(is_text)
-            {
+            let mut texts = args.iter().map(as_text);
+            let prints = match name {
+                "op.add" => texts.any(|text| text.is_some()),
+                "op.mod" => texts.next().flatten().is_some(),
+                _ => prints,
+            };
+            if prints {
                 code(state, args)
             } else {
                 code(state, &without_labels(args))
             }
         });
     }
-    for (&name, code) in TESTS
-        .iter()
-        .flat_map(|(names, code)| names.iter().map(move |name| (name, code)))
-    {
-        env.add_test(name, move |_: &State, args: &[Value]| {
-            code(&without_labels(args))
-        });
+    for (names, code) in TESTS {
+        for name in *names {
+            env.add_test(*name, move |_: &State, args: &[Value]| {
+                code(&without_labels(args))
+            });
+        }
     }
     for &(name, code) in FUNCTIONS {
         env.add_global(name, Value::from_object(Function(name, code)));
@@ -423,11 +421,7 @@ impl io::Write for Prompt {
 }
 
 /// Writes the value of `{{ value }}`.
-fn format(
-    out: &mut Output,
-    _: &mut State,
-    value: &Value,
-) -> std::result::Result<(), minijinja::Error> {
+fn format(out: &mut Output, _: &mut State, value: &Value) -> fault::Result<()> {
     let text = pyrepr::text(value);
     budget::charge_output(text.len())?;
     Ok(out.write_str(&text)?)
@@ -444,74 +438,57 @@ fn is_too_deep(error: &str) -> bool {
 /// Converts the engine's error: adds the line, and the column of the tag if it is on that line. An
 /// error that the template raised itself is used as it is.
 fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
+    use EngineErrorKind::{OutOfFuel, UnknownFilter, UnknownTest, WriteFailure};
+    let (source, tag, detail) = (&*origin.source, origin.tag(error), error.detail());
     let kind = match error.kind() {
-        EngineErrorKind::OutOfFuel | EngineErrorKind::WriteFailure => ErrorKind::Limit,
-        _ if error.detail().is_some_and(is_too_deep) => ErrorKind::Limit,
+        OutOfFuel | WriteFailure => ErrorKind::Limit,
+        _ if detail.is_some_and(is_too_deep) => ErrorKind::Limit,
         _ => ErrorKind::Template,
     };
-    let raised = error
-        .detail()
-        .and_then(|detail| detail.strip_prefix(RAISED));
-    let what = match (error.kind(), error.detail()) {
-        (EngineErrorKind::WriteFailure, _) => {
-            format!("the prompt is longer than {PROMPT_BYTES} bytes")
-        }
-        _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
-        (EngineErrorKind::OutOfFuel, Some(detail)) => detail.to_owned(),
-        // It says which kind of error it is.
-        (EngineErrorKind::UnknownFilter | EngineErrorKind::UnknownTest, Some(detail)) => {
-            detail.replacen(UNKNOWN, "", 1)
-        }
-        (_, Some(detail)) => format!("{}: {detail}", error.kind()),
-        (EngineErrorKind::OutOfFuel, None) => {
-            format!("the render takes more than {RENDER_FUEL} steps")
-        }
+    let raised = detail.and_then(|detail| detail.strip_prefix(RAISED));
+    let what = match (error.kind(), detail) {
+        (WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
+        (OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
         (kind, None) => kind.to_string(),
+        (kind, Some(detail)) => match kind {
+            _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
+            OutOfFuel => detail.to_owned(),
+            // The detail names the kind of the error.
+            UnknownFilter | UnknownTest => detail.replacen(UNKNOWN, "", 1),
+            _ => format!("{kind}: {detail}"),
+        },
     };
     let mut what = shortened(&what, ERROR_CHARS);
     // Which block has no end.
-    let up_to = match error.detail() {
-        Some(detail) if detail.starts_with("unexpected end of input") => Some(origin.source.len()),
-        Some(detail) if detail.starts_with("unknown statement end") => origin.tag(error),
+    let up_to = match detail {
+        Some(detail) if detail.starts_with("unexpected end of input") => Some(source.len()),
+        Some(detail) if detail.starts_with("unknown statement end") => tag,
         _ => None,
     };
-    if let Some((name, at)) = up_to.and_then(|to| open_block(&origin.source[..to])) {
-        what.push_str(&format!(
-            "; the innermost open block is {name}, in line {}",
-            line_and_column(&origin.source, at).0
-        ));
+    if let Some((name, at)) = up_to.and_then(|to| open_block(&source[..to])) {
+        let (line, _) = line_and_column(source, at);
+        what += &format!("; the innermost open block is {name}, in line {line}");
     }
-    let Some(number) = error.line() else {
+    let Some(line) = error.line() else {
         return Error::new(kind, format!("template: {what}"));
     };
-    let tag = origin
-        .tag(error)
-        .map(|tag| (tag, line_and_column(&origin.source, tag)));
-    let (column, text) = match tag.filter(|(_, (line, _))| *line == number) {
-        Some((tag, (_, column))) => (Some(column), &origin.source[tag..]),
-        None => (
-            None,
-            origin
-                .source
-                .lines()
-                .nth(number.saturating_sub(1))
-                .unwrap_or_default(),
-        ),
-    };
-    let excerpt = excerpt(text);
-    let more = if raised.is_some() || excerpt.is_empty() {
-        String::new()
-    } else {
-        format!(" (at `{excerpt}`)")
-    };
-    Error::in_template(
-        kind,
-        Place {
-            line: number,
-            column,
-            excerpt,
+    let tag_place = tag.map(|tag| rewrite::place(source, tag));
+    let place = match tag_place.filter(|place| place.line == line) {
+        Some(place) => place,
+        None => Place {
+            line,
+            column: None,
+            excerpt: excerpt(
+                source
+                    .lines()
+                    .nth(line.saturating_sub(1))
+                    .unwrap_or_default(),
+            ),
         },
-        &what,
-        &more,
-    )
+    };
+    let more = match raised {
+        None if !place.excerpt.is_empty() => format!(" (at `{}`)", place.excerpt),
+        _ => String::new(),
+    };
+    Error::in_template(kind, place, &what, &more)
 }

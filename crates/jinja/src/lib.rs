@@ -115,7 +115,7 @@ impl Caps {
         }
     }
 
-    /// Adds to a message what the template demands.
+    /// Adds to a message the field that the template demands.
     pub fn complete(&self, message: &mut Value) {
         let (Some(field), Value::Object(fields)) = (&self.demanded_reasoning, message) else {
             return;
@@ -129,17 +129,13 @@ impl Caps {
 
     /// Each capability that is there or not, with its name for hosts, e.g. `supports_tools`.
     pub fn named(&self) -> [(&'static str, bool); 9] {
-        [
-            ("supports_string_content", self.string_content),
-            ("supports_typed_content", self.typed_content),
-            ("supports_tools", self.tools),
-            ("supports_tool_calls", self.tool_calls),
-            ("supports_parallel_tool_calls", self.parallel_tool_calls),
-            ("supports_system_role", self.system_role),
-            ("supports_preserve_reasoning", self.preserve_reasoning),
-            ("supports_reasoning_effort", self.reasoning_effort),
-            ("supports_object_arguments", self.object_arguments),
-        ]
+        macro_rules! supported {
+            ($($field:ident)*) => { [$((concat!("supports_", stringify!($field)), self.$field),)*] };
+        }
+        supported!(
+            string_content typed_content tools tool_calls parallel_tool_calls system_role
+            preserve_reasoning reasoning_effort object_arguments
+        )
     }
 
     /// The capabilities as a JSON object: booleans, and `reasoning_effort_levels`, a list of
@@ -151,11 +147,11 @@ impl Caps {
     }
 }
 
-/// Whose variables a template has besides those of the conversation.
+/// The host whose variables a template has besides the conversation's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// Ours, and those that transformers always passes: `tools` and `documents` are `none` if there
-    /// are none, unless the template raises on that.
+    /// Our variables, and those of transformers: without tools and documents, `tools` and
+    /// `documents` are `none`, unless the template raises on that.
     Own,
     /// Those of llama.cpp, which leaves `tools` and `add_generation_prompt` undefined.
     LlamaCpp,
@@ -183,10 +179,10 @@ pub struct Conversation {
     pub now: Option<i64>,
 }
 
-/// What an id with the name and the number of its call has in front of them, as models write it.
+/// The texts before the name and before the number in an id that has both, as models write it.
 pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
 
-/// A template, its special tokens, and what trials show of it. Immutable; threads may share it.
+/// A template, its special tokens, and the findings of its trials. Immutable; threads may share it.
 #[derive(Clone)]
 pub struct Template {
     own: Arc<Source>,
@@ -205,7 +201,7 @@ pub struct Template {
     words: OnceLock<Arc<HashSet<String>>>,
 }
 
-/// A text, and what renders it: compiled on first use.
+/// A text, and its engine, which is compiled on first use.
 struct Source {
     text: String,
     /// Whether macros may read variables of their callers.
@@ -231,18 +227,25 @@ impl Source {
         })
     }
 
+    /// The same, whose engine shows labels.
+    fn labelled(&self, labels: &Labels) -> Arc<Source> {
+        let mut engine = self.engine().clone();
+        engine.show_labels(labels);
+        self.by(engine)
+    }
+
     /// Recurses as deeply as the text nests.
     fn engine(&self) -> &Engine {
-        let compile = || {
-            let callers = if self.sees_callers {
-                macros::callers(&self.text)
-            } else {
-                Vec::new()
-            };
-            env::compile(rewrite::rewrite(&self.text, &callers)?, &self.text)
-        };
         self.engine
-            .get_or_init(|| stack::deep(compile).unwrap_or_else(Engine::failing))
+            .get_or_init(|| stack::deep(|| self.compile()).unwrap_or_else(Engine::failing))
+    }
+
+    fn compile(&self) -> Result<Engine> {
+        let callers = match self.sees_callers {
+            true => macros::callers(&self.text),
+            false => Vec::new(),
+        };
+        env::compile(rewrite::rewrite(&self.text, &callers)?, &self.text)
     }
 }
 
@@ -255,38 +258,31 @@ impl Template {
     /// where it does not parse.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Template> {
         let template = Template::uncompiled(source, bos, eos, Findings::default())?;
-        template
-            .own
-            .engine()
-            .fault
-            .clone()
-            .map_or(Ok(template), Err)
+        let fault = template.own.engine().fault.clone();
+        fault.map_or(Ok(template), Err)
     }
 
-    /// A template that was stored: with what is known of it, and compiled when it first renders,
-    /// which fails where it does not parse.
+    /// A template that was stored, with its findings. Its first render compiles it, and fails if it
+    /// does not parse.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] where the source is too long, [`ErrorKind::InvalidArgument`] where
-    /// `findings` are not those of [`Template::findings`].
+    /// [`ErrorKind::Limit`] if the source is too long, [`ErrorKind::InvalidArgument`] if `findings`
+    /// do not come from [`Template::findings`].
     pub fn stored(source: &str, bos: &str, eos: &str, findings: &Value) -> Result<Template> {
-        let findings = Findings::deserialize(findings).map_err(|error| {
-            Error::invalid(format!(
-                "template: what is stored of its trials cannot be read: {error}"
-            ))
-        })?;
-        Template::uncompiled(source, bos, eos, findings)
+        match Findings::deserialize(findings) {
+            Ok(findings) => Template::uncompiled(source, bos, eos, findings),
+            Err(error) => {
+                let what = "what is stored of its trials cannot be read";
+                Err(Error::invalid(format!("template: {what}: {error}")))
+            }
+        }
     }
 
     fn uncompiled(source: &str, bos: &str, eos: &str, findings: Findings) -> Result<Template> {
-        if source.len() > TEMPLATE_BYTES {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!(
-                    "the template has {} bytes, more than {TEMPLATE_BYTES}",
-                    source.len()
-                ),
-            ));
+        let bytes = source.len();
+        if bytes > TEMPLATE_BYTES {
+            let why = format!("the template has {bytes} bytes, more than {TEMPLATE_BYTES}");
+            return Err(Error::new(ErrorKind::Limit, why));
         }
         let whole = rewrite::normalize(source);
         let patched = rewrite::patched(&whole);
@@ -340,44 +336,38 @@ impl Template {
             "eos_token",
             "add_generation_prompt",
         ];
-        let aliases = if name == EFFORT[0] { &EFFORT[..] } else { &[] };
-        !OWN.contains(&name)
-            && aliases
-                .iter()
-                .chain([&name])
-                .any(|name| self.has_word(name))
+        let names = if name == EFFORT[0] {
+            &EFFORT[..]
+        } else {
+            &[name]
+        };
+        !OWN.contains(&name) && names.iter().any(|name| self.has_word(name))
     }
 
     /// Whether the source has this name or number.
     pub fn has_word(&self, word: &str) -> bool {
         let words = self.words.get_or_init(|| {
-            let words = self
-                .own
-                .text
-                .split(|c: char| !c.is_alphanumeric() && c != '_');
+            let text = &self.own.text;
+            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
             Arc::new(words.map(str::to_owned).collect())
         });
         words.contains(word)
     }
 
     /// Whether the source has this text in quotes.
-    pub fn has_literal(&self, text: &str) -> bool {
-        ['\'', '"']
+    pub fn has_literal(&self, literal: &str) -> bool {
+        let text = &self.own.text;
+        ["'", "\""]
             .iter()
-            .any(|quote| self.own.text.contains(&format!("{quote}{text}{quote}")))
+            .any(|quote| text.contains(&[quote, literal, quote].concat()))
     }
 
     /// The same template for conversations with labels in their texts.
     pub fn labelled(&self, labels: Labels) -> Template {
-        let show = |source: &Arc<Source>| {
-            let mut engine = source.engine().clone();
-            engine.show_labels(&labels);
-            source.by(engine)
-        };
-        let (own, unpatched) = (show(&self.own), self.unpatched.as_ref().map(show));
+        let unpatched = self.unpatched.as_ref();
         Template {
-            own,
-            unpatched,
+            own: self.own.labelled(&labels),
+            unpatched: unpatched.map(|source| source.labelled(&labels)),
             labels: Some(labels),
             ..self.clone()
         }
@@ -389,7 +379,7 @@ impl Template {
         &self.own.text
     }
 
-    /// The template's text without those patches: what its author wrote.
+    /// The template's text without the patches: the author's.
     pub fn written(&self) -> &str {
         &self.unpatched.as_ref().unwrap_or(&self.own).text
     }
@@ -424,17 +414,16 @@ impl Template {
         let engine = self.engine(conversation);
         let takes_none = conversation.host == Host::Own && self.takes_none();
         engine.render(|watch| {
-            let (labels, memo) = (self.labels.as_ref(), engine.memo.as_deref());
-            let context = context::conversation(
+            context::conversation(
                 conversation,
                 &self.bos,
                 &self.eos,
                 takes_none,
-                labels,
-                memo,
+                self.labels.as_ref(),
+                engine.memo.as_deref(),
                 watch,
-            );
-            context.map_err(|error| Error::invalid(format!("the conversation: {error}")))
+            )
+            .map_err(|error| Error::invalid(format!("the conversation: {error}")))
         })
     }
 
@@ -461,7 +450,7 @@ impl Template {
             return Ok((prompt, String::new()));
         };
         let asks = conversation.add_generation_prompt;
-        // A variable of the request may be what the other prompt has.
+        // A variable of the request may have the value of the other prompt.
         let opens_last =
             self.engine(conversation).opens_last && !conversation.extra.contains_key(context::ASKS);
         if asks
@@ -475,18 +464,14 @@ impl Template {
             add_generation_prompt: !asks,
             ..conversation.clone()
         });
-        // A prompt that asks for no answer needs no opening of one.
-        let other = if asks {
-            other?
-        } else {
-            other.unwrap_or_else(|_| prompt.clone())
+        let opening = match other {
+            Ok(without) if asks => &prompt[shared(&without, &prompt)..],
+            Ok(ref with) => &with[shared(&prompt, with)..],
+            Err(error) if asks => return Err(error),
+            // A prompt that asks for no answer needs no opening of one.
+            Err(_) => "",
         };
-        let (without, with) = if asks {
-            (&other, &prompt)
-        } else {
-            (&prompt, &other)
-        };
-        let opening = with[shared(without, with)..].to_owned();
+        let opening = opening.to_owned();
         Ok((prompt, opening))
     }
 }

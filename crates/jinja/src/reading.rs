@@ -1,5 +1,5 @@
-//! Counts what is read of values, before it is: by filters, functions and methods, in comparisons
-//! and in sorting.
+//! Counts the texts and items that filters, functions, methods, comparisons and sorting read,
+//! before they read them.
 
 use minijinja::value::{Kwargs, Value};
 
@@ -14,7 +14,7 @@ pub enum Reads {
     Nothing,
     /// It compares or copies them.
     Bytes,
-    /// It searches the first for the others.
+    /// It searches the first text for the other texts.
     Search,
     /// It looks at each character.
     Characters,
@@ -23,7 +23,7 @@ pub enum Reads {
 }
 
 /// Counts the texts among the arguments of a filter, a function or a method, the value itself
-/// first, before the code that reads them runs. What is in lists and maps, that code counts.
+/// first, before the code that reads them runs. The code itself counts the items of lists and maps.
 pub fn touch<'v>(args: impl Iterator<Item = &'v Value>, reads: Reads) -> Result<()> {
     for (index, arg) in args.enumerate() {
         let units = |text: &str| match reads {

@@ -1,4 +1,4 @@
-//! The text of a chat-completions body: an object in which no name stands twice.
+//! The text of a chat-completions body: an object in which no name occurs twice.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// The body, if no name stands twice.
+    /// The body, if no name occurs twice.
     pub fn once(self) -> chatparse_base::Result<Value> {
         match self.twice {
             Some(name) => Err(Error::invalid(format!(

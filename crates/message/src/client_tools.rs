@@ -32,14 +32,6 @@ impl ClientTool {
     /// The tool that a request gives by its type; `None` if a server must run it.
     pub fn of(tool: &Fields) -> Result<Option<&'static ClientTool>> {
         let kind = tool.required_text("type")?;
-        let found = CLIENT_TOOLS
-            .iter()
-            .find(|known| match kind.strip_prefix(known.kind) {
-                Some(date) if known.kind.ends_with('_') => {
-                    date.is_empty() || date.parse::<u32>().is_ok()
-                }
-                rest => rest == Some(""),
-            });
         // A search for tools is the server's unless the request says otherwise.
         let is_clients = match tool.text("execution")? {
             None => kind != "tool_search",
@@ -47,36 +39,47 @@ impl ClientTool {
         };
         // A shell in a container is the server's.
         let place = tool.object("environment")?;
-        let is_clients = is_clients
-            && place.is_none_or(|place| place.map.get("type").is_none_or(|kind| kind == "local"));
-        Ok(found.filter(|_| is_clients))
+        let is_here =
+            place.is_none_or(|place| place.map.get("type").is_none_or(|kind| kind == "local"));
+        if !is_clients || !is_here {
+            return Ok(None);
+        }
+        Ok(CLIENT_TOOLS
+            .iter()
+            .find(|known| match kind.strip_prefix(known.kind) {
+                Some("") => true,
+                Some(date) => known.kind.ends_with('_') && date.parse::<u32>().is_ok(),
+                None => false,
+            }))
     }
 
-    /// The tool whose calls are such items of Responses, and whether the item is the call's output.
+    /// The tool whose calls are items of this kind in Responses, and whether the item is a call's
+    /// output.
     pub fn of_item(kind: &str) -> Option<(&'static ClientTool, bool)> {
-        let (call, is_output) = kind
-            .strip_suffix("_output")
-            .map_or((kind, false), |call| (call, true));
+        let call = kind.strip_suffix("_output").unwrap_or(kind);
+        let is_output = call != kind;
         // An output may have the name of its call without the end.
-        let is_item =
-            |item: &str| item == call || is_output && item.strip_suffix("_call") == Some(call);
-        let tool = CLIENT_TOOLS
-            .iter()
-            .find(|tool| tool.item.is_some_and(|(item, _)| is_item(item)))?;
+        let tool = CLIENT_TOOLS.iter().find(|tool| {
+            tool.item.is_some_and(|(item, _)| {
+                item == call || is_output && item.strip_suffix("_call") == Some(call)
+            })
+        })?;
         Some((tool, is_output))
     }
 
     /// The arguments of a call in the order in which the model writes them: that of the schema.
     /// Clients send them in another.
     pub fn in_order(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
-        let listed = self.parameters["properties"]
+        let mut ordered = Map::new();
+        for (name, _) in self.parameters["properties"]
             .as_object()
             .into_iter()
-            .flat_map(Map::keys);
-        let listed = listed.filter_map(|name| arguments.get_key_value(name));
-        let mut ordered: Map<String, Value> = listed
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+            .flatten()
+        {
+            if let Some(value) = arguments.get(name) {
+                ordered.insert(name.clone(), value.clone());
+            }
+        }
         for (name, value) in arguments {
             ordered.entry(name).or_insert_with(|| value.clone());
         }
@@ -85,11 +88,8 @@ impl ClientTool {
 
     /// The tool as a function of a request.
     pub(super) fn function(&self, tool: &Fields) -> Result<Value> {
-        let text = |name: &str, other: &str| Ok(tool.text(name)?.unwrap_or(other).to_owned());
-        let (name, description) = (
-            text("name", self.name)?,
-            text("description", self.description)?,
-        );
+        let name = tool.text("name")?.unwrap_or(self.name);
+        let description = tool.text("description")?.unwrap_or(self.description);
         let mut function = json!({"name": name, "description": description});
         function["parameters"] = tool.get("parameters").unwrap_or(&self.parameters).clone();
         for field in ["input_examples", "defer_loading"] {

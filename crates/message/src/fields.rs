@@ -13,7 +13,7 @@ use chatparse_base::{Error, ErrorKind, Result, number};
 /// An object of the request, and its place for errors.
 pub struct Fields<'a> {
     pub map: &'a Map<String, Value>,
-    /// Fields that replace those of `map`.
+    /// Fields that replace fields of `map`.
     over: Option<&'a Map<String, Value>>,
     place: FieldPath<'a>,
 }
@@ -93,9 +93,8 @@ impl<'a> Fields<'a> {
 
     /// The object at a key, if there is one.
     pub fn object<'s>(&'s self, name: &'s str) -> Result<Option<Fields<'s>>> {
-        self.get(name)
-            .map(|value| Fields::at(value, FieldPath::Key(self, name)))
-            .transpose()
+        let value = self.get(name);
+        value.map(|_| self.required_object(name)).transpose()
     }
 
     /// The object at a key, which must exist.
@@ -128,8 +127,8 @@ impl<'a> Fields<'a> {
         Ok(self.text(name)?.unwrap_or_default())
     }
 
-    /// The id of a call. Ids may repeat, as those of engines that count the calls of each turn do,
-    /// and a result's may be of a call that is no longer in the history.
+    /// The id of a call. Ids may repeat, because some engines count the calls of each turn anew. A
+    /// result may have the id of a call that is no longer in the history.
     pub fn call_id(&self, name: &str) -> Result<Option<&'a str>> {
         self.text(name)?
             .map(|id| self.short(name, id, limits::CALL_ID_BYTES))
@@ -143,15 +142,12 @@ impl<'a> Fields<'a> {
 
     /// The text of a field that may have so many bytes.
     fn short(&self, name: &str, text: &'a str, most: usize) -> Result<&'a str> {
-        if text.len() > most {
-            let message = format!(
-                "{}: must have at most {most} bytes, not {}",
-                self.path(name),
-                text.len()
-            );
-            return Err(Error::new(ErrorKind::Limit, message));
+        if text.len() <= most {
+            return Ok(text);
         }
-        Ok(text)
+        let (path, len) = (self.path(name), text.len());
+        let message = format!("{path}: must have at most {most} bytes, not {len}");
+        Err(Error::new(ErrorKind::Limit, message))
     }
 
     pub fn text_or_empty(&self, name: &str) -> Result<String> {
@@ -159,9 +155,8 @@ impl<'a> Fields<'a> {
     }
 
     pub fn flag(&self, name: &str, other: bool) -> Result<bool> {
-        Ok(self
-            .typed(name, "true or false", Value::as_bool)?
-            .unwrap_or(other))
+        let flag = self.typed(name, "true or false", Value::as_bool)?;
+        Ok(flag.unwrap_or(other))
     }
 
     /// A non-negative whole number.
@@ -171,15 +166,20 @@ impl<'a> Fields<'a> {
 
     /// The objects of an array; empty if the field is missing.
     pub fn items<'s>(&'s self, name: &'s str) -> Result<Vec<Fields<'s>>> {
-        match self.get(name) {
-            None => Ok(Vec::new()),
-            Some(Value::Array(items)) => items
-                .iter()
-                .enumerate()
-                .map(|(index, item)| self.item(name, index, item))
-                .collect(),
-            Some(other) => Err(wrong(&self.path(name), "an array", other)),
-        }
+        let items = self.typed(name, "an array", Value::as_array)?;
+        let items = items.into_iter().flatten().enumerate();
+        items
+            .map(|(index, item)| self.item(name, index, item))
+            .collect()
+    }
+
+    /// The results of `read` for the objects of an array.
+    pub(super) fn each<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&Fields) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.items(name)?.iter().map(read).collect()
     }
 
     /// An object in an array at a key.
@@ -209,14 +209,13 @@ impl<'a> Fields<'a> {
 
     /// The `function` of a tool or a call, whose `type` must be `function`.
     pub fn function(&self) -> Result<Fields<'_>> {
-        let kind = self.required_text("type")?;
-        if kind != "function" {
-            return Err(self.refuse(
-                "type",
-                &format!("only \"function\" is supported, not {kind:?}"),
-            ));
+        match self.required_text("type")? {
+            "function" => self.required_object("function"),
+            kind => {
+                let why = format!("only \"function\" is supported, not {kind:?}");
+                Err(self.refuse("type", &why))
+            }
         }
-        self.required_object("function")
     }
 }
 
@@ -256,19 +255,14 @@ impl ToolNames {
     /// not there yet.
     pub fn read_found(&mut self, tool: &Value) -> bool {
         let (namespace, tool) = match tool["tools"].get(0) {
-            Some(inner) => (&tool["name"], inner),
-            None => (&Value::Null, tool),
+            Some(inner) => (tool["name"].as_str(), inner),
+            None => (None, tool),
         };
         let kind = tool["type"].as_str().unwrap_or_default();
         let function = tool.get(kind).unwrap_or(tool);
-        let named = [&function["name"], &tool["server_label"]]
-            .into_iter()
-            .find_map(Value::as_str);
-        let namespace = namespace
-            .as_str()
-            .or(function["namespace"].as_str())
-            .unwrap_or_default();
-        self.add(namespace, named.unwrap_or(kind))
+        let name = function["name"].as_str().or(tool["server_label"].as_str());
+        let namespace = namespace.or(function["namespace"].as_str());
+        self.add(namespace.unwrap_or_default(), name.unwrap_or(kind))
     }
 }
 
@@ -301,11 +295,11 @@ pub(super) fn choice<T: DeserializeOwned>(body: &Fields, name: &str, other: T) -
 
 /// Whether a field names the second of two choices; the first one is the default.
 pub(super) fn is_second(body: &Fields, name: &str, choices: [&str; 2]) -> Result<bool> {
-    let at = choices
-        .iter()
-        .position(|known| body.get(name).is_none_or(|value| value == known));
-    at.map(|at| at == 1)
-        .ok_or_else(|| none_of(body, name, &choices))
+    match body.get(name) {
+        None => Ok(false),
+        Some(value) if choices.iter().any(|known| value == known) => Ok(value == choices[1]),
+        Some(_) => Err(none_of(body, name, &choices)),
+    }
 }
 
 fn none_of(body: &Fields, name: &str, known: &[&str]) -> Error {

@@ -1,4 +1,4 @@
-//! What is known of each field of a request. Errors, notes and the tables of docs/requests.md come
+//! A table of all known fields of a request. Errors, notes and the tables of docs/requests.md come
 //! from here.
 
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use chatparse_base::Result;
 
-/// What becomes of a field.
+/// The use of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The prompt, the grammar or the parser depends on it.
@@ -17,7 +17,7 @@ pub enum Kind {
     Host,
     /// Nobody needs it: for caches, billing, and the client's own use.
     Unseen,
-    /// What it asks for is not done: a note says so.
+    /// Its wish is not fulfilled: a note says so.
     Noted,
     /// An error says what to do instead.
     Refused,
@@ -31,16 +31,16 @@ pub struct Row {
     /// Its type; or the name of the row that has it, and the field there; or that field and the
     /// type, without its date.
     pub name: &'static str,
-    /// Fields with their kinds, and why; `*` stands for all others. By default these are noted.
+    /// Fields with their kinds, and why; `*` is any other field. By default other fields are noted.
     pub fields: Vec<(&'static str, Kind, &'static str)>,
 }
 
-/// Chat completions. A line has the names of objects, and behind `=` their fields: those that are
-/// read, those of the host with a dot, those that nobody needs with a hyphen; `!` if there are no
-/// others. A line with `?` or `!` has a field that is noted or refused, and why.
+/// Chat completions. A line has the names of objects, and after `=` their fields: fields that are
+/// read, the host's with a dot, fields that nobody needs with a hyphen; `!` if no other field
+/// exists. A line with `?` or `!` has a field that is noted or refused, and why.
 const CHAT_TEXT: &str = include_str!("chat_fields.txt");
 
-/// What all APIs have. The row `all` is of each nested object.
+/// The fields that all APIs have. The row `all` applies to each nested object.
 pub const COMMON_TEXT: &str = include_str!("common_fields.txt");
 
 /// The table of chat completions.
@@ -72,46 +72,48 @@ impl Table {
                 }
             }
         }
-        let all = rows
-            .iter()
-            .find(|row| row.name == "all")
+        let mut table = Table(rows);
+        let all = table
+            .named("all")
             .map_or_else(Vec::new, |row| row.fields.clone());
-        rows.iter_mut()
-            .filter(|row| !["request", "all"].contains(&row.name))
-            .for_each(|row| row.fields.extend(&all));
-        Table(rows)
+        for row in &mut table.0 {
+            if !["request", "all"].contains(&row.name) {
+                row.fields.extend(&all);
+            }
+        }
+        table
+    }
+
+    fn named(&self, name: &str) -> Option<&Row> {
+        self.0.iter().find(|row| row.name == name)
+    }
+
+    /// The row whose name is `first.last`.
+    fn joined(&self, first: &str, last: &str) -> Option<&Row> {
+        self.0.iter().find(|row| {
+            let rest = row.name.strip_prefix(first).unwrap_or_default();
+            rest.strip_prefix('.') == Some(last)
+        })
     }
 
     /// Whether no model sees a field of this name, whatever object has it.
     pub fn is_unseen(&self, name: &str) -> bool {
-        let all = self.0.iter().find(|row| row.name == "all");
-        all.and_then(|row| row.field(name))
-            .is_some_and(|(kind, _)| kind == Kind::Unseen)
+        let field = self.named("all").and_then(|row| row.field(name));
+        field.is_some_and(|(kind, _)| kind == Kind::Unseen)
     }
 
     /// The row for an object at a field of a row.
     pub fn row(&self, parent: &str, field: &str, object: &Fields) -> Option<&Row> {
-        let joined = |first: &str, last: &str| {
-            self.0.iter().find(|row| {
-                row.name
-                    .strip_prefix(first)
-                    .and_then(|rest| rest.strip_prefix('.'))
-                    == Some(last)
-            })
-        };
-        let mut kind = object
-            .map
-            .get("type")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let kind = object.map.get("type").and_then(Value::as_str);
+        let mut kind = kind.unwrap_or_default();
         while let Some((undated, number)) = kind.rsplit_once('_')
             && number.bytes().all(|byte| byte.is_ascii_digit())
         {
             kind = undated;
         }
-        joined(field, kind)
-            .or_else(|| self.0.iter().find(|row| row.name == kind))
-            .or_else(|| joined(parent, field))
+        self.joined(field, kind)
+            .or_else(|| self.named(kind))
+            .or_else(|| self.joined(parent, field))
     }
 
     /// Checks an object at a field of a row, and all in it.
@@ -135,7 +137,7 @@ impl Table {
         Ok(())
     }
 
-    /// Checks the object at a field of an object, or those of the array there.
+    /// Checks the object at a field of an object, or the objects of the array there.
     ///
     /// # Errors
     /// As [`Table::check`].
@@ -149,13 +151,12 @@ impl Table {
         match object.get(name) {
             Some(Value::Object(_)) => self.check(row, name, &object.required_object(name)?, notes),
             Some(Value::Array(items)) => {
-                let objects = items
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, item)| item.is_object());
-                objects.into_iter().try_for_each(|(at, item)| {
-                    self.check(row, name, &object.item(name, at, item)?, notes)
-                })
+                for (index, item) in items.iter().enumerate() {
+                    if item.is_object() {
+                        self.check(row, name, &object.item(name, index, item)?, notes)?;
+                    }
+                }
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -191,12 +192,10 @@ fn field_of(word: &'static str) -> (&'static str, Kind, &'static str) {
 }
 
 impl Row {
-    /// What becomes of a field, and why; `None` if it is not known.
+    /// The use of a field, and why; `None` if it is not known.
     pub fn field(&self, name: &str) -> Option<(Kind, &'static str)> {
-        self.fields
-            .iter()
-            .find(|(known, ..)| *known == name)
-            .map(|(_, kind, why)| (*kind, *why))
+        let (_, kind, why) = self.fields.iter().find(|(known, ..)| *known == name)?;
+        Some((*kind, *why))
     }
 
     fn check(
@@ -212,83 +211,96 @@ impl Row {
             {
                 continue;
             }
-            if let (None, Some(meant)) = (
-                known,
-                meant(name, self.fields.iter().map(|(name, ..)| *name), more),
-            ) {
-                return Err(object.refuse(
-                    name,
-                    &format!("there is no such field; did you mean {meant}?"),
-                ));
-            }
-            let of_others = if self.name == "request" {
-                Kind::Host
-            } else {
-                Kind::Noted
-            };
-            let others = || {
-                self.field("*")
-                    .unwrap_or((of_others, "is not known here, and no model sees it"))
-            };
             let says_nothing = match value {
                 Value::Array(items) => items.is_empty(),
-                value => {
-                    value.is_null() || *value == false || known.is_some() && *value == json!({})
-                }
+                Value::Object(fields) => known.is_some() && fields.is_empty(),
+                value => value.is_null() || *value == false,
             };
-            match known.unwrap_or_else(others) {
-                (Kind::Refused, why) if !says_nothing => return Err(object.refuse(name, why)),
-                (Kind::Noted, why) if !says_nothing => {
-                    notes.push(format!("{}: {why}", object.path(name)))
-                }
+            let (kind, why) = match known {
+                Some(known) => known,
+                None => self.of_others(name, object, more)?,
+            };
+            match kind {
+                _ if says_nothing => {}
+                Kind::Refused => return Err(object.refuse(name, why)),
+                Kind::Noted => notes.push(format!("{}: {why}", object.path(name))),
                 _ => {}
             }
         }
         Ok(())
     }
+
+    /// The use of a field that is not in the row; an error if its name is nearly that of one.
+    fn of_others(
+        &self,
+        name: &str,
+        object: &Fields,
+        more: &[&[&'static str]],
+    ) -> Result<(Kind, &'static str)> {
+        let options = more.iter().copied().flatten().copied();
+        let mut known = self.fields.iter().map(|(known, ..)| *known).chain(options);
+        if let Some(meant) = known.find(|known| is_near(name, known)) {
+            let why = format!("there is no such field; did you mean {meant}?");
+            return Err(object.refuse(name, &why));
+        }
+        let kind = if self.name == "request" {
+            Kind::Host
+        } else {
+            Kind::Noted
+        };
+        Ok(self
+            .field("*")
+            .unwrap_or((kind, "is not known here, and no model sees it")))
+    }
 }
 
-/// The field that the unknown name `name` most likely means: it differs in case, in `-` and `_`, in
-/// the order of two neighbours, or, unless the field is short, in one letter.
-fn meant(
-    name: &str,
-    known: impl Iterator<Item = &'static str>,
-    more: &[&[&'static str]],
-) -> Option<&'static str> {
+/// Whether the unknown name `given` most likely means `known`: it differs in case, in `-` and `_`,
+/// in the order of two neighbours, or, unless `known` is short, in one letter.
+fn is_near(given: &str, known: &str) -> bool {
     const LONG: usize = 6;
-    let is_near = |option: &&str| {
-        let (given, known): (Vec<u8>, Vec<u8>) =
-            (letters(name).collect(), letters(option).collect());
-        let most = given.len().max(known.len());
-        if given.len().abs_diff(known.len()) > 1 {
-            return false;
+    let [given, known] = [given, known].map(letters);
+    if given.len().abs_diff(known.len()) > 1 {
+        return false;
+    }
+    let start = given.iter().zip(&known).take_while(|(a, b)| a == b).count();
+    let (given, known_rest) = (&given[start..], &known[start..]);
+    let ends = given.iter().rev().zip(known_rest.iter().rev());
+    let end = ends.take_while(|(a, b)| a == b).count();
+    match given.len().max(known_rest.len()) - end {
+        0 => true,
+        1 => known.len() >= LONG,
+        2 => {
+            given.len() == known_rest.len()
+                && given[0] == known_rest[1]
+                && given[1] == known_rest[0]
         }
-        let start = given.iter().zip(&known).take_while(|(a, b)| a == b).count();
-        let end = given[start..]
-            .iter()
-            .rev()
-            .zip(known[start..].iter().rev())
-            .take_while(|(a, b)| a == b)
-            .count();
-        match most - start - end {
-            0 => true,
-            1 => known.len() >= LONG,
-            2 => {
-                given.len() == known.len()
-                    && given[start] == known[start + 1]
-                    && given[start + 1] == known[start]
-            }
-            _ => false,
-        }
-    };
-    known
-        .chain(more.iter().copied().flatten().copied())
-        .find(is_near)
+        _ => false,
+    }
 }
 
-/// In lower case, without `-` and `_`.
-fn letters(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes()
-        .filter(|c| !matches!(c, b'-' | b'_'))
-        .map(|c| c.to_ascii_lowercase())
+/// A name in lower case, without `-` and `_`.
+fn letters(name: &str) -> Vec<u8> {
+    name.replace(['-', '_'], "")
+        .to_ascii_lowercase()
+        .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_near;
+
+    #[test]
+    fn a_typo_is_near_and_another_word_is_not() {
+        for given in ["temprature", "Temper-ature", "temperatuer", "temperatures"] {
+            assert!(is_near(given, "temperature"), "{given}");
+        }
+        assert!(is_near("tpye", "type"));
+        for (given, known) in [
+            ("stops", "stop"),
+            ("temper", "temperature"),
+            ("tool", "tools"),
+        ] {
+            assert!(!is_near(given, known), "{given}");
+        }
+    }
 }

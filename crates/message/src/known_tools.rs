@@ -26,7 +26,7 @@ pub struct KnownTools {
 struct Known {
     text: Arc<str>,
     tool: Tool,
-    /// The hash of what came after it last, to look there first.
+    /// The hash of the tool that followed it last, to look there first.
     next: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ impl Default for KnownTools {
     }
 }
 
-/// A tool of a body: one that is known, or what is to be read.
+/// A tool of a body: known, or as JSON that is to be read.
 pub enum Given {
     Known(Tool),
     New(Value),
@@ -72,11 +72,13 @@ impl KnownTools {
         let mut given = Vec::with_capacity(items.len());
         let mut new: Vec<(&str, u64, usize)> = Vec::new();
         for Item { text, hash, known } in items {
-            let read = || number::read(text).ok().map(Given::New);
-            if known.is_none() {
-                new.push((text, hash, given.len()));
-            }
-            given.push(known.map(Given::Known).or_else(read)?);
+            given.push(match known {
+                Some(tool) => Given::Known(tool),
+                None => {
+                    new.push((text, hash, given.len()));
+                    Given::New(number::read(text).ok()?)
+                }
+            });
         }
         let request = Request::read_with(&body.once().ok()?, &options, Some(&mut given)).ok();
         let request = request.filter(|request| request.plain.is_none())?;
@@ -86,19 +88,19 @@ impl KnownTools {
             };
             let size =
                 size_of::<Known>() + text.len() + tool.description.len() + bytes(&tool.parameters);
-            let (text, tool): (Arc<str>, _) = (text.into(), tool.clone());
             let known = Known {
-                text: Arc::clone(&text),
-                tool,
+                text: text.into(),
+                tool: tool.clone(),
                 next: AtomicU64::new(0),
             };
-            self.tools.keep(hash, text, Arc::new(known), size);
+            let key = Arc::clone(&known.text);
+            self.tools.keep(hash, key, Arc::new(known), size);
         }
         Some(request)
     }
 
-    /// The body without the items of its list of tools, which begins at `open`, and these, each
-    /// with what is known of it.
+    /// The body without the items of its list of tools, which begins at `open`, and the items, each
+    /// with the known tool.
     fn cut<'t>(&self, body: &'t str, open: usize) -> Option<(String, Vec<Item<'t>>)> {
         let (bytes, mut at, mut items) = (body.as_bytes(), open, Vec::new());
         let mut before: Option<Arc<Known>> = None;
@@ -110,17 +112,14 @@ impl KnownTools {
             let known = self
                 .tools
                 .get(expected, |text| bytes[at..].starts_with(text.as_bytes()));
-            let end = match &known {
-                Some(known) => at + known.text.len(),
-                None => end_of_value(bytes, at)?,
+            let (text, hash, known) = match known {
+                Some(known) => (&body[at..at + known.text.len()], expected, Some(known)),
+                None => {
+                    let text = &body[at..end_of_value(bytes, at)?];
+                    let hash = hash_of(text);
+                    (text, hash, self.tools.get(hash, |known| **known == *text))
+                }
             };
-            let text = &body[at..end];
-            let hash = if known.is_some() {
-                expected
-            } else {
-                hash_of(text)
-            };
-            let known = known.or_else(|| self.tools.get(hash, |known| **known == *text));
             next.store(hash, Ordering::Relaxed);
             items.push(Item {
                 text,
@@ -128,7 +127,7 @@ impl KnownTools {
                 known: known.as_ref().map(|known| known.tool.clone()),
             });
             before = known;
-            at = behind_space(bytes, end);
+            at = behind_space(bytes, at + text.len());
             match bytes.get(at)? {
                 b',' => at += 1,
                 b']' => return Some(([&body[..open], &body[at..]].concat(), items)),
@@ -138,8 +137,8 @@ impl KnownTools {
     }
 }
 
-/// The place behind the bracket that opens the list of tools of a body; `None` where there are
-/// none.
+/// The place after the bracket that opens the list of tools of a body; `None` if the body has no
+/// tools.
 fn tools_of(body: &str) -> Option<usize> {
     let bytes = body.as_bytes();
     let mut at = behind_space(bytes, 0);
@@ -168,14 +167,15 @@ fn tools_of(body: &str) -> Option<usize> {
     }
 }
 
-fn behind_space(bytes: &[u8], at: usize) -> usize {
-    let space = |byte: &&u8| matches!(**byte, b' ' | b'\t' | b'\n' | b'\r');
-    at + bytes
-        .get(at..)
-        .unwrap_or_default()
-        .iter()
-        .take_while(space)
-        .count()
+fn behind_space(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(|byte| is_space(*byte)) {
+        at += 1;
+    }
+    at
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// How deep a tool may be: in its body, it is deeper, and must not be too deep for a JSON text
@@ -189,12 +189,10 @@ fn end_of_value(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match bytes.get(at)? {
             b'"' => at = end_of_text(bytes, at + 1),
+            b'[' | b'{' if depth == DEPTH => return None,
             b'[' | b'{' => {
                 depth += 1;
                 at += 1;
-                if depth > DEPTH {
-                    return None;
-                }
             }
             b']' | b'}' => {
                 depth = depth.checked_sub(1)?;
@@ -202,10 +200,13 @@ fn end_of_value(bytes: &[u8], mut at: usize) -> Option<usize> {
             }
             b',' if depth == 0 => return None,
             _ if depth == 0 => {
-                let is_in = |byte: &&u8| {
-                    !matches!(**byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r')
-                };
-                return Some(at + bytes[at..].iter().take_while(is_in).count());
+                while let Some(byte) = bytes.get(at)
+                    && !matches!(byte, b',' | b']' | b'}')
+                    && !is_space(*byte)
+                {
+                    at += 1;
+                }
+                return Some(at);
             }
             _ => at += 1,
         }

@@ -4,21 +4,20 @@
 //! A call's arguments are constrained by their schema, and JSON Schema has expressions for texts,
 //! not grammars. So rules are written out where they are used. A rule that refers to itself becomes
 //! a repetition where it does so at one end of its branches, as lists do; a rule that nests cannot
-//! be had. Also beyond the subset: look-arounds, anchors, flags, priorities, templates, and what
-//! only some readers of Lark know.
+//! be had. Also beyond the subset: look-arounds, anchors, flags, priorities, templates, and
+//! extensions that only some readers of Lark know.
 
 use std::collections::HashMap;
 
 use chatparse_base::limits;
 
-/// What is wrong, with the rule.
+/// The error says what is wrong, and in which rule.
 type Read<T> = Result<T, String>;
 
 /// The maximum nesting of groups and of rules.
 const DEPTH: usize = 64;
 
-/// The maximum length of all expressions that are written, including those of rules inside of
-/// others.
+/// The maximum length of all expressions that are written, including rules inside of other rules.
 const WRITTEN: usize = 8 * limits::PATTERN_SOURCE_BYTES;
 
 /// Terminals that a grammar can import from `common`: a line has a name and its expression.
@@ -65,11 +64,8 @@ fn tokens(grammar: &str) -> Read<Vec<(Token, bool)>> {
     while let Some(c) = rest.chars().next() {
         let token;
         (token, rest) = match c {
-            '\n' => {
-                (first, rest) = (true, &rest[1..]);
-                continue;
-            }
-            ' ' | '\t' | '\r' | '\u{c}' => {
+            '\n' | ' ' | '\t' | '\r' | '\u{c}' => {
+                first |= c == '\n';
                 rest = &rest[1..];
                 continue;
             }
@@ -103,7 +99,7 @@ fn tokens(grammar: &str) -> Read<Vec<(Token, bool)>> {
     Ok(tokens)
 }
 
-/// Where an unescaped byte stands.
+/// The place of the first unescaped `byte`.
 fn unescaped(text: &str, byte: u8) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|c| {
@@ -134,6 +130,19 @@ enum Node {
 }
 
 impl Node {
+    /// The only node, or several as `many` makes them one.
+    fn of(mut nodes: Vec<Node>, many: fn(Vec<Node>) -> Node) -> Node {
+        if nodes.len() == 1 {
+            nodes.swap_remove(0)
+        } else {
+            many(nodes)
+        }
+    }
+
+    fn repeat(self, quantifier: &str) -> Node {
+        Node::Repeat(Box::new(self), quantifier.to_owned())
+    }
+
     fn uses(&self, name: &str) -> bool {
         match self {
             Node::Token(_) => false,
@@ -153,6 +162,7 @@ struct Reader {
 }
 
 impl Reader {
+    /// Reads rules and directives up to the end.
     fn grammar(&mut self, into: &mut Writer) -> Read<()> {
         while self.at < self.tokens.len() {
             if self.skip("%") {
@@ -163,11 +173,11 @@ impl Reader {
             while self.skip("?") || self.skip("!") {}
             self.rule = self.name()?;
             if !self.skip(":") {
-                return Err(self.error("priorities and templates cannot be had"));
+                return self.fail("priorities and templates cannot be had");
             }
             let body = self.choice()?;
             if into.rules.insert(self.rule.clone(), body).is_some() {
-                return Err(self.error("there is another one of that name"));
+                return self.fail("there is another one of that name");
             }
         }
         Ok(())
@@ -179,7 +189,7 @@ impl Reader {
             "%ignore" => into.ignores.push(self.choice()?),
             "%import" => {
                 if self.name()? != "common" {
-                    return Err(self.error("only common can be imported from"));
+                    return self.fail("only common can be imported from");
                 }
                 let mut imported = Vec::new();
                 if self.skip("(") {
@@ -196,16 +206,17 @@ impl Reader {
                     None
                 };
                 for name in imported {
-                    let known = COMMON
+                    let Some(text) = COMMON
                         .lines()
-                        .find_map(|line| line.strip_prefix(&*name)?.strip_prefix(' '));
-                    let text =
-                        known.ok_or_else(|| self.error(&format!("common has no {name} here")))?;
+                        .find_map(|line| line.strip_prefix(&*name)?.strip_prefix(' '))
+                    else {
+                        return self.fail(&format!("common has no {name} here"));
+                    };
                     into.rules
                         .insert(other.clone().unwrap_or(name), Node::Token(text.to_owned()));
                 }
             }
-            _ => return Err(self.error("only %ignore and %import can be had")),
+            _ => return self.fail("only %ignore and %import can be had"),
         }
         Ok(())
     }
@@ -213,18 +224,14 @@ impl Reader {
     fn choice(&mut self) -> Read<Node> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.error(&format!("groups are nested more than {DEPTH} deep")));
+            return self.fail(&format!("groups are nested more than {DEPTH} deep"));
         }
         let mut branches = vec![self.sequence()?];
         while self.skip("|") {
             branches.push(self.sequence()?);
         }
         self.depth -= 1;
-        Ok(if branches.len() == 1 {
-            branches.swap_remove(0)
-        } else {
-            Node::Choice(branches)
-        })
+        Ok(Node::of(branches, Node::Choice))
     }
 
     fn sequence(&mut self) -> Read<Node> {
@@ -236,28 +243,24 @@ impl Reader {
         if self.skip("->") {
             self.name()?;
         }
-        Ok(if parts.len() == 1 {
-            parts.swap_remove(0)
-        } else {
-            Node::Sequence(parts)
-        })
+        Ok(Node::of(parts, Node::Sequence))
     }
 
+    /// The next part of a sequence; `None` at its end.
     fn part(&mut self) -> Read<Option<Node>> {
-        let Some((token, first)) = self.tokens.get(self.at) else {
+        let Some((token, first)) = self.next().cloned() else {
             return Ok(None);
         };
-        let begins_rule = *first
-            && !matches!(
-                token,
-                Token::Mark("|" | "(" | "[") | Token::Text(..) | Token::Regex(_)
-            );
-        let ends = matches!(token, Token::Mark("|" | ")" | "]" | "->"))
-            || *first && *token == Token::Mark("%");
-        if begins_rule && self.depth == 1 || ends {
+        let ends = match token {
+            Token::Mark("|" | ")" | "]" | "->") => true,
+            Token::Mark("%") => first,
+            Token::Mark("(" | "[") | Token::Text(..) | Token::Regex(_) => false,
+            // A rule begins.
+            _ => first && self.depth == 1,
+        };
+        if ends {
             return Ok(None);
         }
-        let token = token.clone();
         self.at += 1;
         Ok(Some(match token {
             Token::Name(name) => Node::Use(name),
@@ -266,36 +269,34 @@ impl Reader {
                 Node::Token(text.chars().map(|c| literal(c, folded)).collect())
             }
             Token::Regex(source) => {
-                let flags = matches!(self.tokens.get(self.at), Some((Token::Name(flags), false))
-                    if flags.chars().all(|c| "imslux".contains(c)));
-                if flags {
-                    return Err(self.error("flags of an expression cannot be had"));
+                if let Some((Token::Name(flags), false)) = self.next()
+                    && flags.chars().all(|c| "imslux".contains(c))
+                {
+                    return self.fail("flags of an expression cannot be had");
                 }
                 Node::Token(self.expression(&source)?)
             }
             Token::Mark("(") => self.group(")")?,
-            Token::Mark("[") => Node::Repeat(Box::new(self.group("]")?), "?".to_owned()),
-            Token::Mark(mark) => return Err(self.error(&format!("unexpected {mark:?}"))),
+            Token::Mark("[") => self.group("]")?.repeat("?"),
+            Token::Mark(mark) => return self.fail(&format!("unexpected {mark:?}")),
         }))
     }
 
-    /// What stands in brackets, of which the first was read.
+    /// The inside of a group, whose opening bracket was read, and its closing bracket.
     fn group(&mut self, close: &str) -> Read<Node> {
         let inner = self.choice()?;
         if self.skip(close) {
             Ok(inner)
         } else {
-            Err(self.error(&format!("a group has no {close:?}")))
+            self.fail(&format!("a group has no {close:?}"))
         }
     }
 
+    /// The part with the quantifiers that follow it.
     fn repeated(&mut self, mut part: Node) -> Read<Node> {
         for _ in 0..DEPTH {
-            let quantifier = match self.tokens.get(self.at) {
-                Some((Token::Mark(mark @ ("?" | "*" | "+")), false)) => {
-                    self.at += 1;
-                    (*mark).to_owned()
-                }
+            match self.next() {
+                Some((Token::Mark(mark @ ("?" | "*" | "+")), false)) => part = part.repeat(mark),
                 Some((Token::Mark("~"), _)) => {
                     self.at += 1;
                     let least = self.number()?;
@@ -304,27 +305,28 @@ impl Reader {
                     } else {
                         least
                     };
-                    format!("{{{least},{most}}}")
+                    part = part.repeat(&format!("{{{least},{most}}}"));
+                    continue;
                 }
                 _ => return Ok(part),
-            };
-            part = Node::Repeat(Box::new(part), quantifier);
+            }
+            self.at += 1;
         }
-        Err(self.error("too many repetitions of repetitions"))
+        self.fail("too many repetitions of repetitions")
     }
 
     fn range(&mut self, from: &str) -> Read<String> {
-        let to = match self.tokens.get(self.at) {
-            Some((Token::Text(to, false), _)) => to.clone(),
-            _ => return Err(self.error("a range needs two characters")),
+        let Some((Token::Text(to, false), _)) = self.next().cloned() else {
+            return self.fail("a range needs two characters");
         };
         self.at += 1;
         let (mut from, mut to) = (from.chars(), to.chars());
         match (from.next(), from.next(), to.next(), to.next()) {
             (Some(from), None, Some(to), None) if from <= to => {
-                Ok(format!("[{}-{}]", in_class(from), in_class(to)))
+                let [from, to] = [from, to].map(|c| escaped(c, "\\[]^-"));
+                Ok(format!("[{from}-{to}]"))
             }
-            _ => Err(self.error("a range needs two characters in order")),
+            _ => self.fail("a range needs two characters in order"),
         }
     }
 
@@ -336,27 +338,25 @@ impl Reader {
             match c {
                 '\\' => match chars.next() {
                     Some('/') => text.push('/'),
-                    Some(c @ ('A' | 'Z' | 'b' | 'B' | 'z' | 'G')) if !in_class => {
-                        return Err(self.error(&format!("\\{c} of an expression cannot be had")));
-                    }
-                    Some(c @ ('p' | 'P')) => {
-                        return Err(self.error(&format!("\\{c} of an expression cannot be had")));
+                    Some(c) if "pP".contains(c) || !in_class && "AZbBzG".contains(c) => {
+                        return self.fail(&format!("\\{c} of an expression cannot be had"));
                     }
                     Some(c) => text.extend(['\\', c]),
-                    None => return Err(self.error("an expression ends in a backslash")),
+                    None => return self.fail("an expression ends in a backslash"),
                 },
-                '[' => (in_class, _) = (true, text.push('[')),
-                ']' => (in_class, _) = (false, text.push(']')),
+                '[' | ']' => {
+                    in_class = c == '[';
+                    text.push(c);
+                }
                 '.' if !in_class => text.push_str("[^\\n]"),
                 '^' | '$' if !in_class => {
-                    return Err(self.error("anchors of an expression cannot be had"));
+                    return self.fail("anchors of an expression cannot be had");
                 }
                 '(' if !in_class && chars.peek() == Some(&'?') => {
                     chars.next();
                     if chars.next() != Some(':') {
-                        return Err(self.error(
-                            "look-arounds, flags and names in an expression cannot be had",
-                        ));
+                        return self
+                            .fail("look-arounds, flags and names in an expression cannot be had");
                     }
                     text.push_str("(?:");
                 }
@@ -371,53 +371,52 @@ impl Reader {
         Ok(text)
     }
 
+    /// The next token, and whether it is the first of its line.
+    fn next(&self) -> Option<&(Token, bool)> {
+        self.tokens.get(self.at)
+    }
+
     fn skip(&mut self, mark: &str) -> bool {
-        let found =
-            matches!(self.tokens.get(self.at), Some((Token::Mark(next), _)) if *next == mark);
-        self.at += usize::from(found);
-        found
+        let is_next = matches!(self.next(), Some((Token::Mark(next), _)) if *next == mark);
+        self.at += usize::from(is_next);
+        is_next
     }
 
     fn name(&mut self) -> Read<String> {
-        match self.tokens.get(self.at) {
-            Some((Token::Name(name), _)) => {
-                self.at += 1;
-                Ok(name.clone())
-            }
-            _ => Err(self.error("there should be a name")),
-        }
+        let Some((Token::Name(name), _)) = self.next().cloned() else {
+            return self.fail("there should be a name");
+        };
+        self.at += 1;
+        Ok(name)
     }
 
     fn number(&mut self) -> Read<u32> {
         let name = self.name()?;
         name.parse()
-            .map_err(|_| self.error(&format!("{name} is no number of repetitions")))
+            .or_else(|_| self.fail(&format!("{name} is no number of repetitions")))
     }
 
-    fn error(&self, what: &str) -> String {
-        if self.rule.is_empty() {
+    fn fail<T>(&self, what: &str) -> Read<T> {
+        Err(if self.rule.is_empty() {
             format!("the grammar: {what}")
         } else {
             format!("the rule {}: {what}", self.rule)
-        }
+        })
     }
 }
 
 /// A character of a text.
 fn literal(c: char, folded: bool) -> String {
-    match c {
-        c if folded && c.is_ascii_alphabetic() => {
-            format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase())
-        }
-        '\\' | '^' | '$' | '.' | '|' | '?' | '*' | '+' | '(' | ')' | '[' | ']' | '{' | '}'
-        | '/' => format!("\\{c}"),
-        c => c.to_string(),
+    if folded && c.is_ascii_alphabetic() {
+        format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase())
+    } else {
+        escaped(c, "\\^$.|?*+()[]{}/")
     }
 }
 
-/// A character in a class.
-fn in_class(c: char) -> String {
-    if matches!(c, '\\' | '[' | ']' | '^' | '-') {
+/// A character, with a backslash if it is `special`.
+fn escaped(c: char, special: &str) -> String {
+    if special.contains(c) {
         format!("\\{c}")
     } else {
         c.to_string()
@@ -500,33 +499,75 @@ impl Writer {
 
 /// A rule that refers to itself at one end of its branches, as a repetition.
 fn unrolled(name: &str, body: Node) -> Node {
-    let own = Node::Use(name.to_owned());
     let Node::Choice(branches) = &body else {
         return body;
     };
-    let (again, once): (Vec<&Node>, Vec<&Node>) =
-        branches.iter().partition(|branch| branch.uses(name));
-    let rests = |first: bool| {
-        let rest = |branch: &&Node| {
-            let Node::Sequence(parts) = branch else {
-                return None;
-            };
-            let (end, rest) = if first {
-                parts.split_first()?
-            } else {
-                parts.split_last()?
-            };
-            (*end == own && rest.iter().all(|part| !part.uses(name)))
-                .then(|| Node::Sequence(rest.to_vec()))
-        };
-        again.iter().map(rest).collect::<Option<Vec<Node>>>()
+    let (again, once): (Vec<Node>, Vec<Node>) = branches
+        .iter()
+        .cloned()
+        .partition(|branch| branch.uses(name));
+    if again.is_empty() {
+        return body;
+    }
+    if let Some(rests) = again
+        .iter()
+        .map(|branch| rest_of(branch, name, false))
+        .collect()
+    {
+        return Node::Sequence(vec![Node::Choice(rests).repeat("*"), Node::Choice(once)]);
+    }
+    if let Some(rests) = again
+        .iter()
+        .map(|branch| rest_of(branch, name, true))
+        .collect()
+    {
+        return Node::Sequence(vec![Node::Choice(once), Node::Choice(rests).repeat("*")]);
+    }
+    body
+}
+
+/// A branch of the rule `name` without the rule itself, if that is its first part, or its last.
+fn rest_of(branch: &Node, name: &str, first: bool) -> Option<Node> {
+    let Node::Sequence(parts) = branch else {
+        return None;
     };
-    let once = Node::Choice(once.into_iter().cloned().collect());
-    let many = |rests| Node::Repeat(Box::new(Node::Choice(rests)), "*".to_owned());
-    match (again.is_empty(), rests(false), rests(true)) {
-        (true, ..) => body,
-        (_, Some(rests), _) => Node::Sequence(vec![many(rests), once]),
-        (_, _, Some(rests)) => Node::Sequence(vec![once, many(rests)]),
-        _ => body,
+    let (end, rest) = if first {
+        parts.split_first()?
+    } else {
+        parts.split_last()?
+    };
+    let is_own = matches!(end, Node::Use(used) if used == name);
+    (is_own && !rest.iter().any(|part| part.uses(name))).then(|| Node::Sequence(rest.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pattern;
+
+    #[test]
+    fn a_rule_that_repeats_at_one_end_is_a_repetition() {
+        let list = "start: item | start \",\" item\nitem: WORD~1..2\n%import common.WORD\n";
+        let word = "(?:[a-zA-Z]+){1,2}";
+        assert_eq!(pattern(list), Ok(format!("(?:{word})(?:(?:,{word}))*")));
+        let nested = pattern("start: \"(\" start \")\" | \"x\"\n");
+        let why = "the rule start: it nests in itself, which no regular expression can say";
+        assert_eq!(nested, Err(why.to_owned()));
+    }
+
+    #[test]
+    fn tokens_are_escaped_and_followed_by_what_is_ignored() {
+        let grammar = "start: \"a.\"i \"[\"..\"]\" /x\\/[.]/\n%ignore \" \"\n";
+        let expected = "(?:(?: ))*[aA]\\.(?:(?: ))*[\\[-\\]](?:(?: ))*(?:x/[.])(?:(?: ))*";
+        assert_eq!(pattern(grammar).as_deref(), Ok(expected));
+        for (grammar, why) in [
+            (
+                "start: /a$/",
+                "the rule start: anchors of an expression cannot be had",
+            ),
+            ("start: other", "the rule start: there is no rule other"),
+            ("start: \"a", "no quote ends \"a"),
+        ] {
+            assert_eq!(pattern(grammar), Err(why.to_owned()), "{grammar}");
+        }
     }
 }

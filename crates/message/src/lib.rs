@@ -41,7 +41,7 @@ pub const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 /// The kind of a part with reasoning, and the field of its text.
 pub const THINKING: &str = "thinking";
 
-/// The kind of a part that reveals a deferred tool, and the type of such a part in a request.
+/// The kind of a part that reveals a deferred tool, and its type in a request.
 pub const TOOL_REFERENCE: &str = "tool_reference";
 
 /// One message of a conversation.
@@ -86,24 +86,21 @@ impl Message {
             }
     }
 
-    /// The message with the reasoning parts moved to [`Message::reasoning_content`], behind its
+    /// The message with the reasoning parts moved to [`Message::reasoning_content`], after its
     /// text; each on a separate line.
     pub fn with_reasoning_apart(&self) -> Cow<'_, Message> {
         if self.parts.iter().all(|part| part.kind != THINKING) {
             return Cow::Borrowed(self);
         }
         let mut message = self.clone();
-        let (thoughts, parts): (Vec<Part>, Vec<Part>) = std::mem::take(&mut message.parts)
-            .into_iter()
-            .partition(|part| part.kind == THINKING);
-        message.parts = parts;
-        let all = [&*self.reasoning_content]
-            .into_iter()
-            .chain(thoughts.iter().map(|part| &*part.text));
-        message.reasoning_content = all
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n");
+        message.parts.retain(|part| part.kind != THINKING);
+        let thought = &mut message.reasoning_content;
+        for part in &self.parts {
+            if part.kind == THINKING && !part.text.is_empty() {
+                thought.push_str(if thought.is_empty() { "" } else { "\n" });
+                thought.push_str(&part.text);
+            }
+        }
         Cow::Owned(message)
     }
 
@@ -112,12 +109,11 @@ impl Message {
         if !self.content.is_empty() {
             return self.content.clone();
         }
-        let texts = self
-            .parts
-            .iter()
-            .filter(|part| part.kind == "text")
-            .map(|part| part.text.as_str());
-        texts.collect::<Vec<_>>().join("\n\n")
+        let texts = self.parts.iter().filter(|part| part.kind == "text");
+        texts
+            .map(|part| &*part.text)
+            .collect::<Vec<_>>()
+            .join("\n\n")
     }
 }
 
@@ -223,41 +219,41 @@ pub struct Tool {
 /// same parameters in memory.
 impl PartialEq for Tool {
     fn eq(&self, other: &Tool) -> bool {
-        let Tool {
-            name,
-            description,
-            parameters,
-            more,
-            namespace,
-            deferred,
-        } = self;
-        (name, description, namespace, deferred)
-            == (
-                &other.name,
-                &other.description,
-                &other.namespace,
-                &other.deferred,
-            )
-            && (Arc::ptr_eq(parameters, &other.parameters)
-                || json::same(parameters, &other.parameters))
-            && json::same_members(more, &other.more)
+        self.head() == other.head()
+            && (Arc::ptr_eq(&self.parameters, &other.parameters)
+                || json::same(&self.parameters, &other.parameters))
+            && json::same_members(&self.more, &other.more)
     }
 }
 
 impl Tool {
     /// A tool: its name, what it does, and the JSON schema of its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
-        let (name, description) = (name.into(), description.into());
         Tool {
-            name,
-            description,
+            name: name.into(),
+            description: description.into(),
             parameters: Arc::new(parameters),
             ..Tool::default()
         }
     }
+
+    /// All but the parameters and the further fields.
+    #[doc(hidden)]
+    pub fn head(&self) -> (&str, &str, &str, bool) {
+        // Each field is named, so that a new one is not forgotten.
+        let Tool {
+            name,
+            description,
+            namespace,
+            deferred,
+            parameters: _,
+            more: _,
+        } = self;
+        (name, description, namespace, *deferred)
+    }
 }
 
-/// Makes enums of what an option may be. Requests name the variants in snake case.
+/// Makes enums of the values of options. Requests name the variants in snake case.
 macro_rules! options {
     ($($(#[$about:meta])* enum $name:ident { $($(#[$of:meta])* $variant:ident,)* })*) => {$(
         $(#[$about])*
@@ -274,7 +270,7 @@ options! {
         /// In the message that reveals it, so that what was sent before stays.
         #[default]
         Inline,
-        /// In the list of tools, behind the others.
+        /// In the list of tools, after the other tools.
         Listed,
     }
 
@@ -304,8 +300,8 @@ options! {
         DeepSeekLegacy,
     }
 
-    /// Whose ways count where the library's own differ on purpose, and what options mean that a
-    /// request does not have.
+    /// The host whose ways apply where the library's own differ on purpose, and whose defaults
+    /// missing options have.
     enum Compat {
         /// The library's. A continued message is rendered with the conversation, as transformers
         /// does it.
@@ -319,8 +315,8 @@ options! {
         LlamaCpp,
     }
 
-    /// What a prompt has for arguments of an earlier call that are not a JSON object. Models
-    /// sometimes write such, and hosts keep them in the history.
+    /// The text in a prompt for arguments of an earlier call that are not a JSON object. Models
+    /// sometimes write such arguments, and hosts keep them in the history.
     enum MalformedArguments {
         /// Their text; as a JSON string if the template takes arguments as an object. `{}` for null
         /// and an empty text, and if the template would fail on the text or leave it out.
@@ -337,12 +333,12 @@ options! {
     enum Dialects {
         /// None: such calls are content.
         Off,
-        /// Only the output behind the place where it left the format.
+        /// Only the output after the place where it left the format.
         #[default]
         Recover,
         /// Also content that ends with them: calls with a marker, of offered tools, complete and
-        /// valid, behind which the output ends. From the first such call on, the rest waits for the
-        /// end of the output; elsewhere it stays text.
+        /// valid, at the output's end. From the first such call on, the rest waits for the end of
+        /// the output; elsewhere it stays text.
         Tail,
         /// All content. Text that may become a call is delayed until that is certain.
         Always,
@@ -404,7 +400,7 @@ options! {
         Reasoning,
     }
 
-    /// What becomes of a call that is not complete when the output has ended.
+    /// The treatment of a call that is not complete when the output has ended.
     enum IncompleteCalls {
         /// It is a call, and its report says that it is not complete.
         #[default]
@@ -412,21 +408,21 @@ options! {
         /// It is not in the message that the parse ends with. A diagnostic has its bytes. Deltas
         /// have shown it.
         Drop,
-        /// What the model wrote is content of that message.
+        /// The text that the model wrote is content of that message.
         Content,
     }
 
-    /// What the next turn does where the template would change what was sent.
+    /// The prompt of the next turn if the template would change the text that was sent.
     enum Append {
         /// It has the template's prompt from there on.
         #[default]
         Template,
-        /// It keeps what was sent, and appends the rest.
+        /// It keeps the text that was sent, and appends the rest.
         Always,
     }
 
-    /// What is done where a template raises on the messages as they were sent, or leaves out what
-    /// they say.
+    /// The treatment of messages on which a template raises as they were sent, or whose texts it
+    /// leaves out.
     enum Roles {
         /// Nothing: the template's error is the request's.
         AsSent,
@@ -438,7 +434,7 @@ options! {
         Fit,
     }
 
-    /// What is done with a level of reasoning effort that the template does not take.
+    /// The treatment of a level of reasoning effort that the template does not take.
     enum Effort {
         /// It is sent all the same.
         AsSent,
@@ -478,12 +474,11 @@ pub enum Continuation {
 }
 
 impl Compat {
-    /// What these ways take of the two.
+    /// The value of these ways.
     fn choose<T>(self, ours: T, llama_cpp: T) -> T {
-        if self == Compat::LlamaCpp {
-            llama_cpp
-        } else {
-            ours
+        match self {
+            Compat::Off => ours,
+            Compat::LlamaCpp => llama_cpp,
         }
     }
 }
@@ -559,8 +554,8 @@ pub struct OutputOptions {
     pub reasoning_format: ReasoningFormat,
     /// The template variable `enable_thinking`.
     pub enable_thinking: bool,
-    /// The schema of a structured response; `Null` if there is none. Where calls are allowed, one
-    /// may stand in its place.
+    /// The schema of a structured response; `Null` if there is none. Where calls are allowed, a
+    /// call may replace it.
     pub json_schema: Written,
     /// How output is read that deviates from the template's format.
     pub leniency: Leniency,
@@ -578,7 +573,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools that are offered.
     pub tools: Vec<Tool>,
-    /// What the client asks for in vain, as far as its body shows: the first notes of the params.
+    /// The wishes of the client that nobody fulfils, as far as its body shows: the first notes of
+    /// the params.
     pub notes: Vec<String>,
     /// How outputs are read and constrained.
     pub output: OutputOptions,
@@ -588,7 +584,7 @@ pub struct Request {
     pub revealed_tools: RevealedTools,
     /// The tools that a server must run, as in the request. Templates do not see them.
     pub hosted_tools: Vec<Value>,
-    /// What to do with arguments in the history that are not a JSON object.
+    /// The treatment of arguments in the history that are not a JSON object.
     pub malformed_arguments: MalformedArguments,
     /// The caller's GBNF; empty for none. Cannot be combined with tools.
     pub grammar: String,
@@ -596,14 +592,13 @@ pub struct Request {
     pub add_generation_prompt: bool,
     /// Whether and where to continue the last message instead of starting one.
     pub continuation: Continuation,
-    /// Whether messages may be changed where the template raises on them, or leaves out what they
-    /// say.
+    /// Whether messages may be changed if the template raises on them, or leaves out their texts.
     pub roles: Roles,
     /// Whether the level of reasoning effort may be changed.
     pub effort: Effort,
     /// The text in the prompt for media that the template does not render.
     pub media_marker: String,
-    /// Whether the next turn may change what was sent.
+    /// Whether the next turn may change the text that was sent.
     pub append: Append,
     /// Extra template variables, which replace the computed ones.
     pub template_kwargs: Map<String, Value>,

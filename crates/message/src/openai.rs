@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
-use super::{Message, Part, THINKING, TOOL_REFERENCE, Tool, ToolCall, read};
+use super::{Message, Part, THINKING, TOOL_REFERENCE, Tool, ToolCall, join_parts, read};
 use chatparse_base::Result;
+use chatparse_base::json::put;
 
 impl Message {
     /// Reads one OpenAI message.
@@ -20,19 +21,17 @@ impl Message {
     /// precedes parts if both exist.
     pub fn to_json(&self) -> Value {
         let mut map = Map::with_capacity(4);
-        map.insert("role".to_owned(), Value::String(self.role.clone()));
-        map.insert("content".to_owned(), self.content_json());
+        put(&mut map, "role", self.role.as_str().into());
+        put(&mut map, "content", self.content_json());
         for (name, text) in self.further_texts() {
-            map.insert(name.to_owned(), json!(text));
+            put(&mut map, name, text.into());
         }
         if !self.tool_calls.is_empty() {
-            map.insert(
-                "tool_calls".to_owned(),
-                self.tool_calls.iter().map(ToolCall::to_json).collect(),
-            );
+            let calls = self.tool_calls.iter().map(ToolCall::to_json);
+            put(&mut map, "tool_calls", calls.collect());
         }
         map.extend(self.more.clone());
-        Value::Object(map)
+        map.into()
     }
 
     /// The non-empty text fields besides `role` and `content`.
@@ -47,24 +46,25 @@ impl Message {
 
     fn content_json(&self) -> Value {
         if self.parts.is_empty() || !self.content.is_empty() {
-            return Value::String(self.content.clone());
+            return self.content.as_str().into();
         }
         if self.parts.iter().any(|part| part.kind == "media_marker") {
-            return json!(super::join_parts(
-                self.parts
-                    .iter()
-                    .map(|part| (part.kind.as_str(), part.text.as_str()))
-            ));
+            let parts = self.parts.iter();
+            return join_parts(parts.map(|part| (&*part.kind, &*part.text))).into();
         }
-        let part = |part: &Part| match part.kind.as_str() {
-            "text" => text_part(&part.text),
-            THINKING => thinking_part(&part.text),
-            TOOL_REFERENCE => {
-                json!({"type": TOOL_REFERENCE, "name": part.text, "tool_name": part.text})
-            }
+        self.parts.iter().map(Part::to_json).collect()
+    }
+}
+
+impl Part {
+    fn to_json(&self) -> Value {
+        let text = &self.text;
+        match &*self.kind {
+            "text" => text_part(text),
+            THINKING => thinking_part(text),
+            TOOL_REFERENCE => json!({"type": TOOL_REFERENCE, "name": text, "tool_name": text}),
             media => json!({"type": media}),
-        };
-        self.parts.iter().map(part).collect()
+        }
     }
 }
 

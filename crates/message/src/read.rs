@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::client_tools::ClientTool;
-use super::fields::{Fields, ToolNames, choice, is_second, wrong};
+use super::fields::{Fields, TextOrItems, ToolNames, choice, is_second};
 use super::known::CHAT;
 use super::known_tools::Given;
 use super::{
@@ -19,12 +19,11 @@ pub fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Message> {
     CHAT.check("request", "messages", fields, notes)?;
     let refusal = fields.text("refusal")?;
     let role = fields.required_text("role")?;
+    let says = |key: &&str| fields.map.contains_key(*key);
     // A tool may have nothing to say.
-    let is_said = role == "tool" || refusal.is_some();
-    if !is_said
-        && !["content", "tool_calls", "function_call"]
-            .iter()
-            .any(|key| fields.map.contains_key(*key))
+    if role != "tool"
+        && refusal.is_none()
+        && !["content", "tool_calls", "function_call"].iter().any(says)
     {
         let what = match fields.get("audio") {
             Some(_) => {
@@ -37,11 +36,7 @@ pub fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Message> {
     let mut message = Message {
         role: role.to_owned(),
         reasoning_content: reasoning(fields)?,
-        tool_calls: fields
-            .items("tool_calls")?
-            .iter()
-            .map(tool_call)
-            .collect::<Result<_>>()?,
+        tool_calls: fields.each("tool_calls", tool_call)?,
         name: fields.text_or_empty("name")?,
         tool_call_id: fields
             .call_id("tool_call_id")?
@@ -53,23 +48,14 @@ pub fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Message> {
     if let Some(call) = fields.object("function_call")? {
         message.tool_calls.push(called(&call, String::new())?);
     }
-    match fields.get("content") {
+    match fields.text_or_items("content")? {
+        TextOrItems::Text(text) => message.content = text.to_owned(),
         // A model's refusal replaces its content.
-        None => message.content = refusal.unwrap_or_default().to_owned(),
-        Some(Value::String(text)) => message.content = text.clone(),
-        Some(Value::Array(_)) => {
-            message.parts = fields
-                .items("content")?
-                .iter()
-                .map(part)
-                .collect::<Result<_>>()?
+        TextOrItems::Items(_) if fields.get("content").is_none() => {
+            message.content = refusal.unwrap_or_default().to_owned();
         }
-        Some(other) => {
-            return Err(wrong(
-                &fields.path("content"),
-                "a string or an array",
-                other,
-            ));
+        TextOrItems::Items(parts) => {
+            message.parts = parts.iter().map(part).collect::<Result<_>>()?
         }
     }
     Ok(message)
@@ -78,21 +64,20 @@ pub fn message(fields: &Fields, notes: &mut Vec<String>) -> Result<Message> {
 /// The fields of a message that are not read.
 fn further(fields: &Fields) -> Map<String, Value> {
     let row = CHAT.row("request", "messages", fields);
-    let given = fields.map.iter();
-    let given = given.filter(|(name, value)| {
-        row.is_none_or(|row| row.field(name).is_none()) && !value.is_null()
-    });
-    given
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    let mut further = Map::new();
+    for (name, value) in fields.map {
+        if !value.is_null() && row.is_none_or(|row| row.field(name).is_none()) {
+            further.insert(name.clone(), value.clone());
+        }
+    }
+    further
 }
 
 /// The reasoning of a message, under any of the vendors' names.
 fn reasoning(fields: &Fields) -> Result<String> {
     let [usual, others @ ..] = REASONING;
-    let other = others
-        .into_iter()
-        .find_map(|name| fields.get(name)?.as_str());
+    let mut others = others.into_iter();
+    let other = others.find_map(|name| fields.get(name)?.as_str());
     Ok(fields.text(usual)?.or(other).unwrap_or_default().to_owned())
 }
 
@@ -105,96 +90,74 @@ const MEDIA: &[(&str, &[&str])] = &[
 ];
 
 fn part(fields: &Fields) -> Result<Part> {
-    let kind = fields.required_text("type")?;
-    let text = |kind: &str, name: &str| {
-        Ok(Part {
-            kind: kind.to_owned(),
-            text: fields.required_text(name)?.to_owned(),
-            source: None,
-        })
+    let mut kind = fields.required_text("type")?;
+    let text_field = match kind {
+        "text" | "media_marker" => "text",
+        "refusal" | THINKING => kind,
+        TOOL_REFERENCE if fields.get("tool_name").is_some() => "tool_name",
+        TOOL_REFERENCE => "name",
+        _ => return media(fields, kind),
     };
-    match kind {
-        "text" | "media_marker" => text(kind, "text"),
-        "refusal" => text("text", "refusal"),
-        THINKING => text(THINKING, THINKING),
-        TOOL_REFERENCE => {
-            let name = if fields.get("tool_name").is_some() {
-                "tool_name"
-            } else {
-                "name"
-            };
-            text(TOOL_REFERENCE, name)
-        }
-        _ => match MEDIA.iter().find(|(_, names)| names.contains(&kind)) {
-            Some((kind, _)) => {
-                let source = Some(Arc::new(Value::Object(fields.map.clone())));
-                Ok(Part {
-                    kind: (*kind).to_owned(),
-                    text: String::new(),
-                    source,
-                })
-            }
-            None => {
-                let known: Vec<&str> = MEDIA
-                    .iter()
-                    .flat_map(|(_, names)| names.iter().copied())
-                    .collect();
-                let known = format!(
-                    "text, refusal, thinking, tool_reference, media_marker, {}",
-                    known.join(", ")
-                );
-                Err(fields.unknown("type", &known))
-            }
-        },
+    if kind == "refusal" {
+        kind = "text";
     }
+    Ok(Part {
+        kind: kind.to_owned(),
+        text: fields.required_text(text_field)?.to_owned(),
+        source: None,
+    })
+}
+
+fn media(fields: &Fields, name: &str) -> Result<Part> {
+    let Some((kind, _)) = MEDIA.iter().find(|(_, names)| names.contains(&name)) else {
+        let mut known = "text, refusal, thinking, tool_reference, media_marker".to_owned();
+        for (_, names) in MEDIA {
+            known = known + ", " + &names.join(", ");
+        }
+        return Err(fields.unknown("type", &known));
+    };
+    Ok(Part {
+        kind: (*kind).to_owned(),
+        text: String::new(),
+        source: Some(Arc::new(fields.map.clone().into())),
+    })
 }
 
 fn tool_call(fields: &Fields) -> Result<ToolCall> {
     let id = fields.call_id("id")?.unwrap_or_default().to_owned();
     if fields.text("type")? == Some("custom") {
         let custom = fields.required_object("custom")?;
-        let input = json!({CUSTOM_INPUT: custom.required_text("input")?});
-        let (name, namespace) = (
-            custom.required_text("name")?.to_owned(),
-            namespace(fields, &custom)?.to_owned(),
-        );
         return Ok(ToolCall {
-            name,
-            arguments: input.to_string(),
+            arguments: json!({CUSTOM_INPUT: custom.required_text("input")?}).to_string(),
+            name: custom.required_text("name")?.to_owned(),
+            namespace: namespace(fields, &custom)?.to_owned(),
             id,
-            namespace,
         });
     }
     let function = fields.function()?;
-    let namespace = namespace(fields, &function)?.to_owned();
     Ok(ToolCall {
-        namespace,
+        namespace: namespace(fields, &function)?.to_owned(),
         ..called(&function, id)?
     })
 }
 
 /// The namespace of a tool or a call, which clients write beside or inside of its function.
 fn namespace<'a>(outer: &Fields<'a>, inner: &Fields<'a>) -> Result<&'a str> {
-    Ok(inner
-        .text("namespace")?
-        .or(outer.text("namespace")?)
-        .unwrap_or_default())
+    let own = inner.text("namespace")?;
+    Ok(own.or(outer.text("namespace")?).unwrap_or_default())
 }
 
 fn called(function: &Fields, id: String) -> Result<ToolCall> {
-    let arguments = function
-        .map
-        .get("arguments")
-        .ok_or_else(|| function.refuse("arguments", "missing"))?;
-    Ok(ToolCall {
-        name: function.required_text("name")?.to_owned(),
-        arguments: match arguments {
-            Value::String(text) => text.clone(),
-            other => number::write(other),
-        },
+    let arguments = match function.map.get("arguments") {
+        None => return Err(function.refuse("arguments", "missing")),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => number::write(other),
+    };
+    Ok(ToolCall::new(
+        function.required_text("name")?,
+        arguments,
         id,
-        ..ToolCall::default()
-    })
+    ))
 }
 
 /// The argument of a custom tool that holds its text.
@@ -213,14 +176,14 @@ pub struct Tools {
     pub notes: Vec<String>,
 }
 
-/// Reads the tools, `given` or those of the body; `keeps_hosted`: whether there may be some that a
-/// server must run.
+/// Reads the tools: `given`, or the body's. `keeps_hosted`: tools that a server must run are
+/// allowed.
 pub fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> Result<Tools> {
     let mut tools = Tools::default();
     let Some(given) = given else {
-        body.items("tools")?
-            .iter()
-            .try_for_each(|given| tools.read_any(given, keeps_hosted))?;
+        for tool in body.items("tools")? {
+            tools.read_any(&tool, keeps_hosted)?;
+        }
         return Ok(tools);
     };
     for (index, one) in given.iter_mut().enumerate() {
@@ -237,15 +200,15 @@ pub fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> 
             Given::New(value) => {
                 let (before, noted) = (tools.offered.len(), tools.notes.len());
                 // The largest part is not copied.
-                let is_function = value["type"] == "function";
-                let parameters = value.pointer_mut("/function/parameters");
-                let parameters = parameters
-                    .filter(|it| is_function && !it.is_null())
-                    .map(Value::take);
+                let parameters = match value["type"] == "function" {
+                    true => value.pointer_mut("/function/parameters").map(Value::take),
+                    false => None,
+                };
                 tools.read_any(&body.item("tools", index, value)?, keeps_hosted)?;
                 if let [tool] = &mut tools.offered[before..] {
-                    tool.parameters =
-                        parameters.map_or_else(|| Arc::clone(&tool.parameters), Arc::new);
+                    if let Some(parameters) = parameters.filter(|given| !given.is_null()) {
+                        tool.parameters = parameters.into();
+                    }
                     if tools.notes.len() == noted {
                         *one = Given::Known(tool.clone());
                     }
@@ -263,14 +226,12 @@ impl Tools {
         if given.text("type")? != Some("namespace") {
             return self.read(given, "", "", keeps_hosted);
         }
-        let (name, description) = (
-            given.required_text("name")?,
-            given.text("description")?.unwrap_or_default(),
-        );
-        given
-            .items("tools")?
-            .iter()
-            .try_for_each(|inner| self.read(inner, name, description, keeps_hosted))
+        let name = given.required_text("name")?;
+        let description = given.text("description")?.unwrap_or_default();
+        for inner in given.items("tools")? {
+            self.read(&inner, name, description, keeps_hosted)?;
+        }
+        Ok(())
     }
 
     /// Reads a tool of a namespace with a description; both may be empty.
@@ -285,36 +246,27 @@ impl Tools {
         let mut tool = match kind {
             "custom" => {
                 let custom = given.required_object("custom")?;
-                let tool = self.named(given, &custom, namespace)?;
-                Tool {
-                    parameters: Arc::new(custom_parameters(&custom)?),
-                    ..tool
-                }
+                let mut tool = self.named(given, &custom, namespace)?;
+                tool.parameters = custom_parameters(&custom)?.into();
+                tool
             }
             "function" => {
                 let function = given.function()?;
-                let parameters = function
-                    .get("parameters")
-                    .cloned()
-                    .unwrap_or_else(|| json!({}));
-                let tool = self.named(given, &function, namespace)?;
-                Tool {
-                    parameters: Arc::new(parameters),
-                    more: more(function.map),
-                    ..tool
+                let mut tool = self.named(given, &function, namespace)?;
+                for name in MORE {
+                    if let Some(value) = function.get(name) {
+                        tool.more.insert(name.to_owned(), value.clone());
+                    }
                 }
+                tool
             }
             _ => match ClientTool::of(given)? {
                 Some(known) => {
                     let function = known.function(given)?;
-                    let tool = self.named(given, &given.instead(&function)?, namespace)?;
-                    Tool {
-                        parameters: Arc::new(function["parameters"].clone()),
-                        ..tool
-                    }
+                    self.named(given, &given.instead(&function)?, namespace)?
                 }
                 None if keeps_hosted => {
-                    self.hosted.push(Value::Object(given.map.clone()));
+                    self.hosted.push(given.map.clone().into());
                     return Ok(());
                 }
                 None => {
@@ -323,7 +275,7 @@ impl Tools {
                 }
             },
         };
-        // Templates know no namespaces, so what is said of all tools is said of each.
+        // Templates know no namespaces, so each tool has the description of its namespace.
         if !description.is_empty() {
             tool.description = format!("{description}\n{}", tool.description);
         }
@@ -340,32 +292,28 @@ impl Tools {
             description: described(inner)?,
             namespace,
             deferred: inner.flag("defer_loading", outer.flag("defer_loading", false)?)?,
+            parameters: parameters(inner.get("parameters")).into(),
             ..Tool::default()
         })
     }
+}
+
+/// The schema of a tool's parameters, which may be missing.
+fn parameters(given: Option<&Value>) -> Value {
+    given.cloned().unwrap_or_else(|| json!({}))
 }
 
 /// The description of a tool, with the examples of its arguments, which no template shows by
 /// themselves.
 fn described(tool: &Fields) -> Result<String> {
     let mut text = tool.text_or_empty("description")?;
-    let examples = tool.items("input_examples")?;
-    for (index, example) in examples.iter().enumerate() {
-        text += if index == 0 {
-            "\nExamples of its arguments:\n"
-        } else {
-            "\n"
-        };
+    let mut before = "\nExamples of its arguments:\n";
+    for example in tool.items("input_examples")? {
+        text += before;
         text += &number::write(&example.map.clone().into());
+        before = "\n";
     }
     Ok(text.trim_start().to_owned())
-}
-
-fn more(function: &Map<String, Value>) -> Map<String, Value> {
-    let given = MORE
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), function.get(*name)?.clone())));
-    given.filter(|(_, value)| !value.is_null()).collect()
 }
 
 /// A tool that takes a text becomes a function with one argument, so that templates can render it
@@ -378,8 +326,7 @@ fn custom_parameters(custom: &Fields) -> Result<Value> {
     {
         let grammar = format.required_object("grammar")?;
         let definition = grammar.required_text("definition")?;
-        let is_lark = is_second(&grammar, "syntax", ["regex", "lark"])?;
-        let pattern = match is_lark {
+        let pattern = match is_second(&grammar, "syntax", ["regex", "lark"])? {
             true => lark::pattern(definition).map_err(|why| grammar.refuse("definition", &why))?,
             false => definition.to_owned(),
         };
@@ -388,34 +335,29 @@ fn custom_parameters(custom: &Fields) -> Result<Value> {
     Ok(json!({"type": "object", "properties": {CUSTOM_INPUT: input}, "required": [CUSTOM_INPUT]}))
 }
 
-/// The choice of tools, which may name some of those that are offered.
+/// The choice of tools, which may name some of the offered tools.
 pub fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Option<Vec<Tool>>)> {
     if !body.get("tool_choice").is_some_and(Value::is_object) {
         let name = body.text("tool_choice")?;
-        return choice(body, "tool_choice", ToolChoice::Auto)
-            .map(|choice| (choice, None))
-            .map_err(|_| {
-                let form = json!({"type": "function", "function": {"name": name}});
-                body.unknown("tool_choice", &format!("auto, required, none or {form}"))
-            });
+        let Ok(choice) = choice(body, "tool_choice", ToolChoice::Auto) else {
+            let form = json!({"type": "function", "function": {"name": name}});
+            return Err(body.unknown("tool_choice", &format!("auto, required, none or {form}")));
+        };
+        return Ok((choice, None));
     }
     let given = body.required_object("tool_choice")?;
     if given.required_text("type")? != "allowed_tools" {
         return Ok((ToolChoice::Required, Some(vec![named(&given, offered)?])));
     }
     let allowed = given.required_object("allowed_tools")?;
-    let must = is_second(&allowed, "mode", ["auto", "required"])?;
-    let mode = if must {
-        ToolChoice::Required
-    } else {
-        ToolChoice::Auto
+    let mode = match is_second(&allowed, "mode", ["auto", "required"])? {
+        true => ToolChoice::Required,
+        false => ToolChoice::Auto,
     };
-    let tools = allowed
-        .items("tools")?
-        .iter()
-        .map(|tool| named(tool, offered))
-        .collect::<Result<_>>()?;
-    Ok((mode, Some(tools)))
+    Ok((
+        mode,
+        Some(allowed.each("tools", |tool| named(tool, offered))?),
+    ))
 }
 
 /// The tool named by `{"type": "function", "function": {"name"}}`, or the same with `custom`.
@@ -426,16 +368,14 @@ fn named(given: &Fields, offered: &[Tool]) -> Result<Tool> {
     } else {
         given.function()?
     };
-    let (name, namespace) = (
-        function.required_text("name")?,
-        namespace(given, &function)?,
-    );
-    let found = offered
-        .iter()
-        .find(|tool| tool.name == name && (namespace.is_empty() || tool.namespace == namespace));
-    found
-        .cloned()
-        .ok_or_else(|| function.refuse("name", &format!("there is no tool {name:?}")))
+    let name = function.required_text("name")?;
+    let namespace = namespace(given, &function)?;
+    for tool in offered {
+        if tool.name == name && (namespace.is_empty() || tool.namespace == namespace) {
+            return Ok(tool.clone());
+        }
+    }
+    Err(function.refuse("name", &format!("there is no tool {name:?}")))
 }
 
 /// The schema of the answer in `response_format`; `Null` for any text.
@@ -447,11 +387,11 @@ pub fn response_format(body: &Fields) -> Result<Value> {
         "text" => Ok(Value::Null),
         "json_object" => Ok(json!({"type": "object"})),
         "json_schema" => {
-            let schema = format.required_object("json_schema")?;
-            Ok(schema
+            let schema = format
+                .required_object("json_schema")?
                 .get("schema")
-                .cloned()
-                .unwrap_or_else(|| json!({"type": "object"})))
+                .cloned();
+            Ok(schema.unwrap_or_else(|| json!({"type": "object"})))
         }
         _ => Err(format.unknown("type", "one of text, json_object, json_schema")),
     }
@@ -459,45 +399,34 @@ pub fn response_format(body: &Fields) -> Result<Value> {
 
 /// A conversation for the template, unchanged: each message must be an object, of any form.
 pub fn plain(body: &Fields) -> Result<PlainConversation> {
-    let given = |name: &str| {
+    let mut lists = [const { Value::Null }; 3];
+    for (list, name) in lists.iter_mut().zip(["messages", "tools", "documents"]) {
         body.items(name)?;
-        Ok(Arc::new(body.get(name).cloned().unwrap_or_default()))
-    };
+        *list = body.get(name).cloned().unwrap_or_default();
+    }
+    let [messages, tools, documents] = lists.map(Arc::new);
     Ok(PlainConversation {
-        messages: given("messages")?,
-        tools: given("tools")?,
-        documents: given("documents")?,
+        messages,
+        tools,
+        documents,
     })
 }
 
-/// The tools of a plain request that the parser can use: those with a name, inside a `function` or
+/// The tools of a plain request that the parser can use: tools with a name, inside a `function` or
 /// directly.
 pub fn known_tools(tools: &Value) -> Vec<Tool> {
-    let known = |given: &Value| {
-        let function = given
-            .get("function")
-            .and_then(Value::as_object)
-            .or_else(|| given.as_object())?;
-        Some(Tool {
-            name: function.get("name")?.as_str()?.to_owned(),
-            description: function
-                .get("description")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
-            parameters: Arc::new(
-                function
-                    .get("parameters")
-                    .cloned()
-                    .unwrap_or_else(|| json!({})),
-            ),
-            ..Tool::default()
-        })
-    };
-    tools
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(known)
-        .collect()
+    let mut known = Vec::new();
+    for given in tools.as_array().into_iter().flatten() {
+        let inner = &given["function"];
+        let function = if inner.is_object() { inner } else { given };
+        if let Some(name) = function["name"].as_str() {
+            let description = function["description"].as_str().unwrap_or_default();
+            known.push(Tool::new(
+                name,
+                description,
+                parameters(function.get("parameters")),
+            ));
+        }
+    }
+    known
 }

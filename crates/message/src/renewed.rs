@@ -1,4 +1,4 @@
-//! What a body of new messages changes of the request that it goes on from.
+//! Changes a request by a body that has the new messages of the next turn.
 
 use serde_json::Value;
 
@@ -39,11 +39,10 @@ impl Request {
         let new = Request::from_json(&given)?;
         let fields = Fields::new(body, "")?;
         let has = |name: &str| fields.get(name).is_some();
-        if let Some(stays) = super::OPTIONS
-            .iter()
-            .find(|name| has(name) && !OPTIONS.contains(name))
-        {
-            return Err(fields.refuse(stays, "stays for all turns"));
+        for name in super::OPTIONS {
+            if has(name) && !OPTIONS.contains(name) {
+                return Err(fields.refuse(name, "stays for all turns"));
+            }
         }
         let mut next = Request {
             messages: new.messages,

@@ -1,12 +1,13 @@
 //! Reads a chat-completions body as a [`Request`]: the fields, their types and their defaults.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::body::Body;
 use super::fields::{Fields, choice, is_second};
 use super::known::CHAT;
 use super::known_tools::Given;
-use super::read::{Tools, known_tools, message, plain, response_format, tool_choice, tools};
+use super::read::{self, Tools, known_tools, message, response_format, tool_choice};
 use super::{
     CallsInReasoning, Compat, Continuation, GrammarStyle, Leniency, Message, NearlyJson,
     OpeningAgain, OutputOptions, ReasoningFormat, Request, Roles, Written,
@@ -77,7 +78,7 @@ impl Request {
     }
 
     /// Like [`Request::from_json`], with the host's options beside the client's body: an object
-    /// with option fields, which replace those of the body. So a host need not change the client's
+    /// with option fields, which replace fields of the body. So a host need not change the client's
     /// body.
     ///
     /// # Errors
@@ -86,25 +87,19 @@ impl Request {
         Request::read_with(body, options, None)
     }
 
-    /// `tools`: those of the body, whose own list is empty then. Known ones are taken, and each
-    /// that can be known becomes [`Given::Known`].
+    /// `tools`: the tools of the body, whose own list is empty then. Known tools are taken, and
+    /// each tool that may be remembered becomes [`Given::Known`].
     pub(super) fn read_with(
         body: &Value,
         options: &Value,
         tools: Option<&mut [Given]>,
     ) -> Result<Request> {
         let options = Fields::new(options, "options")?;
-        if let Some(unknown) = options
-            .map
-            .keys()
-            .find(|name| !OPTIONS.contains(&name.as_str()))
-        {
-            let message = format!(
-                "{}: there is no such option; there are {}",
-                options.path(unknown),
-                OPTIONS.join(", ")
-            );
-            return Err(Error::invalid(message));
+        let mut names = options.map.keys();
+        if let Some(unknown) = names.find(|name| !OPTIONS.contains(&&***name)) {
+            let known = OPTIONS.join(", ");
+            let why = format!("there is no such option; there are {known}");
+            return Err(options.refuse(unknown, &why));
         }
         Request::read(&Fields::new(body, "")?.under(options.map), tools)
     }
@@ -113,71 +108,52 @@ impl Request {
         body.required("messages")?;
         let for_training = body.flag("for_training", false)?;
         let is_plain = body.flag("plain", for_training)?;
-        let said = body
+        let mut notes = Vec::new();
+        for note in body
             .get("notes")
             .and_then(Value::as_array)
             .into_iter()
-            .flatten();
-        let mut notes: Vec<String> = said
-            .filter_map(|note| Some(note.as_str()?.to_owned()))
-            .collect();
-        CHAT.check_body(
-            body,
-            &[OPTIONS, if is_plain { &["documents"] } else { &[] }],
-            &mut notes,
-        )?;
+            .flatten()
+        {
+            notes.extend(note.as_str().map(str::to_owned));
+        }
+        let plain_fields: &[_] = if is_plain { &["documents"] } else { &[] };
+        CHAT.check_body(body, &[OPTIONS, plain_fields], &mut notes)?;
         for name in ["response_format", "thinking", "tool_choice"] {
             CHAT.check_at("request", name, body, &mut notes)?;
         }
+        // The conversation and the tools.
         let kwargs = body.object("chat_template_kwargs")?;
         let mut template_kwargs = kwargs.map_or_else(Map::new, |kwargs| kwargs.map.clone());
-        let (
-            messages,
-            Tools {
-                offered: tools,
-                hosted,
-                notes: of_tools,
-                ..
-            },
-            plain,
-        ) = if is_plain {
-            let plain = plain(body)?;
-            (
-                Vec::new(),
-                Tools {
-                    offered: known_tools(&plain.tools),
-                    ..Tools::default()
-                },
-                Some(plain),
-            )
+        let (mut messages, mut tools, mut plain) = (Vec::new(), Tools::default(), None);
+        if is_plain {
+            let conversation = read::plain(body)?;
+            tools.offered = known_tools(&conversation.tools);
+            plain = Some(conversation);
         } else {
-            let messages = body.items("messages")?;
-            let messages = messages
-                .iter()
-                .map(|said| message(said, &mut notes))
-                .collect::<Result<_>>();
+            let items = body.items("messages")?;
+            // A wrong option is reported before a fault of a message.
+            let read: Result<_> = items.iter().map(|item| message(item, &mut notes)).collect();
             let keeps_hosted = is_second(body, "hosted_tools", ["refuse", "keep"])?;
-            (messages?, tools(body, given, keeps_hosted)?, None)
-        };
-        notes.extend(of_tools);
+            messages = read?;
+            tools = read::tools(body, given, keeps_hosted)?;
+            notes.append(&mut tools.notes);
+        }
+        // The switch of thinking, under its two names.
         let compat = choice(body, "compat", Compat::Off)?;
         let switch = thinks(body)?;
         let mut enable_thinking = body.flag("enable_thinking", switch)?;
-        if plain.is_some() {
+        if is_plain {
             // The request's value is for the template, the template's value for the parser.
-            let said = body
-                .get("enable_thinking")
-                .cloned()
-                .or_else(|| body.get("thinking").map(|_| switch.into()));
-            if let Some(value) = said {
+            let switched = body.get("thinking").map(|_| switch.into());
+            if let Some(value) = body.get("enable_thinking").cloned().or(switched) {
                 template_kwargs.entry("enable_thinking").or_insert(value);
             }
-            enable_thinking = template_kwargs
-                .get("enable_thinking")
-                .and_then(Value::as_bool)
-                .unwrap_or(true);
+            let value = template_kwargs.get("enable_thinking");
+            enable_thinking = value.and_then(Value::as_bool).unwrap_or(true);
         }
-        let (tool_choice, allowed_tools) = tool_choice(body, &tools)?;
+        // The calls and the schema that the answer must have.
+        let (tool_choice, allowed_tools) = tool_choice(body, &tools.offered)?;
         let asked = response_format(body)?;
         let json_schema = match body.get("json_schema") {
             Some(schema) if !asked.is_null() && asked != *schema => {
@@ -187,45 +163,43 @@ impl Request {
             None => asked,
         };
         if let Some(effort) = body.text("reasoning_effort")? {
-            template_kwargs
-                .entry("reasoning_effort")
-                .or_insert_with(|| effort.into());
+            let level = template_kwargs.entry("reasoning_effort");
+            level.or_insert_with(|| effort.into());
         }
-        let by_default = if plain.is_some() {
-            Roles::AsSent
-        } else {
-            compat.choose(Roles::Fit, Roles::AsSent)
+        let roles_by_default = match is_plain {
+            true => Roles::AsSent,
+            false => compat.choose(Roles::Fit, Roles::AsSent),
         };
-        let roles = choice(body, "roles", by_default)?;
-        if roles == Roles::Fit && plain.is_some() {
-            return Err(Error::invalid(
-                "roles: \"fit\" cannot go with a plain request, whose messages are as sent",
-            ));
+        let roles = choice(body, "roles", roles_by_default)?;
+        if roles == Roles::Fit && is_plain {
+            let why = "\"fit\" cannot go with a plain request, whose messages are as sent";
+            return Err(body.refuse("roles", why));
         }
         let output = OutputOptions {
             tool_choice,
             parallel_tool_calls: body.flag("parallel_tool_calls", compat.choose(true, false))?,
             prose: body.flag("prose", false)?,
-            json_spacing: choice(body, "json_spacing", Default::default())?,
-            reasoning_format: {
-                let default = compat.choose(ReasoningFormat::Auto, ReasoningFormat::None);
-                choice(body, "reasoning_format", default)?
-            },
+            json_spacing: option(body, "json_spacing")?,
+            reasoning_format: choice(
+                body,
+                "reasoning_format",
+                compat.choose(ReasoningFormat::Auto, ReasoningFormat::None),
+            )?,
             leniency: Leniency {
-                dialects: choice(body, "dialects", Default::default())?,
-                unknown_tools: choice(body, "unknown_tools", Default::default())?,
+                dialects: option(body, "dialects")?,
+                unknown_tools: option(body, "unknown_tools")?,
                 calls_in_reasoning: choice(
                     body,
                     "calls_in_reasoning",
                     compat.choose(CallsInReasoning::AtEnd, CallsInReasoning::LlamaCpp),
                 )?,
-                bare_calls: choice(body, "bare_calls", Default::default())?,
+                bare_calls: option(body, "bare_calls")?,
                 opening_again: choice(
                     body,
                     "opening_again",
                     compat.choose(OpeningAgain::Marker, OpeningAgain::Reasoning),
                 )?,
-                incomplete_calls: choice(body, "incomplete_calls", Default::default())?,
+                incomplete_calls: option(body, "incomplete_calls")?,
                 nearly_json: choice(
                     body,
                     "nearly_json",
@@ -243,29 +217,29 @@ impl Request {
         };
         Ok(Request {
             messages,
-            tools,
+            tools: tools.offered,
             notes,
             plain,
             roles,
-            effort: choice(body, "effort", Default::default())?,
+            effort: option(body, "effort")?,
             output,
             allowed_tools,
-            revealed_tools: choice(body, "revealed_tools", Default::default())?,
-            hosted_tools: hosted,
-            malformed_arguments: choice(body, "malformed_arguments", Default::default())?,
+            revealed_tools: option(body, "revealed_tools")?,
+            hosted_tools: tools.hosted,
+            malformed_arguments: option(body, "malformed_arguments")?,
             grammar: body.text_or_empty("grammar")?,
             add_generation_prompt: body.flag("add_generation_prompt", !for_training)?,
             continuation: match body.get("continue_final_message") {
                 Some(Value::Bool(true)) => Continuation::Auto,
-                Some(Value::String(part)) if part == "reasoning_content" => Continuation::Reasoning,
-                Some(Value::String(part)) if part == "content" => Continuation::Content,
+                Some(part) if part == "reasoning_content" => Continuation::Reasoning,
+                Some(part) if part == "content" => Continuation::Content,
                 _ => Continuation::None,
             },
             media_marker: body
                 .text("media_marker")?
                 .unwrap_or("<__media__>")
                 .to_owned(),
-            append: choice(body, "append", Default::default())?,
+            append: option(body, "append")?,
             template_kwargs,
             force_pure_content: body.flag("force_pure_content", false)?,
             now: body.typed("now", "a whole number", Value::as_i64)?,
@@ -281,28 +255,26 @@ pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
     let body = Map::from_iter([("messages".to_owned(), messages.clone())]).into();
     let body = Fields::new(&body, "")?;
     body.required("messages")?;
-    body.items("messages")?
-        .iter()
-        .map(|said| message(said, &mut Vec::new()))
-        .collect()
+    body.each("messages", |item| message(item, &mut Vec::new()))
 }
 
 fn parsed(text: &str, what: &str) -> Result<Value> {
     number::read(text).map_err(|error| {
-        // What other languages print for numbers that JSON does not have.
-        let line = text
-            .split('\n')
-            .nth(error.line().saturating_sub(1))
-            .unwrap_or_default();
-        let rest = line
-            .get(error.column().saturating_sub(1)..)
-            .unwrap_or_default();
-        let no_number = ["NaN", "Infinity"]
-            .into_iter()
-            .find(|word| rest.starts_with(word));
-        let why = no_number.map_or(String::new(), |word| format!("JSON has no {word}: "));
+        // Other languages print words for numbers that JSON does not have.
+        let line = text.split('\n').nth(error.line().saturating_sub(1));
+        let rest = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
+        let why = match rest {
+            Some(rest) if rest.starts_with("NaN") => "JSON has no NaN: ",
+            Some(rest) if rest.starts_with("Infinity") => "JSON has no Infinity: ",
+            _ => "",
+        };
         Error::invalid(format!("the {what} is not JSON: {why}{error}"))
     })
+}
+
+/// The choice of an option whose default is the same for all hosts.
+fn option<T: DeserializeOwned + Default>(body: &Fields, name: &str) -> Result<T> {
+    choice(body, name, T::default())
 }
 
 /// The fields that are options of this library and not OpenAI's.
@@ -384,7 +356,7 @@ mod tests {
                 "{option} is not read"
             );
         }
-        let named = Regex::new(r#"(?:body\.\w+\(|choice\(body, )"(\w+)""#).unwrap();
+        let named = Regex::new(r#"(?:body\.\w+\(|(?:choice|option)\(body, )"(\w+)""#).unwrap();
         let source = [include_str!("request.rs"), include_str!("read.rs")].concat();
         for name in named
             .captures_iter(&source)

@@ -7,8 +7,9 @@ use minijinja::{Error, ErrorKind, State};
 
 use crate::fault::{Result, invalid};
 use crate::python::pyobject::as_text;
+use crate::python::pyrepr;
 
-/// The Rust function behind a filter or a function.
+/// The Rust function of a filter or a function.
 pub type Call = fn(&mut State, &Args) -> Result<Value>;
 
 /// The arguments of an operator that has `COUNT` of them.
@@ -38,8 +39,14 @@ impl<'a> Args<'a> {
     }
 
     /// The value that a filter is applied to.
-    pub fn subject(&self) -> Value {
-        self.positional.first().cloned().unwrap_or_default()
+    pub fn subject(&self) -> &'a Value {
+        const MISSING: &Value = &Value::UNDEFINED;
+        self.positional.first().unwrap_or(MISSING)
+    }
+
+    /// The text of that value.
+    pub fn subject_text(&self) -> Cow<'a, str> {
+        pyrepr::text(self.subject())
     }
 
     /// All arguments after the first ones, to pass on.
@@ -65,10 +72,8 @@ impl<'a> Args<'a> {
 
     /// The argument at `index` or with this name; undefined if it is missing.
     pub fn get(&self, index: usize, name: &str) -> Value {
-        match self.positional.get(index) {
-            Some(value) => value.clone(),
-            None => self.named(name),
-        }
+        let positional = self.positional.get(index).cloned();
+        positional.unwrap_or_else(|| self.named(name))
     }
 
     /// The same, unless it is missing.
@@ -76,23 +81,25 @@ impl<'a> Args<'a> {
         Some(self.get(index, name)).filter(|value| !value.is_undefined())
     }
 
+    /// The same, unless it is missing or none.
+    pub fn some(&self, index: usize, name: &str) -> Option<Value> {
+        self.given(index, name).filter(|value| !value.is_none())
+    }
+
     /// The argument with this name, which cannot be positional.
     pub fn named(&self, name: &str) -> Value {
-        self.named
-            .as_ref()
-            .and_then(|named| named.peek::<Value>(name).ok())
-            .unwrap_or(Value::UNDEFINED)
+        let named = self.named.as_ref();
+        named
+            .and_then(|named| named.peek(name).ok())
+            .unwrap_or_default()
     }
 
     /// A whole number, if the argument is given.
     pub fn integer(&self, index: usize, name: &str) -> Result<Option<i64>> {
-        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else {
-            return Ok(None);
-        };
-        value
-            .as_i64()
-            .map(Some)
-            .ok_or_else(|| invalid(format!("{name} must be an integer")))
+        match self.some(index, name).map(|value| value.as_i64()) {
+            Some(None) => Err(invalid(format!("{name} must be an integer"))),
+            number => Ok(number.flatten()),
+        }
     }
 
     /// A text, if the argument is given.
@@ -100,11 +107,13 @@ impl<'a> Args<'a> {
         if let Some(text) = self.positional.get(index).and_then(as_text) {
             return Ok(Some(Cow::Borrowed(text)));
         }
-        let Some(value) = self.given(index, name).filter(|value| !value.is_none()) else {
-            return Ok(None);
-        };
-        let text = as_text(&value).ok_or_else(|| invalid(format!("{name} must be a string")))?;
-        Ok(Some(Cow::Owned(text.to_owned())))
+        match self.some(index, name) {
+            None => Ok(None),
+            Some(value) => match as_text(&value) {
+                Some(text) => Ok(Some(text.to_owned().into())),
+                None => Err(invalid(format!("{name} must be a string"))),
+            },
+        }
     }
 
     /// A text; an error if it is missing.

@@ -42,80 +42,69 @@ pub const FILTERS: &[(&str, Call)] = &[
 ];
 
 fn on_text(args: &Args, change: impl Fn(&str) -> String) -> Result<Value> {
-    let value = args.subject();
-    let text = pyrepr::text(&value);
+    let text = args.subject_text();
     // A changed letter may be longer.
     check_text(text.len().saturating_mul(2))?;
-    Ok(Value::from(change(&text)))
+    Ok(change(&text).into())
 }
 
 fn default(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     if !value.is_undefined() && (!args.flag(2, "boolean") || value.is_true()) {
-        return Ok(value);
+        return Ok(value.clone());
     }
     Ok(args.given(1, "default_value").unwrap_or_else(|| "".into()))
 }
 
 fn absolute(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    signed(
-        &value,
-        real(&value).is_some_and(|number| number.is_sign_negative()),
-    )
+    signed(value, real(value).is_some_and(f64::is_sign_negative))
 }
 
 fn float(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    let number = match as_text(&value) {
+    let number = match as_text(value) {
         Some(text) => pystr::parse_float(text),
-        None => real(&value),
+        None => real(value),
     };
-    Ok(number
-        .map(Value::from)
-        .or_else(|| args.given(1, "default"))
-        .unwrap_or_else(|| 0.0.into()))
+    Ok(or_default(number.map(Value::from), args, 0.0.into()))
 }
 
 fn int(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let base = args
         .integer(2, "base")?
-        .and_then(|base| u32::try_from(base).ok())
-        .unwrap_or(10);
-    let number = match as_text(&value) {
-        Some(text) => {
-            pystr::parse_int(text, base).or_else(|| pystr::parse_float(text).and_then(truncate))
-        }
-        None => integer(&value).or_else(|| numbers::float(&value).and_then(truncate)),
+        .and_then(|base| base.try_into().ok());
+    let number = match as_text(value) {
+        Some(text) => pystr::parse_int(text, base.unwrap_or(10))
+            .or_else(|| pystr::parse_float(text).and_then(truncate)),
+        None => integer(value).or_else(|| numbers::float(value).and_then(truncate)),
     };
-    Ok(number
-        .map(whole)
-        .or_else(|| args.given(1, "default"))
-        .unwrap_or_else(|| 0.into()))
+    Ok(or_default(number.map(whole), args, 0.into()))
+}
+
+/// A number; else the second argument, or `usual` if it is missing.
+fn or_default(number: Option<Value>, args: &Args, usual: Value) -> Value {
+    number.or_else(|| args.given(1, "default")).unwrap_or(usual)
 }
 
 /// `round(precision, method)`: halves are rounded to even, as in Python.
 fn round(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
     let places = args.integer(1, "precision")?.unwrap_or(0).clamp(-400, 400) as i32;
-    let number = real(&value).ok_or_else(|| invalid("only a number can be rounded"))?;
-    let scaled = |change: fn(f64) -> f64| {
-        let power = 10_f64.powi(places);
-        // Adding zero turns Rust's minus zero into zero.
-        Ok(Value::from((change(number * power) + 0.0) / power))
+    let number = real(value).ok_or_else(|| invalid("only a number can be rounded"))?;
+    let power = 10_f64.powi(places);
+    let scaled = match args.text(2, "method")?.as_deref() {
+        Some("ceil") => (number * power).ceil(),
+        Some("floor") => (number * power).floor(),
+        None | Some("common") => {
+            let named = std::iter::empty::<(String, Value)>().collect();
+            return minijinja::filters::round(numbers::plain(value), Some(places), None, named);
+        }
+        Some(_) => return Err(invalid("a number is rounded by common, ceil or floor")),
     };
-    match args.text(2, "method")?.as_deref() {
-        Some("ceil") => scaled(f64::ceil),
-        Some("floor") => scaled(f64::floor),
-        None | Some("common") => minijinja::filters::round(
-            numbers::plain(&value),
-            Some(places),
-            None,
-            std::iter::empty::<(String, Value)>().collect(),
-        ),
-        Some(_) => Err(invalid("a number is rounded by common, ceil or floor")),
-    }
+    // Adding zero turns Rust's minus zero into zero.
+    Ok(((scaled + 0.0) / power).into())
 }
 
 /// `%` formatting, with values as arguments.
@@ -127,21 +116,13 @@ fn format(_: &mut State, args: &Args) -> Result<Value> {
         false if positional.is_empty() => Dict::of(named)?,
         false => return Err(invalid("format takes values or named values, not both")),
     };
-    Ok(Value::from(printf::format(
-        &pyrepr::text(&args.subject()),
-        &values,
-    )?))
+    Ok(printf::format(&args.subject_text(), &values)?.into())
 }
 
 fn indent(_: &mut State, args: &Args) -> Result<Value> {
     let indention = indention(args, 1, "width")?.unwrap_or_else(|| " ".repeat(4));
-    let value = args.subject();
-    Ok(Value::from(pystr::indent(
-        &pyrepr::text(&value),
-        &indention,
-        args.flag(2, "first"),
-        args.flag(3, "blank"),
-    )?))
+    let (first, blank) = (args.flag(2, "first"), args.flag(3, "blank"));
+    Ok(pystr::indent(&args.subject_text(), &indention, first, blank)?.into())
 }
 
 /// An argument that is a text or a number of blanks.
@@ -160,12 +141,7 @@ fn indention(args: &Args, index: usize, name: &str) -> Result<Option<String>> {
 fn replace(_: &mut State, args: &Args) -> Result<Value> {
     let values = [(0, "s"), (1, "old"), (2, "new")].map(|(index, name)| args.get(index, name));
     let [value, old, new] = values.each_ref().map(pyrepr::text);
-    Ok(Value::from(pystr::replace(
-        &value,
-        &old,
-        &new,
-        args.integer(3, "count")?,
-    )?))
+    Ok(pystr::replace(&value, &old, &new, args.integer(3, "count")?)?.into())
 }
 
 /// `text` with HTML's special characters as entities.
@@ -178,39 +154,41 @@ pub fn escaped(text: &str) -> Result<String> {
         ('"', "&#34;"),
     ];
     work(ENTITIES.len() * text.len())?;
-    let longer: usize = ENTITIES
-        .iter()
-        .map(|(c, entity)| text.matches(*c).count() * (entity.len() - 1))
-        .sum();
-    check_text(text.len().saturating_add(longer))?;
-    Ok(ENTITIES.iter().fold(text.to_owned(), |text, (c, entity)| {
-        text.replace(*c, entity)
-    }))
+    let mut length = text.len();
+    for (c, entity) in ENTITIES {
+        length = length.saturating_add(text.matches(c).count() * (entity.len() - 1));
+    }
+    check_text(length)?;
+    let mut escaped = text.to_owned();
+    for (c, entity) in ENTITIES {
+        escaped = escaped.replace(c, entity);
+    }
+    Ok(escaped)
 }
 
 /// `e`: the result is marked as escaped, for the test `escaped`.
 fn escape(_: &mut State, args: &Args) -> Result<Value> {
-    let value = args.subject();
-    match as_text(&value) {
-        Some(text) if value.is_safe() => Ok(Value::from_safe_string(text.to_owned())),
-        _ => Ok(Value::from_safe_string(escaped(&pyrepr::text(&value))?)),
-    }
-}
-
-/// Nothing is escaped automatically: the test `escaped` sees a difference, and what the text is
-/// added to in a plain request.
-fn safe(_: &mut State, args: &Args) -> Result<Value> {
-    let value = args.subject();
-    Ok(value.as_str().map_or(value.clone(), |text| {
-        Value::from_safe_string(text.to_owned())
+    let text = args.subject_text();
+    Ok(Value::from_safe_string(match args.subject().is_safe() {
+        true => text.into_owned(),
+        false => escaped(&text)?,
     }))
 }
 
-fn string(_: &mut State, args: &Args) -> Result<Value> {
+/// Nothing is escaped automatically: only the test `escaped` and, in a plain request, a sum with
+/// the text see the mark.
+fn safe(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    reading::read(&value)?;
-    read_deeply(&value);
-    Ok(Value::from(pyrepr::text(&value)))
+    Ok(match value.as_str() {
+        Some(text) => Value::from_safe_string(text.to_owned()),
+        None => value.clone(),
+    })
+}
+
+fn string(_: &mut State, args: &Args) -> Result<Value> {
+    reading::read(args.subject())?;
+    read_deeply(args.subject());
+    Ok(args.subject_text().into())
 }
 
 /// Records that the template accessed all parts of the value.
@@ -225,50 +203,35 @@ fn read_deeply(value: &Value) {
 }
 
 fn tojson(state: &mut State, args: &Args) -> Result<Value> {
-    let value = args.subject();
     let indent = indention(args, 2, "indent")?;
-    let separators = args.get(3, "separators");
-    let separators = if separators.is_none() {
-        Vec::new()
-    } else {
-        items(&separators)?
-    };
-    let separator = |index: usize, other: &str| {
-        separators
-            .get(index)
-            .map_or(other.to_owned(), |s| pyrepr::text(s).into_owned())
-    };
+    let usual = [if indent.is_some() { "," } else { ", " }, ": "];
+    let mut separators = usual.map(str::to_owned);
+    // None has no items.
+    let given = items(&args.get(3, "separators"))?;
+    for (separator, given) in separators.iter_mut().zip(&given) {
+        *separator = pyrepr::text(given).into_owned();
+    }
+    let [item, key] = separators;
     let layout = Layout {
         ascii: args.flag(1, "ensure_ascii"),
-        item: separator(0, if indent.is_some() { "," } else { ", " }),
-        key: separator(1, ": "),
+        item,
+        key,
         sort: args.flag(4, "sort_keys"),
         labels: labels(state),
         indent,
     };
-    Ok(Value::from(json::dumps(&value, &layout)?))
+    Ok(json::dumps(args.subject(), &layout)?.into())
 }
 
 fn trim(_: &mut State, args: &Args) -> Result<Value> {
     let chars = args.text(1, "chars")?;
-    let value = args.subject();
-    Ok(Value::from(pystr::strip(
-        &pyrepr::text(&value),
-        Ends {
-            left: true,
-            right: true,
-        },
-        chars.as_deref(),
-    )?))
+    Ok(pystr::strip(&args.subject_text(), Ends::BOTH, chars.as_deref())?.into())
 }
 
 fn wordcount(_: &mut State, args: &Args) -> Result<Value> {
-    let value = args.subject();
-    let text = pyrepr::text(&value);
-    let words = text
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| !word.is_empty());
-    Ok(Value::from(words.count()))
+    let text = args.subject_text();
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    Ok(words.filter(|word| !word.is_empty()).count().into())
 }
 
 /// The pairs of a map as tuples.
@@ -277,20 +240,16 @@ pub fn pair_list(value: &Value) -> Result<Value> {
 }
 
 pub fn tuples(pairs: Vec<(Value, Value)>) -> Result<Value> {
-    List::of(
-        pairs
-            .into_iter()
-            .map(|(key, item)| List::tuple(vec![key, item]))
-            .collect::<Result<_, _>>()?,
-    )
+    let tuples = pairs
+        .into_iter()
+        .map(|(key, item)| List::tuple(vec![key, item]));
+    List::of(tuples.collect::<Result<_>>()?)
 }
 
 /// A width, which must not be negative.
-fn width(args: &Args, index: usize, name: &str, usual: usize) -> Result<usize> {
-    match args.integer(index, name)? {
-        None => Ok(usual),
-        Some(number) => usize::try_from(number).map_err(|_| invalid("a width is negative")),
-    }
+fn width(args: &Args, index: usize, name: &str, usual: i64) -> Result<usize> {
+    let width = args.integer(index, name)?.unwrap_or(usual);
+    usize::try_from(width).map_err(|_| invalid("a width is negative"))
 }
 
 /// `truncate(length, killwords, end, leeway)`.
@@ -299,32 +258,22 @@ fn truncated(_: &mut State, args: &Args) -> Result<Value> {
     let length = width(args, 1, "length", 255)?;
     let end = args.text(3, "end")?.unwrap_or("...".into());
     let leeway = width(args, 4, "leeway", 5)?;
-    let end_length = end.chars().count();
-    let Some(kept) = length.checked_sub(end_length) else {
+    let Some(kept) = length.checked_sub(end.chars().count()) else {
         return Err(invalid("the end is longer than the text may be"));
     };
-    let text = match as_text(&value) {
+    let most = length.saturating_add(leeway);
+    let text = match as_text(value) {
         Some(text) => text,
         None if value.is_undefined() => "",
-        None if value
-            .len()
-            .is_some_and(|len| len <= length.saturating_add(leeway)) =>
-        {
-            return Ok(value);
-        }
+        None if value.len().is_some_and(|len| len <= most) => return Ok(value.clone()),
         None => return Err(invalid("only a text can be truncated")),
     };
-    if text.chars().nth(length.saturating_add(leeway)).is_none() {
-        return Ok(Value::from(text));
+    if text.chars().nth(most).is_none() {
+        return Ok(text.into());
     }
-    let cut = text
-        .char_indices()
-        .nth(kept)
-        .map_or(text, |(at, _)| &text[..at]);
-    let cut = if args.flag(2, "killwords") {
-        cut
-    } else {
-        cut.rsplit_once(' ').map_or(cut, |(before, _)| before)
-    };
-    Ok(Value::from(format!("{cut}{end}")))
+    let mut cut = &text[..pystr::byte_of(text, kept)];
+    if !args.flag(2, "killwords") {
+        cut = cut.rsplit_once(' ').map_or(cut, |(before, _)| before);
+    }
+    Ok(format!("{cut}{end}").into())
 }

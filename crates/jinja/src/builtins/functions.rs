@@ -25,7 +25,7 @@ pub const RAISED: &str = "raised: ";
 
 fn raise(_: &mut State, args: &Args) -> Result<Value> {
     let message = args.get(0, "message");
-    Err(invalid(format!("{RAISED}{}", pyrepr::text(&message))))
+    Err(invalid(RAISED.to_owned() + &pyrepr::text(&message)))
 }
 
 /// The render's clock.
@@ -35,42 +35,41 @@ pub fn now(state: &State) -> Option<i64> {
 
 fn strftime_now(state: &mut State, args: &Args) -> Result<Value> {
     let format = args.required_text(0, "format")?;
-    strftime::format(
-        now(state).ok_or_else(|| strftime::missing("strftime_now"))?,
-        &format,
-    )
-    .map(Value::from)
+    let now = now(state).ok_or_else(|| strftime::missing("strftime_now"))?;
+    Ok(strftime::format(now, &format)?.into())
 }
 
 /// The maximum length of a `range`.
 const RANGE: i128 = 1_000_000;
 
 fn range(_: &mut State, args: &Args) -> Result<Value> {
-    let bound = |index: usize| args.integer(index, "range");
-    let first =
-        bound(0)?.ok_or_else(|| Error::new(ErrorKind::MissingArgument, "range needs a bound"))?;
-    let (start, stop) = bound(1)?.map_or((0, first), |stop| (first, stop));
-    let step = bound(2)?.unwrap_or(1);
+    let Some(first) = args.integer(0, "range")? else {
+        return Err(Error::new(
+            ErrorKind::MissingArgument,
+            "range needs a bound",
+        ));
+    };
+    let (start, stop) = match args.integer(1, "range")? {
+        Some(stop) => (first, stop),
+        None => (0, first),
+    };
+    let step = args.integer(2, "range")?.unwrap_or(1);
     if step == 0 {
         return Err(invalid("range needs a step other than zero"));
     }
-    let bounds = (start, stop, step);
-    let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
+    let form = Form::Range(start, stop, step);
+    let [start, stop, step] = [start, stop, step].map(i128::from);
     let len = ((stop - start + step - step.signum()) / step).max(0);
     if len > RANGE {
-        return Err(Error::new(
-            ErrorKind::OutOfFuel,
-            format!("a range of more than {RANGE} numbers"),
-        ));
+        let why = format!("a range of more than {RANGE} numbers");
+        return Err(Error::new(ErrorKind::OutOfFuel, why));
     }
     charge_items(len as usize)?;
-    let items = (0..len)
-        .map(|index| Value::from((start + index * step) as i64))
-        .collect();
-    List::make(items, Form::Range(bounds.0, bounds.1, bounds.2))
+    let items = (0..len).map(|index| Value::from((start + index * step) as i64));
+    List::make(items.collect(), form)
 }
 
-/// The entries of `dict` and `namespace`: those of a map or a list of pairs, then the named
+/// The entries of `dict` and `namespace`: the entries of a map or a list of pairs, then the named
 /// arguments.
 fn entries(args: &Args) -> Result<Vec<(Value, Value)>> {
     let mut entries = Vec::new();
@@ -87,8 +86,6 @@ fn entries(args: &Args) -> Result<Vec<(Value, Value)>> {
         }
     }
     entries.extend(args.pairs());
-    entries
-        .into_iter()
-        .map(|(key, value)| Ok((key, own(value)?)))
-        .collect()
+    let entries = entries.into_iter();
+    entries.map(|(key, value)| Ok((key, own(value)?))).collect()
 }

@@ -76,11 +76,8 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
         ValueKind::None | ValueKind::Bool => out.push_str(&key_text(value)),
         ValueKind::Number => match float(value) {
             Some(number) if number.is_nan() => out.push_str("NaN"),
-            Some(number) if number.is_infinite() => out.push_str(if number > 0.0 {
-                "Infinity"
-            } else {
-                "-Infinity"
-            }),
+            Some(f64::INFINITY) => out.push_str("Infinity"),
+            Some(f64::NEG_INFINITY) => out.push_str("-Infinity"),
             Some(number) => out.push_str(&float_text(number)),
             None => {
                 let _ = write!(out, "{value}");
@@ -98,7 +95,7 @@ fn write(out: &mut String, value: &Value, layout: &Layout, level: usize) -> Resu
     Ok(())
 }
 
-/// As [`write`], of JSON that no template has seen, but for the work of its outermost value.
+/// As [`write`], for JSON that no template has seen. The caller counts the outermost value.
 fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> Result<()> {
     let inner = |out: &mut String, json: &Json| match json {
         Json::String(text) => write_text(out, text, layout),
@@ -126,7 +123,7 @@ fn write_json(out: &mut String, json: &Json, layout: &Layout, level: usize) -> R
 }
 
 fn write_items(out: &mut String, items: &[Value], layout: &Layout, level: usize) -> Result<()> {
-    // What is deeper is a part of a text that is known.
+    // A deeper map is a part of a known text.
     let one = if level == 0 { write_known } else { write };
     bracket(out, ['[', ']'], layout, level, items.iter(), |out, item| {
         one(out, item, layout, level + 1)
@@ -143,12 +140,10 @@ fn write_pairs(
     if layout.sort {
         budget::charge_items(2 * pairs.len())?;
         reading::sort(pairs.iter().map(|(key, _)| key))?;
-        pairs
-            .to_mut()
-            .sort_by_cached_key(|(key, _)| match &layout.labels {
-                Some(labels) => text(&bare(key, labels)).into_owned(),
-                None => text(key).into_owned(),
-            });
+        chatparse_base::sort::by_key(pairs.to_mut(), |(key, _)| match &layout.labels {
+            Some(labels) => text(&bare(key, labels)).into_owned(),
+            None => text(key).into_owned(),
+        });
     }
     bracket(
         out,
@@ -173,19 +168,15 @@ fn write_pairs(
 /// Writes a text, whose escapes may be longer than it.
 fn write_text(out: &mut String, text: &str, layout: &Layout) -> Result<()> {
     budget::work(text.len())?;
-    let escaped = text
-        .bytes()
-        .filter(|byte| matches!(byte, ..b' ' | b'"' | b'\\') || layout.ascii && !byte.is_ascii());
-    let more = if text.len() > SHORT {
-        escaped.count()
-    } else {
-        text.len()
-    };
-    check_text(
-        out.len()
-            .saturating_add(text.len())
-            .saturating_add(more.saturating_mul(ESCAPED - 1)),
-    )?;
+    let mut more = text.len();
+    if more > SHORT {
+        let escaped = text.bytes().filter(|byte| {
+            matches!(byte, ..b' ' | b'"' | b'\\') || layout.ascii && !byte.is_ascii()
+        });
+        more = escaped.count();
+    }
+    let length = text.len().saturating_add(more.saturating_mul(ESCAPED - 1));
+    check_text(out.len().saturating_add(length))?;
     push_json_string(text, out, layout.ascii);
     Ok(())
 }
@@ -213,31 +204,29 @@ fn bracket<T>(
     all: impl Iterator<Item = T>,
     write_one: impl Fn(&mut String, T) -> Result<()>,
 ) -> Result<()> {
-    let new_line = |out: &mut String, level: usize| {
-        if let Some(indent) = &layout.indent {
-            check_text(out.len().saturating_add(level.saturating_mul(indent.len())))?;
-            out.push('\n');
-            out.extend(std::iter::repeat_n(indent.as_str(), level));
-        }
-        Ok::<_, Error>(())
-    };
     out.push(ends[0]);
     let mut is_empty = true;
     for one in all {
         if !std::mem::replace(&mut is_empty, false) {
-            check_text(
-                out.len()
-                    .saturating_add(layout.item.len())
-                    .saturating_add(layout.key.len()),
-            )?;
+            let separators = layout.item.len() + layout.key.len();
+            check_text(out.len().saturating_add(separators))?;
             out.push_str(&layout.item);
         }
-        new_line(out, level + 1)?;
+        new_line(out, layout, level + 1)?;
         write_one(out, one)?;
     }
     if !is_empty {
-        new_line(out, level)?;
+        new_line(out, layout, level)?;
     }
     out.push(ends[1]);
+    Ok(())
+}
+
+fn new_line(out: &mut String, layout: &Layout, level: usize) -> Result<()> {
+    if let Some(indent) = &layout.indent {
+        check_text(out.len().saturating_add(level.saturating_mul(indent.len())))?;
+        out.push('\n');
+        out.extend(std::iter::repeat_n(indent.as_str(), level));
+    }
     Ok(())
 }

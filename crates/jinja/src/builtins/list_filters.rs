@@ -13,8 +13,9 @@ use super::functions::now;
 use crate::budget::{self, charge, charge_container, charge_items, check_text};
 use crate::fault::{Result, invalid};
 use crate::probe::labels::Labels;
-use crate::python::pyobject::{Form, List, as_list, as_text, end_item, items, pairs};
+use crate::python::pyobject::{Form, List, as_list, as_text, end_item, item_at, items, pairs};
 use crate::python::scalar::{bare, labels};
+
 use crate::python::strings::joined;
 use crate::python::{numbers, ops, pyrepr};
 use crate::reading;
@@ -22,18 +23,18 @@ use crate::reading;
 /// Name and code of each filter.
 pub const FILTERS: &[(&str, Call)] = &[
     ("attr", |_, args| {
-        Ok(attribute(&args.subject(), &args.get(1, "name")))
+        Ok(attribute(args.subject(), &args.get(1, "name")))
     }),
     ("batch", batch),
     ("count", length),
     ("dictsort", dictsort),
-    ("first", |_, args| end_item(&args.subject(), false)),
+    ("first", |_, args| end_item(args.subject(), false)),
     ("groupby", group_by),
-    ("items", |_, args| pair_list(&args.subject())),
+    ("items", |_, args| pair_list(args.subject())),
     ("join", join),
-    ("last", |_, args| end_item(&args.subject(), true)),
+    ("last", |_, args| end_item(args.subject(), true)),
     ("length", length),
-    ("list", |_, args| List::of(items(&args.subject())?)),
+    ("list", |_, args| List::of(items(args.subject())?)),
     ("map", map),
     ("max", |_, args| extreme(args, Ordering::Greater)),
     ("min", |_, args| extreme(args, Ordering::Less)),
@@ -60,21 +61,22 @@ pub fn is_filter(name: &str) -> bool {
 /// The items that `batch` and `slice` are given, the number of parts, and the value to fill them up
 /// with.
 fn parts(args: &Args, name: &str) -> Result<(Value, usize, Option<Value>)> {
-    let count = args
-        .integer(1, name)?
-        .and_then(|count| usize::try_from(count).ok())
-        .filter(|count| *count > 0);
-    let count = count.ok_or_else(|| invalid(format!("{name} must be positive")))?;
-    let fill = args.given(2, "fill_with").filter(|fill| !fill.is_none());
-    Ok((List::of(items(&args.subject())?)?, count, fill))
+    match usize::try_from(args.integer(1, name)?.unwrap_or(0)) {
+        Ok(count @ 1..) => {
+            let fill = args.some(2, "fill_with");
+            Ok((List::of(items(args.subject())?)?, count, fill))
+        }
+        _ => Err(invalid(format!("{name} must be positive"))),
+    }
 }
 
 /// The engine's list of lists as one of ours.
 fn lists(parts: Value) -> Result<Value> {
-    let parts = parts
-        .try_iter()?
-        .map(|part| List::of(part.try_iter()?.collect()));
-    List::of(parts.collect::<Result<_>>()?)
+    let mut lists = Vec::new();
+    for part in parts.try_iter()? {
+        lists.push(List::of(part.try_iter()?.collect())?);
+    }
+    List::of(lists)
 }
 
 /// `batch(linecount, fill_with)`: lists of so many items; the last one is filled up.
@@ -84,8 +86,8 @@ fn batch(state: &mut State, args: &Args) -> Result<Value> {
     lists(minijinja::filters::batch(state, all, count, fill)?)
 }
 
-/// `slice(slices, fill_with)`: so many lists of equal length; the first ones have the items that
-/// are left, the others are filled up.
+/// `slice(slices, fill_with)`: so many lists of equal length; the first lists have the remaining
+/// items, the last lists are filled up.
 fn slices(state: &mut State, args: &Args) -> Result<Value> {
     let (all, count, fill) = parts(args, "slices")?;
     // Each is a list.
@@ -95,20 +97,14 @@ fn slices(state: &mut State, args: &Args) -> Result<Value> {
 
 /// `sum(attribute, start)`.
 fn sum(_: &mut State, args: &Args) -> Result<Value> {
-    let (name, start) = (args.get(1, "attribute"), args.get(2, "start"));
-    let mut sum = if start.is_undefined() {
-        Value::from(0)
-    } else {
-        start
-    };
-    for item in items(&args.subject())? {
-        let value = if name.is_undefined() || name.is_none() {
-            item
-        } else {
-            attribute(&item, &name)
-        };
-        if !value.is_undefined() {
-            sum = ops::add_two(&sum, &value)?;
+    let name = args.some(1, "attribute");
+    let mut sum = args.given(2, "start").unwrap_or_else(|| 0.into());
+    for mut item in items(args.subject())? {
+        if let Some(name) = &name {
+            item = attribute(&item, name);
+        }
+        if !item.is_undefined() {
+            sum = ops::add_two(&sum, &item)?;
         }
     }
     Ok(sum)
@@ -119,76 +115,70 @@ const CALL: usize = 64;
 
 /// `value.a.b` for `"a.b"`, `value[0]` for a number; undefined if it is missing.
 fn attribute(value: &Value, name: &Value) -> Value {
-    budget::note(name.as_str().map_or(0, str::len) as u64);
-    match name.as_str() {
-        Some(path) => path.split('.').fold(value.clone(), |value, part| {
-            let key = part
-                .parse::<usize>()
-                .map_or_else(|_| Value::from(part), Value::from);
-            value.get_item(&key).unwrap_or_default()
-        }),
-        None => value.get_item(name).unwrap_or_default(),
+    let Some(path) = name.as_str() else {
+        return value.get_item(name).unwrap_or_default();
+    };
+    budget::note(path.len() as u64);
+    let mut found = value.clone();
+    for key in path.split('.') {
+        found = item_at(&found, key);
     }
+    found
 }
 
 /// The same, or another value where it is missing.
 fn attribute_or(value: &Value, name: &Value, other: &Value) -> Value {
-    Some(attribute(value, name))
-        .filter(|found| !found.is_undefined())
-        .unwrap_or_else(|| other.clone())
+    match attribute(value, name) {
+        found if found.is_undefined() => other.clone(),
+        found => found,
+    }
 }
 
 fn length(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    let length = match as_text(&value) {
-        Some(text) => Some(text.chars().count()),
-        None if value.is_undefined() => Some(0),
-        None => value.len(),
-    };
-    length
-        .map(Value::from)
-        .ok_or_else(|| invalid(format!("{} has no length", value.kind())))
+    match as_text(value) {
+        Some(text) => Ok(text.chars().count().into()),
+        None if value.is_undefined() => Ok(0.into()),
+        None => match value.len() {
+            Some(length) => Ok(length.into()),
+            None => Err(invalid(format!("{} has no length", value.kind()))),
+        },
+    }
 }
 
 fn join(_: &mut State, args: &Args) -> Result<Value> {
-    let name = args.get(2, "attribute");
     let separator = args.get(1, "d");
-    let separator = pyrepr::text(&separator);
-    let mut all = items(&args.subject())?;
-    if !name.is_undefined() {
-        all.iter_mut()
-            .for_each(|item| *item = attribute(item, &name));
+    let mut all = items(args.subject())?;
+    if let Some(name) = args.given(2, "attribute") {
+        for item in &mut all {
+            *item = attribute(item, &name);
+        }
     }
-    Ok(Value::from(joined(&separator, all.iter())?))
+    Ok(joined(&pyrepr::text(&separator), &all)?.into())
 }
 
 /// `map(attribute=name, default=value)` or `map(filter, arguments...)`.
 fn map(state: &mut State, args: &Args) -> Result<Value> {
-    let all = any_items(&args.get(0, "value"))?;
+    let mut all = any_items(&args.get(0, "value"))?;
     let name = args.named("attribute");
     if !name.is_undefined() {
         let other = args.named("default");
-        return List::of(
-            all.iter()
-                .map(|item| attribute_or(item, &name, &other))
-                .collect(),
-        );
+        for item in &mut all {
+            *item = attribute_or(item, &name, &other);
+        }
+        return List::of(all);
     }
     let filter = args.required_text(1, "filter")?;
-    let is_known = is_filter(&filter);
-    let mapped = all.into_iter().map(|item| {
-        if !is_known {
-            return Err(Error::new(
-                ErrorKind::UnknownFilter,
-                format!("filter {filter} is unknown"),
-            ));
-        }
+    if !all.is_empty() && !is_filter(&filter) {
+        let why = format!("filter {filter} is unknown");
+        return Err(Error::new(ErrorKind::UnknownFilter, why));
+    }
+    for item in &mut all {
         budget::work(CALL)?;
-        let mut call = vec![item];
-        call.extend_from_slice(args.after(2));
-        state.apply_filter(&filter, &call)
-    });
-    List::of(mapped.collect::<Result<_, _>>()?)
+        let call = [std::slice::from_ref(item), args.after(2)].concat();
+        *item = state.apply_filter(&filter, &call)?;
+    }
+    List::of(all)
 }
 
 /// The items of a value; false values need not be lists.
@@ -202,69 +192,51 @@ fn any_items(value: &Value) -> Result<Vec<Value>> {
 
 /// Filters items by a test, or by truth without one.
 fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
-    kept(
-        state,
-        any_items(&args.subject())?,
-        Value::clone,
-        args.after(1),
-        keep,
-    )
-}
-
-/// Filters items by a test of an attribute, or by its truth without one.
-fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
-    let value = args.subject();
-    if let Some(trace) = as_list(&value).and_then(|list| list.trace.as_ref()) {
-        trace.index();
-    }
-    let name = args.get(1, "attribute");
-    kept(
-        state,
-        items(&value)?,
-        |item| attribute(item, &name),
-        args.after(2),
-        keep,
-    )
-}
-
-/// The items whose tested value passes; or those whose value does not, unless `keep`.
-fn kept(
-    state: &mut State,
-    all: Vec<Value>,
-    tested: impl Fn(&Value) -> Value,
-    test: &[Value],
-    keep: bool,
-) -> Result<Value> {
     let mut kept = Vec::new();
-    for item in all {
-        if passes(state, &tested(&item), test)? == keep {
+    for item in any_items(args.subject())? {
+        if passes(state, item.clone(), args.after(1))? == keep {
             kept.push(item);
         }
     }
     List::of(kept)
 }
 
-fn passes(state: &mut State, value: &Value, test: &[Value]) -> Result<bool> {
-    match test.split_first() {
-        None => Ok(value.is_true()),
-        Some((name, rest)) => {
-            let name = name
-                .as_str()
-                .ok_or_else(|| invalid("a test's name is needed"))?;
-            budget::work(CALL)?;
-            let mut call = vec![value.clone()];
-            call.extend_from_slice(rest);
-            state.perform_test(name, &call)
+/// Filters items by a test of an attribute, or by its truth without one.
+fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
+    let value = args.subject();
+    if let Some(trace) = as_list(value).and_then(|list| list.trace.as_ref()) {
+        trace.index();
+    }
+    let name = args.get(1, "attribute");
+    let mut kept = Vec::new();
+    for item in items(value)? {
+        if passes(state, attribute(&item, &name), args.after(2))? == keep {
+            kept.push(item);
         }
     }
+    List::of(kept)
+}
+
+/// Whether a value passes a test with its arguments; without a test, whether it is true.
+fn passes(state: &mut State, value: Value, test: &[Value]) -> Result<bool> {
+    let Some((name, rest)) = test.split_first() else {
+        return Ok(value.is_true());
+    };
+    let Some(name) = name.as_str() else {
+        return Err(invalid("a test's name is needed"));
+    };
+    budget::work(CALL)?;
+    state.perform_test(name, &[&[value], rest].concat())
 }
 
 fn reverse(_: &mut State, args: &Args) -> Result<Value> {
     let value = args.subject();
-    match as_text(&value) {
-        Some(text) => Ok(Value::from(text.chars().rev().collect::<String>())),
-        None => List::of(items(&value)?.into_iter().rev().collect()),
+    if let Some(text) = as_text(value) {
+        return Ok(text.chars().rev().collect::<String>().into());
     }
+    let mut all = items(value)?;
+    all.reverse();
+    List::of(all)
 }
 
 /// The sort key of an item: the item or an attribute, with case ignored unless requested.
@@ -277,30 +249,35 @@ struct SortKey {
 }
 
 impl SortKey {
-    /// The key of each item.
-    fn of_all<'v>(&self, items: impl Iterator<Item = &'v Value>) -> Result<Vec<Value>> {
-        items.map(|item| self.of(item)).collect()
-    }
-
-    fn of(&self, item: &Value) -> Result<Value> {
-        if self.name.is_undefined() {
-            self.plain(item)
-        } else {
-            self.plain(&attribute(item, &self.name))
+    /// The items themselves are compared.
+    fn of_items(state: &State, case_sensitive: bool) -> SortKey {
+        SortKey {
+            name: Value::UNDEFINED,
+            case_sensitive,
+            labels: labels(state),
         }
     }
 
-    fn plain(&self, value: &Value) -> Result<Value> {
+    /// The key of each item.
+    fn of_all<'v>(&self, items: impl IntoIterator<Item = &'v Value>) -> Result<Vec<Value>> {
+        items.into_iter().map(|item| self.of(item)).collect()
+    }
+
+    fn of(&self, item: &Value) -> Result<Value> {
+        let mut value = item.clone();
+        if !self.name.is_undefined() {
+            value = attribute(item, &self.name);
+        }
         charge_items(1)?;
-        let length = as_text(value).map_or(0, str::len);
+        let length = as_text(&value).map_or(0, str::len);
         check_text(length)?;
         charge(length)?;
         budget::work(length)?;
-        let value = self
-            .labels
-            .map_or_else(|| value.clone(), |labels| bare(value, &labels));
+        if let Some(labels) = &self.labels {
+            value = bare(&value, labels);
+        }
         Ok(match as_text(&value) {
-            Some(text) if !self.case_sensitive => Value::from(text.to_lowercase()),
+            Some(text) if !self.case_sensitive => text.to_lowercase().into(),
             _ => numbers::plain(&value),
         })
     }
@@ -312,12 +289,11 @@ fn sorted<T>(all: Vec<T>, keys: &[Vec<Value>], reverse: bool) -> Result<Vec<T>> 
     reading::sort(keys.iter().flatten())?;
     charge_items(2 * all.len())?;
     let mut all: Vec<(usize, T)> = all.into_iter().enumerate().collect();
-    all.sort_by(|(a, _), (b, _)| {
-        let order = keys
-            .iter()
-            .map(|keys| keys[*a].cmp(&keys[*b]))
-            .find(|order| order.is_ne());
-        let order = order.unwrap_or(Ordering::Equal);
+    chatparse_base::sort::by(&mut all, |(a, _), (b, _)| {
+        let mut orders = keys.iter().map(|keys| keys[*a].cmp(&keys[*b]));
+        let order = orders
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal);
         if reverse { order.reverse() } else { order }
     });
     Ok(all.into_iter().map(|(_, item)| item).collect())
@@ -337,20 +313,13 @@ fn sort(state: &mut State, args: &Args) -> Result<Value> {
         Some(names) => names.split(',').map(Value::from).collect(),
         None => vec![name],
     };
-    let labels = labels(state);
-    let keys: Vec<SortKey> = names
-        .into_iter()
-        .map(|name| SortKey {
-            name,
-            case_sensitive,
-            labels,
-        })
-        .collect();
-    let all = items(&args.subject())?;
-    let keys = keys
-        .iter()
-        .map(|key| key.of_all(all.iter()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let all = items(args.subject())?;
+    let mut key = SortKey::of_items(state, case_sensitive);
+    let mut keys = Vec::with_capacity(names.len());
+    for name in names {
+        key.name = name;
+        keys.push(key.of_all(&all)?);
+    }
     List::of(sorted(all, &keys, args.flag(1, "reverse"))?)
 }
 
@@ -358,38 +327,34 @@ fn sort(state: &mut State, args: &Args) -> Result<Value> {
 /// items.
 fn group_by(state: &mut State, args: &Args) -> Result<Value> {
     let (name, other) = (args.get(1, "attribute"), args.get(2, "default"));
-    let case_sensitive = args.flag(3, "case_sensitive");
-    let key = SortKey {
-        name: Value::UNDEFINED,
-        case_sensitive,
-        labels: labels(state),
-    };
-    let all = items(&args.subject())?;
+    let key = SortKey::of_items(state, args.flag(3, "case_sensitive"));
+    let all = items(args.subject())?;
     let values: Vec<Value> = all
         .iter()
         .map(|item| attribute_or(item, &name, &other))
         .collect();
-    let keys = key.of_all(values.iter())?;
+    let keys = key.of_all(&values)?;
     charge_items(3 * all.len())?;
     let all = keys.iter().cloned().zip(values).zip(all).collect();
     let all = sorted(all, &[keys], false)?;
-    let groups = all.chunk_by(|((a, _), _), ((b, _), _)| a == b);
-    let group = |group: &[((Value, Value), Value)]| {
+    let mut groups = Vec::new();
+    for group in all.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
         let items = group.iter().map(|(_, item)| item.clone()).collect();
         let ((_, value), _) = &group[0];
-        List::make(vec![value.clone(), List::of(items)?], Form::Group)
-    };
-    List::of(groups.map(group).collect::<Result<_, _>>()?)
+        groups.push(List::make(
+            vec![value.clone(), List::of(items)?],
+            Form::Group,
+        )?);
+    }
+    List::of(groups)
 }
 
 /// A random item. It depends on the render's clock only, so that prompts are reproducible.
 fn random(state: &mut State, args: &Args) -> Result<Value> {
-    let all = items(&args.subject())?;
-    let at = now(state)
-        .unwrap_or_default()
-        .checked_rem_euclid(all.len() as i64)
-        .unwrap_or(0);
-    Ok(all.get(at as usize).cloned().unwrap_or_default())
+    let all = items(args.subject())?;
+    let now = now(state).unwrap_or_default();
+    let index = now.checked_rem_euclid(all.len() as i64).unwrap_or(0);
+    Ok(all.get(index as usize).cloned().unwrap_or_default())
 }
 
 fn dictsort(state: &mut State, args: &Args) -> Result<Value> {
@@ -400,59 +365,46 @@ fn dictsort(state: &mut State, args: &Args) -> Result<Value> {
     };
     let value = args.subject();
     if value.kind() != ValueKind::Map {
-        return Err(invalid(format!(
-            "dictsort needs a map, not {}",
-            value.kind()
-        )));
+        let why = format!("dictsort needs a map, not {}", value.kind());
+        return Err(invalid(why));
     }
-    let all = pairs(&value)?;
-    let case_sensitive = args.flag(1, "case_sensitive");
-    let key = SortKey {
-        name: Value::UNDEFINED,
-        case_sensitive,
-        labels: labels(state),
-    };
-    let keys = key.of_all(
-        all.iter()
-            .map(|(name, value)| if by_value { value } else { name }),
-    )?;
+    let all = pairs(value)?;
+    let compared = all
+        .iter()
+        .map(|(name, value)| if by_value { value } else { name });
+    let key = SortKey::of_items(state, args.flag(1, "case_sensitive"));
+    let keys = key.of_all(compared)?;
     tuples(sorted(all, &[keys], args.flag(3, "reverse"))?)
 }
 
-/// The items of a value, and what `min`, `max` and `unique` compare.
+/// The items of a value, and their keys, which `min`, `max` and `unique` compare.
 fn keyed(args: &Args) -> Result<(Vec<Value>, Vec<Value>)> {
     let key = SortKey {
         name: args.get(2, "attribute"),
         case_sensitive: args.flag(1, "case_sensitive"),
         labels: None,
     };
-    let all = items(&args.subject())?;
-    let keys = key.of_all(all.iter())?;
+    let all = items(args.subject())?;
+    let keys = key.of_all(&all)?;
     Ok((all, keys))
 }
 
 fn extreme(args: &Args, expected: Ordering) -> Result<Value> {
     let (all, keys) = keyed(args)?;
     keys.iter().try_for_each(reading::read)?;
-    let best = (0..all.len()).reduce(|best, at| {
-        if keys[at].cmp(&keys[best]) == expected {
-            at
-        } else {
-            best
+    let mut best = 0;
+    for (index, key) in keys.iter().enumerate() {
+        if key.cmp(&keys[best]) == expected {
+            best = index;
         }
-    });
-    Ok(best.map(|at| all[at].clone()).unwrap_or_default())
+    }
+    Ok(all.get(best).cloned().unwrap_or_default())
 }
 
 fn unique(_: &mut State, args: &Args) -> Result<Value> {
-    let (all, keys) = keyed(args)?;
+    let (mut all, keys) = keyed(args)?;
     reading::sort(keys.iter())?;
-    let mut seen = BTreeSet::new();
-    List::of(
-        all.into_iter()
-            .zip(&keys)
-            .filter(|(_, key)| seen.insert(*key))
-            .map(|(item, _)| item)
-            .collect(),
-    )
+    let (mut seen, mut each_key) = (BTreeSet::new(), keys.iter());
+    all.retain(|_| each_key.next().is_some_and(|key| seen.insert(key)));
+    List::of(all)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
-use minijinja::{Error, ErrorKind, State};
+use minijinja::{ErrorKind, State};
 
 use super::args::{Args, exactly};
 use super::filters::pair_list;
@@ -15,26 +15,38 @@ use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, own,
 use crate::python::{pyrepr, strings};
 use crate::reading::{self, charge_value};
 
-/// Methods that templates may access without calling them. They take precedence over keys of a map.
-pub const NAMES: &[&str] = &[
-    "append",
-    "clear",
-    "copy",
+/// Methods of texts that templates may access without calling them.
+const OF_TEXTS: &[&str] = &[
     "endswith",
-    "get",
-    "items",
-    "keys",
     "lower",
-    "pop",
     "replace",
-    "setdefault",
     "split",
     "startswith",
     "strip",
-    "update",
     "upper",
+];
+
+/// The same of lists and maps.
+const OF_LISTS: &[&str] = &["append", "clear", "copy", "pop"];
+const OF_MAPS: &[&str] = &[
+    "clear",
+    "copy",
+    "get",
+    "items",
+    "keys",
+    "pop",
+    "setdefault",
+    "update",
     "values",
 ];
+
+/// Whether templates may access a method of this name without calling it. It takes precedence over
+/// a key of a map.
+pub fn is_accessible(name: &str) -> bool {
+    [OF_TEXTS, OF_LISTS, OF_MAPS]
+        .iter()
+        .any(|names| names.contains(&name))
+}
 
 /// A method that was not called. It can be bound to a text only: a list with a method of its own
 /// would be a cycle.
@@ -61,35 +73,21 @@ impl Object for Method {
     }
 }
 
-/// `value.name`, for one of [`NAMES`].
+/// `value.name`, for a method that [`is_accessible`].
 pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value, name] = exactly(args)?;
     let name = name.as_str().unwrap_or_default();
-    let is_text = as_text(value).is_some();
-    let of_text = [
-        "endswith",
-        "lower",
-        "replace",
-        "split",
-        "startswith",
-        "strip",
-        "upper",
-    ]
-    .contains(&name);
-    let has = if is_text {
-        of_text
-    } else if as_dict(value).is_some() {
-        !of_text && name != "append"
-    } else {
-        as_list(value).is_some() && ["append", "clear", "copy", "pop"].contains(&name)
+    let text = as_text(value).map(|_| value.clone());
+    let methods = match (&text, as_dict(value), as_list(value)) {
+        (Some(_), ..) => OF_TEXTS,
+        (_, Some(_), _) => OF_MAPS,
+        (.., Some(_)) => OF_LISTS,
+        _ => &[],
     };
-    match has {
-        true => Ok(Value::from_object(Method(
-            is_text.then(|| value.clone()),
-            name.to_owned(),
-        ))),
-        false => Ok(value.get_attr(name).unwrap_or_default()),
-    }
+    Ok(match methods.contains(&name) {
+        true => Value::from_object(Method(text, name.to_owned())),
+        false => value.get_attr(name).unwrap_or_default(),
+    })
 }
 
 /// `value.name(args)`.
@@ -114,34 +112,26 @@ pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<
 }
 
 fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
-    let key = || args.get(0, "key");
-    let keep = |value: Value| {
-        if value.is_undefined() {
-            Ok(Value::from(()))
-        } else {
-            own(value)
-        }
-    };
+    let key = &args.get(0, "key");
     match name {
         "pop" => {
-            let found = dict.get(&key());
+            let found = dict.get(key);
             // Names of equal length are compared to their end.
-            let length = as_text(&key()).map_or(0, str::len);
+            let length = as_text(key).map_or(0, str::len);
             budget::scan(length.saturating_mul(dict.map().len()))?;
-            dict.change(&[], |pairs| pairs.retain(|(name, _)| *name != key()))?;
+            dict.change(&[], |pairs| pairs.retain(|(name, _)| name != key))?;
             found
                 .or_else(|| args.positional().get(1).cloned())
-                .ok_or_else(|| no_key(&key()))
+                .ok_or_else(|| invalid(format!("the map has no key {}", pyrepr::repr(key))))
         }
         "setdefault" => {
-            if let Some(found) = dict.get(&key()) {
+            if let Some(found) = dict.get(key) {
                 return Ok(found);
             }
-            let pair = (key(), keep(args.get(1, "default"))?);
-            dict.change(std::slice::from_ref(&pair), |pairs| {
-                pairs.push(pair.clone())
-            })?;
-            Ok(pair.1)
+            let pair = (key.clone(), own_or_none(args.get(1, "default"))?);
+            let value = pair.1.clone();
+            dict.extend(vec![pair])?;
+            Ok(value)
         }
         "update" => {
             let mut added = match args.positional().first() {
@@ -149,43 +139,44 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
                 None => Vec::new(),
             };
             added.extend(args.pairs());
-            let added = added
-                .into_iter()
-                .map(|(key, value)| Ok((key, keep(value)?)))
-                .collect::<Result<Vec<_>>>()?;
-            dict.change(&added, |pairs| pairs.extend(added.iter().cloned()))?;
-            Ok(Value::from(()))
+            for (_, value) in &mut added {
+                *value = own_or_none(std::mem::take(value))?;
+            }
+            dict.extend(added)?;
+            Ok(().into())
         }
-        "clear" => dict.change(&[], Vec::clear).map(|()| Value::from(())),
+        "clear" => Ok(dict.change(&[], Vec::clear)?.into()),
         "get" => {
-            if let (Some(trace), Some(name)) = (&dict.trace, key().as_str()) {
+            if let (Some(trace), Some(name)) = (&dict.trace, key.as_str()) {
                 trace.read_child(name);
             }
-            Ok(dict.get(&key()).unwrap_or_else(|| second(args)))
+            Ok(dict.get(key).unwrap_or_else(|| second(args)))
         }
         _ => native_map(value, name, args),
     }
 }
 
+/// The value as data, or none if it is missing.
+fn own_or_none(value: Value) -> Result<Value> {
+    match value.is_undefined() {
+        true => Ok(().into()),
+        false => own(value),
+    }
+}
+
 /// The second argument, or none.
 fn second(args: &Args) -> Value {
-    args.positional()
-        .get(1)
-        .cloned()
-        .unwrap_or_else(|| Value::from(()))
+    let second = args.positional().get(1).cloned();
+    second.unwrap_or_else(|| ().into())
 }
 
 /// The methods of every map, including namespaces.
 fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value> {
     match name {
-        "get" => {
-            let found = value.get_item(&args.get(0, "key")).unwrap_or_default();
-            Ok(if found.is_undefined() {
-                second(args)
-            } else {
-                found
-            })
-        }
+        "get" => match value.get_item(&args.get(0, "key")).unwrap_or_default() {
+            found if found.is_undefined() => Ok(second(args)),
+            found => Ok(found),
+        },
         "items" => pair_list(value),
         "keys" => List::of(pairs(value)?.into_iter().map(|(key, _)| key).collect()),
         "values" => List::of(pairs(value)?.into_iter().map(|(_, item)| item).collect()),
@@ -196,120 +187,76 @@ fn native_map(value: &Value, name: &str, args: &Args) -> Result<Value> {
             charge_items(2 * keys.len())?;
             Dict::of(keys.into_iter().map(|key| (key, item.clone())).collect())
         }
-        _ => Err(Error::from(ErrorKind::UnknownMethod)),
+        _ => Err(ErrorKind::UnknownMethod.into()),
     }
 }
 
 fn number(value: &Value, name: &str) -> Result<Value> {
     match (name, integer(value), numbers::float(value)) {
-        ("bit_length", Some(number), _) => Ok(Value::from(
-            u128::BITS - number.unsigned_abs().leading_zeros(),
-        )),
-        ("is_integer", Some(_), _) => Ok(Value::from(true)),
-        ("is_integer", _, Some(number)) => {
-            Ok(Value::from(number.is_finite() && number.fract() == 0.0))
+        ("bit_length", Some(number), _) => {
+            Ok((u128::BITS - number.unsigned_abs().leading_zeros()).into())
         }
-        _ => Err(Error::from(ErrorKind::UnknownMethod)),
+        ("is_integer", Some(_), _) => Ok(true.into()),
+        ("is_integer", _, Some(number)) => Ok((number.is_finite() && number.fract() == 0.0).into()),
+        _ => Err(ErrorKind::UnknownMethod.into()),
     }
 }
 
-fn no_key(key: &Value) -> Error {
-    invalid(format!("the map has no key {}", pyrepr::repr(key)))
-}
-
-/// The items of a list that is searched for a value.
-fn searched(list: &List, value: &Value) -> Result<Vec<Value>> {
+/// The places of a value in a list.
+fn places(list: &List, value: &Value) -> Result<Vec<usize>> {
     let items = list.items()?;
-    items
-        .iter()
-        .try_for_each(|item| reading::compare(item, value))?;
-    Ok(items)
+    for item in &items {
+        reading::compare(item, value)?;
+    }
+    let places = 0..items.len();
+    Ok(places.filter(|index| items[*index] == *value).collect())
 }
 
 fn sequence(list: &List, name: &str, args: &Args) -> Result<Value> {
-    let first = || args.get(0, "value");
-    let missing = || invalid("the list has no such item");
+    const MISSING: &str = "the list has no such item";
+    let first = args.get(0, "value");
     match name {
-        "append" => {
-            let item = own(first())?;
-            list.change(std::slice::from_ref(&item), |items| {
-                items.push(item.clone())
-            })?;
-        }
+        "append" => list.extend(vec![own(first)?])?,
         "extend" => {
-            let added = items(&first())?
-                .into_iter()
-                .map(own)
-                .collect::<Result<Vec<_>, _>>()?;
-            list.change(&added, |items| items.extend(added.iter().cloned()))?;
+            let added = items(&first)?.into_iter().map(own);
+            list.extend(added.collect::<Result<_>>()?)?;
         }
         "insert" => {
             let at = args.integer(0, "index")?.unwrap_or(0);
             let item = own(args.get(1, "object"))?;
             list.change(std::slice::from_ref(&item), |items| {
-                let at = if at < 0 {
-                    at.saturating_add(items.len() as i64).max(0)
-                } else {
-                    at
-                };
-                items.insert(
-                    usize::try_from(at).unwrap_or(usize::MAX).min(items.len()),
-                    item.clone(),
-                );
+                let at = numbers::from_end(at, items.len()).max(0);
+                let at = usize::try_from(at).unwrap_or(usize::MAX).min(items.len());
+                items.insert(at, item.clone());
             })?;
         }
         "pop" => {
             let at = args.integer(0, "index")?.unwrap_or(-1);
             let taken = list.change(&[], |items| {
-                let at = if at < 0 {
-                    at.saturating_add(items.len() as i64)
-                } else {
-                    at
-                };
-                usize::try_from(at)
-                    .ok()
-                    .filter(|&at| at < items.len())
-                    .map(|at| items.remove(at))
+                let at = usize::try_from(numbers::from_end(at, items.len())).ok()?;
+                (at < items.len()).then(|| items.remove(at))
             })?;
-            return taken.ok_or_else(missing);
+            return taken.ok_or_else(|| invalid(MISSING));
         }
-        "remove" => {
-            let at = searched(list, &first())?
-                .iter()
-                .position(|item| *item == first())
-                .ok_or_else(missing)?;
-            list.change(&[], |items| drop(items.remove(at)))?;
-        }
+        "remove" => match places(list, &first)?.first() {
+            Some(at) => list.change(&[], |items| drop(items.remove(*at)))?,
+            None => return Err(invalid(MISSING)),
+        },
         "index" => {
-            let bound =
-                |index, name, usual| Ok::<_, Error>(args.integer(index, name)?.unwrap_or(usual));
-            let found = searched(list, &first())?;
-            let place = |at: i64| {
-                if at < 0 {
-                    at.saturating_add(found.len() as i64).max(0)
-                } else {
-                    at
-                }
-            };
-            let range = place(bound(1, "start", 0)?)..place(bound(2, "stop", i64::MAX)?);
-            let at = found
-                .iter()
-                .enumerate()
-                .position(|(at, item)| range.contains(&(at as i64)) && *item == first());
-            return at.map(Value::from).ok_or_else(missing);
+            let places = places(list, &first)?;
+            let length = list.look(<[_]>::len);
+            let start = args.integer(1, "start")?.unwrap_or(0);
+            let stop = args.integer(2, "stop")?.unwrap_or(i64::MAX);
+            let [start, stop] = [start, stop].map(|at| numbers::from_end(at, length).max(0));
+            let mut places = places.into_iter();
+            let place = places.find(|at| (start..stop).contains(&(*at as i64)));
+            return place.map(Value::from).ok_or_else(|| invalid(MISSING));
         }
-        "count" => {
-            return Ok(Value::from(
-                searched(list, &first())?
-                    .iter()
-                    .filter(|item| **item == first())
-                    .count(),
-            ));
-        }
+        "count" => return Ok(places(list, &first)?.len().into()),
         "reverse" => list.change(&[], |items| items.reverse())?,
         "clear" => list.change(&[], Vec::clear)?,
         "copy" => return List::of(list.items()?),
-        _ => return Err(Error::from(ErrorKind::UnknownMethod)),
+        _ => return Err(ErrorKind::UnknownMethod.into()),
     }
-    Ok(Value::from(()))
+    Ok(().into())
 }

@@ -1,4 +1,4 @@
-//! What templates call: filters, tests, functions and methods, with Python's arguments.
+//! Filters, tests, functions and methods that templates call, with Python's arguments.
 
 pub mod args;
 pub mod filters;

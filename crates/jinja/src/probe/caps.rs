@@ -1,5 +1,7 @@
-//! Finds out what a template accepts, and what it demands, by rendering small conversations and
-//! recording what it accesses.
+//! Finds out what a template accepts and demands: renders small conversations, and records the
+//! values that the template accesses.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -12,35 +14,29 @@ use crate::request::context::{EFFORT, NOW, OTHER_SWITCH, THINKS, preserve_reason
 use crate::request::effort::{LADDER, Level};
 use chatparse_message::{REASONING, text_part};
 
-/// A traced render: its output, unless it failed, and what the template accessed.
+/// The trial renders, on an engine with bounds of its own, with the capabilities that are known by
+/// now.
+pub struct Trials<'t> {
+    pub engine: Engine,
+    /// The template's text.
+    pub source: &'t str,
+    pub caps: Caps,
+}
+
+/// A traced render: its output, unless it failed, and the accesses of the template.
 struct Trial {
     output: Option<String>,
-    usage: std::sync::Arc<Usage>,
+    usage: Arc<Usage>,
 }
 
 impl Trial {
-    fn new(engine: &Engine, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
-        let usage = Usage::new(WATCHED, text_at);
-        let mut variables = json!({"tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": true, NOW: 0});
-        variables["messages"] = messages;
-        for (name, value) in more.as_object().into_iter().flatten() {
-            variables[name] = value.clone();
-        }
-        let context = traced(&variables, Trace::root(&usage));
-        let output = context
-            .ok()
-            .and_then(|context| engine.try_with(context).ok());
-        Trial { output, usage }
-    }
-
     fn succeeded(&self) -> bool {
         self.output.is_some()
     }
 
     fn shows(&self, text: &str) -> bool {
-        self.output
-            .as_ref()
-            .is_some_and(|output| output.contains(text))
+        let output = self.output.as_deref();
+        output.is_some_and(|output| output.contains(text))
     }
 
     fn read(&self, path: &str) -> bool {
@@ -76,56 +72,351 @@ const WATCHED: &[&str] = &[
     VARIABLES[1],
 ];
 
-/// Runs the trial renders in order; later ones depend on the results of earlier ones. `source` is
-/// the template's text.
-pub fn find(engine: &Engine, source: &str) -> Caps {
-    let (string_content, typed_content) = content(engine);
-    let system = Trial::new(
-        engine,
-        json!([{"role": "system", "content": "System message"}, {"role": "user", "content": "User message"}]),
-        Json::Null,
-        None,
-    );
-    // A template cannot access a variable that its source does not name.
-    let reasoning_effort =
-        EFFORT.iter().any(|name| source.contains(name)) && looks_at_effort(engine);
-    let mut caps = Caps {
-        string_content,
-        typed_content,
-        system_role: system.read(CONTENT),
-        reasoning_effort,
-        reasoning_effort_levels: if reasoning_effort {
-            effort_levels(engine)
-        } else {
-            Vec::new()
-        },
-        ..Caps::default()
-    };
-    if !renders_tools(engine, &mut caps)
-        && let Some(field) = demanded_reasoning(engine, source, &caps)
-    {
-        caps.demanded_reasoning = Some(field.to_owned());
-        renders_tools(engine, &mut caps);
+impl Trials<'_> {
+    /// Renders messages with `more` variables.
+    fn render(&self, messages: Json, more: Json) -> Trial {
+        self.watched(messages, more, None)
     }
-    caps.preserve_reasoning = keeps_reasoning(engine, &caps);
-    caps
+
+    /// The same, where accesses to the string at `text_at` are recorded as well.
+    fn watched(&self, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
+        let usage = Usage::new(WATCHED, text_at);
+        let mut variables = json!({"tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": true, NOW: 0});
+        variables["messages"] = messages;
+        for (name, value) in more.as_object().into_iter().flatten() {
+            variables[name] = value.clone();
+        }
+        let output = match traced(&variables, Trace::root(&usage)) {
+            Ok(context) => self.engine.try_with(context).ok(),
+            Err(_) => None,
+        };
+        Trial { output, usage }
+    }
+
+    /// Finds the capabilities, with renders in order; later ones depend on the results of earlier
+    /// ones.
+    pub fn find(mut self) -> Caps {
+        (self.caps.string_content, self.caps.typed_content) = self.content();
+        let system = self.render(
+            json!([{"role": "system", "content": "System message"}, {"role": "user", "content": "User message"}]),
+            Json::Null,
+        );
+        self.caps.system_role = system.read(CONTENT);
+        // A template cannot access a variable that its source does not name.
+        if EFFORT.iter().any(|name| self.source.contains(name)) {
+            let low = self.at_effort("low");
+            self.caps.reasoning_effort = VARIABLES.iter().any(|path| low.read(path));
+        }
+        if self.caps.reasoning_effort {
+            self.caps.reasoning_effort_levels = self.effort_levels();
+        }
+        if !self.renders_tools()
+            && let Some(field) = self.demanded_reasoning()
+        {
+            self.caps.demanded_reasoning = Some(field.to_owned());
+            self.renders_tools();
+        }
+        self.caps.preserve_reasoning = self.keeps_reasoning();
+        self.caps
+    }
+
+    /// Whether content may be a string, and whether it may be a list of parts.
+    fn content(&self) -> (bool, bool) {
+        const MARKER: &str = "STRING_MARKER";
+        let text = self.watched(user(json!(MARKER)), Json::Null, Some(CONTENT));
+        let indexed = text.usage.recorded(CONTENT, Use::Index);
+        // A template that indexes a string and does not render it does not support strings.
+        let string = text.succeeded() && (!indexed || text.shows(MARKER));
+        let mut typed = indexed;
+        if text.usage.recorded(CONTENT, Use::IsString) {
+            let parts = self.render(user(json!([text_part(MARKER)])), Json::Null);
+            typed |= parts.succeeded() && parts.usage.recorded(CONTENT, Use::Index);
+        }
+        (string, typed)
+    }
+
+    /// The prompts of a conversation in which this role says `content`: with a tool, and without.
+    pub fn prompts_of_role(&self, role: &str, content: &Json) -> [Option<String>; 2] {
+        let messages = self.said(role, content);
+        [with_tool(), Json::Null].map(|tools| self.render(messages.clone(), tools).output)
+    }
+
+    /// A conversation in which this role says `content`.
+    fn said(&self, role: &str, content: &Json) -> Json {
+        let asked = json!({"role": "user", "content": self.caps.content("User message")});
+        let message = json!({"role": role, "content": content});
+        let messages = match role {
+            "system" => json!([message, asked]),
+            "assistant" => json!([asked, message, asked]),
+            "tool" => {
+                let mut messages = self.exchange(&self.caps.arguments(json!({"arg": "value"})), 1);
+                messages[0]["content"] = asked["content"].clone();
+                messages[2]["content"] = content.clone();
+                messages[2]["name"] = json!("tool1");
+                if let Some(messages) = messages.as_array_mut() {
+                    messages.truncate(3);
+                }
+                messages
+            }
+            _ => json!([message]),
+        };
+        self.completed(messages)
+    }
+
+    /// Whether a conversation with calls is rendered at all. Finds out whether tools, calls and
+    /// several calls are, and whether a call's arguments are an object.
+    fn renders_tools(&mut self) -> bool {
+        let (parallel, objects) = self.calling(&json!({"arg": "value"}));
+        let renders = objects.succeeded();
+        let caps = &mut self.caps;
+        caps.tools = !renders || objects.read(TOOL_NAME);
+        caps.tool_calls = !renders || objects.read(CALLS);
+        caps.object_arguments = renders && caps.tool_calls && objects.read(ARGUMENT);
+        caps.parallel_tool_calls = renders && parallel;
+        if caps.object_arguments {
+            return true;
+        }
+        let (parallel, texts) = self.calling(&json!(r#"{"arg": "value"}"#));
+        let caps = &mut self.caps;
+        caps.tools &= texts.succeeded() && texts.read(TOOL_NAME);
+        caps.tool_calls &= texts.succeeded() && texts.read(CALLS);
+        caps.parallel_tool_calls = texts.succeeded() && parallel;
+        renders || texts.succeeded()
+    }
+
+    /// A render of two calls, which answers the questions about one as well, or of one where the
+    /// template rejects two; and whether it reads the second.
+    fn calling(&self, arguments: &Json) -> (bool, Trial) {
+        let mut trial = self.with_calls(arguments, 2);
+        if !trial.succeeded() {
+            trial = self.with_calls(arguments, 1);
+        }
+        (trial.read(SECOND_CALL), trial)
+    }
+
+    fn with_calls(&self, arguments: &Json, calls: usize) -> Trial {
+        self.render(self.exchange(arguments, calls), with_tool())
+    }
+
+    /// The field of reasoning without which the template rejects assistant messages, and with which,
+    /// empty, it renders them.
+    fn demanded_reasoning(&self) -> Option<&'static str> {
+        let mut fields = REASONING
+            .into_iter()
+            .filter(|field| reads_field(self.source, field))
+            .peekable();
+        fields.peek()?;
+        if self.renders_answer_with(None) {
+            return None;
+        }
+        fields.find(|field| self.renders_answer_with(Some(field)))
+    }
+
+    /// Whether an answer with this field of reasoning, which is empty, is rendered.
+    fn renders_answer_with(&self, field: Option<&str>) -> bool {
+        let mut answer =
+            json!({"role": "assistant", "content": self.caps.content("Assistant message")});
+        if let Some(field) = field {
+            answer[field] = json!("");
+        }
+        let question = json!({"role": "user", "content": self.caps.content("User message")});
+        self.prompt_of(json!([question, answer])).is_some()
+    }
+
+    /// Whether arguments that are not JSON are rendered as they are.
+    pub fn shows_any_arguments(&self) -> bool {
+        const BROKEN: &str = "{BROKEN";
+        self.with_calls(&json!(BROKEN), 1).shows(BROKEN)
+    }
+
+    /// Whether the name of a result is rendered.
+    pub fn names_results(&self) -> bool {
+        const NAME: &str = "tool_of_result";
+        let mut messages = self.exchange(&self.caps.arguments(json!({})), 1);
+        messages[2]["name"] = json!(NAME);
+        self.render(messages, with_tool()).shows(NAME)
+    }
+
+    /// Whether a call's id is rendered, and its name is not.
+    pub fn named_by_id(&self) -> bool {
+        let mut call = self.exchange(&self.caps.arguments(json!({})), 1)[1].take();
+        call["tool_calls"][0]["function"]["name"] = json!("tool_of_call");
+        self.prompt_with(&call)
+            .is_some_and(|prompt| prompt.contains("call00001") && !prompt.contains("tool_of_call"))
+    }
+
+    /// The prompt for these messages, if the template renders them.
+    fn prompt_of(&self, messages: Json) -> Option<String> {
+        self.render(messages, json!({"add_generation_prompt": false}))
+            .output
+    }
+
+    /// The prompt of a conversation that ends with this message.
+    pub fn prompt_with(&self, message: &Json) -> Option<String> {
+        self.prompt_of(json!([{"role": "user", "content": "User message"}, message]))
+    }
+
+    /// A conversation in which the assistant makes `calls` calls.
+    fn exchange(&self, arguments: &Json, calls: usize) -> Json {
+        let mut all = Vec::new();
+        for index in 1..=calls {
+            let function = json!({"name": "tool1", "arguments": arguments});
+            all.push(
+                json!({"id": format!("call0000{index}"), "type": "function", "function": function}),
+            );
+        }
+        self.completed(json!([
+            {"role": "user", "content": "User message"},
+            {"role": "assistant", "content": "", "tool_calls": all},
+            {"role": "tool", "content": "Tool response", "tool_call_id": "call00001"},
+            {"role": "assistant", "content": "The tool response was 'tool response'"},
+            {"role": "user", "content": "User message"},
+        ]))
+    }
+
+    /// The messages, with the field that the template demands of them.
+    fn completed(&self, mut messages: Json) -> Json {
+        for message in messages.as_array_mut().into_iter().flatten() {
+            self.caps.complete(message);
+        }
+        messages
+    }
+
+    /// Whether reasoning before the last user message is rendered.
+    fn keeps_reasoning(&self) -> bool {
+        const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
+        let mut more = json!({THINKS: true});
+        for (name, value) in preserve_reasoning(true) {
+            more[name] = json!(value);
+        }
+        let messages = json!([
+            {"role": "user", "content": "User message"},
+            {"role": "assistant", "content": "Assistant message", "reasoning_content": MARKER},
+            {"role": "user", "content": "User message"},
+            {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
+            {"role": "user", "content": "User message"},
+        ]);
+        self.render(self.completed(messages), more).shows(MARKER)
+    }
+
+    /// A render of one message at this level of effort.
+    fn at_effort(&self, level: &str) -> Trial {
+        let mut more = json!({THINKS: true});
+        for name in EFFORT {
+            more[name] = json!(level);
+        }
+        self.render(user(json!("User message")), more)
+    }
+
+    /// How the template treats each level.
+    pub fn levels(&self) -> [Level; LADDER.len()] {
+        let unknown = self.at_effort(NO_LEVEL).output;
+        LADDER.map(|level| match self.at_effort(level).output {
+            None => Level::Refused,
+            // A template that prints the word shows each in its own way.
+            output if output == unknown => Level::Unknown,
+            _ => Level::Known,
+        })
+    }
+
+    /// The levels that are rendered otherwise than a word that is no level. Of levels that are
+    /// rendered alike, the highest.
+    fn effort_levels(&self) -> Vec<String> {
+        let unknown = self.at_effort(NO_LEVEL).output;
+        let mut shown: Vec<(String, String)> = Vec::new();
+        for level in LEVELS {
+            let output = self.at_effort(level).output;
+            if output == unknown {
+                continue;
+            }
+            let Some(output) = output else { continue };
+            match shown.iter_mut().find(|(before, _)| *before == output) {
+                Some((_, alike)) => *alike = (*level).to_owned(),
+                None => shown.push((output, (*level).to_owned())),
+            }
+        }
+        shown.into_iter().map(|(_, level)| level).collect()
+    }
+
+    /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
+    pub fn has_other_switch(&self) -> bool {
+        let [on, off] = [Json::Null, json!({OTHER_SWITCH: false})]
+            .map(|more| self.render(user(json!("User message")), more).output);
+        off.is_some() && on.is_some() && on != off
+    }
+
+    /// Whether a conversation without tools and documents renders if both are none, or would not in
+    /// any case.
+    pub fn takes_none(&self) -> bool {
+        let messages = user(json!("User message"));
+        let none = json!({"tools": null, "documents": null});
+        self.render(messages.clone(), none).succeeded()
+            || !self.render(messages, Json::Null).succeeded()
+    }
+
+    /// How the content of a role may be given. Renders a text and a list of two, with tools and
+    /// without; and where only the list is shown, lists of one.
+    pub fn form(&self, role: &str) -> Form {
+        let mut texts = self.shown(role, &json!(MARKERS[0]));
+        let mut parts = self.shown(role, &MARKERS.map(text_part).into_iter().collect());
+        let tried = [0, 1].map(|index| [texts[index].take(), parts[index].take()]);
+        let mut shown = tried
+            .iter()
+            .filter(|[text, parts]| text.is_some() || parts.is_some());
+        match shown.next() {
+            None => Form::Unknown,
+            Some([None, _]) => self.form_of_lists(role),
+            _ if tried.iter().all(are_alike) => Form::Both,
+            _ => Form::Text,
+        }
+    }
+
+    /// The form of a role whose content is shown in lists only.
+    fn form_of_lists(&self, role: &str) -> Form {
+        let mut part = text_part(MARKERS[0]);
+        part["unknown"] = json!(UNKNOWN);
+        let prompts = self.shown(role, &json!([part]));
+        if !prompts
+            .iter()
+            .flatten()
+            .any(|prompt| prompt.contains(UNKNOWN))
+        {
+            return Form::Parts;
+        }
+        // A text of one letter is rendered as a list of the letter if its letters are the items.
+        let [letter, list] =
+            [json!("Q"), json!(["Q"])].map(|content| self.prompts_of_role(role, &content));
+        match letter == list && self.shown(role, &json!([MARKERS[0]]))[0].is_some() {
+            true => Form::Item,
+            false => Form::Unknown,
+        }
+    }
+
+    /// The prompts that show the first of [`MARKERS`] in `content`.
+    fn shown(&self, role: &str, content: &Json) -> [Option<String>; 2] {
+        let prompts = self.prompts_of_role(role, content);
+        prompts.map(|prompt| prompt.filter(|prompt| prompt.contains(MARKERS[0])))
+    }
 }
 
-/// Whether content may be a string, and whether it may be a list of parts.
-fn content(engine: &Engine) -> (bool, bool) {
-    const MARKER: &str = "STRING_MARKER";
-    let user = |content: Json| json!([{"role": "user", "content": content}]);
-    let text = Trial::new(engine, user(json!(MARKER)), Json::Null, Some(CONTENT));
-    let indexed = text.usage.recorded(CONTENT, Use::Index);
-    // A template that indexes a string and does not render it does not support strings.
-    let string = text.succeeded() && (!indexed || text.shows(MARKER));
-    let mut typed = indexed;
-    if text.usage.recorded(CONTENT, Use::IsString) {
-        let parts = Trial::new(engine, user(json!([text_part(MARKER)])), Json::Null, None);
-        typed |= parts.succeeded() && parts.usage.recorded(CONTENT, Use::Index);
-    }
-    (string, typed)
+/// The texts of content in trials of [`Form`].
+const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
+
+/// Whether the prompt of a list has its texts where the prompt of a text has it.
+fn are_alike([text, parts]: &[Option<String>; 2]) -> bool {
+    ["", " ", "\n", "\n\n"].into_iter().any(|between| {
+        let joined = MARKERS.join(between);
+        text.as_ref().map(|text| text.replace(MARKERS[0], &joined)) == *parts
+    })
 }
+
+/// A conversation of one message.
+fn user(content: Json) -> Json {
+    json!([{"role": "user", "content": content}])
+}
+
+/// A word that is no level of effort.
+const NO_LEVEL: &str = "REASONING_EFFORT_UNKNOWN";
 
 /// A field of a part that templates do not know. If it is rendered, the template prints the list of
 /// parts.
@@ -147,148 +438,7 @@ pub enum Form {
     Unknown,
 }
 
-impl Form {
-    /// Renders a text and a list of two, with tools and without; and where only the list is shown,
-    /// lists of one.
-    pub fn of(engine: &Engine, role: &str, caps: &Caps) -> Form {
-        const MARKERS: [&str; 2] = ["TEXT_MARKER", "OTHER_MARKER"];
-        let shown = |content: Json| {
-            let prompts = prompts_of_role(engine, role, &content, caps);
-            prompts.map(|prompt| prompt.filter(|prompt| prompt.contains(MARKERS[0])))
-        };
-        let (mut texts, mut parts) = (
-            shown(json!(MARKERS[0])),
-            shown(MARKERS.map(text_part).into_iter().collect()),
-        );
-        let tried = [0, 1].map(|index| [texts[index].take(), parts[index].take()]);
-        let alike = |[text, parts]: &[Option<String>; 2]| {
-            ["", " ", "\n", "\n\n"].into_iter().any(|between| {
-                text.as_ref()
-                    .map(|text| text.replace(MARKERS[0], &MARKERS.join(between)))
-                    == *parts
-            })
-        };
-        match tried
-            .iter()
-            .find(|[text, parts]| text.is_some() || parts.is_some())
-        {
-            None => Form::Unknown,
-            Some([None, _]) => {
-                let mut part = text_part(MARKERS[0]);
-                part["unknown"] = json!(UNKNOWN);
-                let is_data = shown(json!([part]))
-                    .iter()
-                    .flatten()
-                    .any(|prompt| prompt.contains(UNKNOWN));
-                // A text of one letter is then rendered as a list of it.
-                let letter = |content: Json| prompts_of_role(engine, role, &content, caps);
-                let is_item = || {
-                    letter(json!("Q")) == letter(json!(["Q"]))
-                        && shown(json!([MARKERS[0]]))[0].is_some()
-                };
-                match is_data {
-                    false => Form::Parts,
-                    true if is_item() => Form::Item,
-                    true => Form::Unknown,
-                }
-            }
-            _ if tried.iter().all(alike) => Form::Both,
-            _ => Form::Text,
-        }
-    }
-}
-
-/// The prompts of a conversation in which this role says `content`: with a tool, and without.
-pub fn prompts_of_role(
-    engine: &Engine,
-    role: &str,
-    content: &Json,
-    caps: &Caps,
-) -> [Option<String>; 2] {
-    [with_tool(), Json::Null]
-        .map(|tools| Trial::new(engine, said(role, content.clone(), caps), tools, None).output)
-}
-
-/// A conversation in which this role says `content`.
-fn said(role: &str, content: Json, caps: &Caps) -> Json {
-    let user = json!({"role": "user", "content": caps.content("User message")});
-    let message = json!({"role": role, "content": content});
-    let messages = match role {
-        "system" => json!([message, user]),
-        "assistant" => json!([user, message, user]),
-        "tool" => {
-            let mut messages = exchange(&caps.arguments(json!({"arg": "value"})), 1, caps);
-            messages[0]["content"] = user["content"].clone();
-            messages[2]["content"] = message["content"].clone();
-            messages[2]["name"] = json!("tool1");
-            messages
-                .as_array()
-                .into_iter()
-                .flatten()
-                .take(3)
-                .cloned()
-                .collect()
-        }
-        _ => json!([message]),
-    };
-    completed(messages, caps)
-}
-
-/// Whether a conversation with calls is rendered at all. Finds out whether tools, calls and several
-/// calls are, and whether a call's arguments are an object.
-fn renders_tools(engine: &Engine, caps: &mut Caps) -> bool {
-    let (parallel, objects) = calling(engine, &json!({"arg": "value"}), caps);
-    let renders = objects.succeeded();
-    caps.tools = !renders || objects.read(TOOL_NAME);
-    caps.tool_calls = !renders || objects.read(CALLS);
-    caps.object_arguments = renders && caps.tool_calls && objects.read(ARGUMENT);
-    caps.parallel_tool_calls = renders && parallel;
-    if caps.object_arguments {
-        return true;
-    }
-    let (parallel, texts) = calling(engine, &json!(r#"{"arg": "value"}"#), caps);
-    caps.tools &= texts.succeeded() && texts.read(TOOL_NAME);
-    caps.tool_calls &= texts.succeeded() && texts.read(CALLS);
-    caps.parallel_tool_calls = texts.succeeded() && parallel;
-    renders || texts.succeeded()
-}
-
-/// A render of two calls, which answers the questions about one as well, or of one where the
-/// template rejects two; and whether it reads the second.
-fn calling(engine: &Engine, arguments: &Json, caps: &Caps) -> (bool, Trial) {
-    let trial =
-        |calls: usize| Trial::new(engine, exchange(arguments, calls, caps), with_tool(), None);
-    let two = trial(2);
-    let trial = if two.succeeded() { two } else { trial(1) };
-    (trial.read(SECOND_CALL), trial)
-}
-
-/// The field of reasoning without which the template rejects assistant messages, and with which,
-/// empty, it renders them.
-fn demanded_reasoning(engine: &Engine, source: &str, caps: &Caps) -> Option<&'static str> {
-    let mut fields = REASONING
-        .into_iter()
-        .filter(|field| reads_field(source, field))
-        .peekable();
-    fields.peek()?;
-    let renders = |field: Option<&'static str>| {
-        let mut answer = json!({"role": "assistant", "content": caps.content("Assistant message")});
-        Caps {
-            demanded_reasoning: field.map(str::to_owned),
-            ..caps.clone()
-        }
-        .complete(&mut answer);
-        let question = json!({"role": "user", "content": caps.content("User message")});
-        prompt_of(engine, json!([question, answer])).is_some()
-    };
-    if renders(None) {
-        None
-    } else {
-        fields.find(|field| renders(Some(field)))
-    }
-}
-
-/// Whether the source has `name` as the name of a field: behind a dot, or as a whole text.
+/// Whether the source has `name` as the name of a field: after a dot, or as a whole text.
 pub fn reads_field(source: &str, name: &str) -> bool {
     source.match_indices(name).any(|(at, _)| {
         let behind = source[at + name.len()..].chars().next();
@@ -298,73 +448,6 @@ pub fn reads_field(source: &str, name: &str) -> bool {
             _ => false,
         }
     })
-}
-
-/// Whether arguments that are not JSON are rendered as they are.
-pub fn shows_any_arguments(engine: &Engine, caps: &Caps) -> bool {
-    const BROKEN: &str = "{BROKEN";
-    Trial::new(engine, exchange(&json!(BROKEN), 1, caps), with_tool(), None).shows(BROKEN)
-}
-
-/// Whether the name of a result is rendered.
-pub fn names_results(engine: &Engine, caps: &Caps) -> bool {
-    const NAME: &str = "tool_of_result";
-    let mut messages = exchange(&caps.arguments(json!({})), 1, caps);
-    messages[2]["name"] = json!(NAME);
-    Trial::new(engine, messages, with_tool(), None).shows(NAME)
-}
-
-/// Whether a call's id is rendered, and its name is not.
-pub fn named_by_id(engine: &Engine, caps: &Caps) -> bool {
-    let mut call = exchange(&caps.arguments(json!({})), 1, caps)[1].take();
-    call["tool_calls"][0]["function"]["name"] = json!("tool_of_call");
-    prompt_with(engine, &call)
-        .is_some_and(|prompt| prompt.contains("call00001") && !prompt.contains("tool_of_call"))
-}
-
-/// The prompt for these messages, if the template renders them.
-pub fn prompt_of(engine: &Engine, messages: Json) -> Option<String> {
-    Trial::new(
-        engine,
-        messages,
-        json!({"add_generation_prompt": false}),
-        None,
-    )
-    .output
-}
-
-/// The prompt of a conversation that ends with this message.
-pub fn prompt_with(engine: &Engine, message: &Json) -> Option<String> {
-    prompt_of(
-        engine,
-        json!([{"role": "user", "content": "User message"}, message]),
-    )
-}
-
-/// A conversation in which the assistant makes `calls` calls.
-fn exchange(arguments: &Json, calls: usize, caps: &Caps) -> Json {
-    let call = |index: usize| {
-        let function = json!({"name": "tool1", "arguments": arguments});
-        json!({"id": format!("call0000{index}"), "type": "function", "function": function})
-    };
-    let messages = json!([
-        {"role": "user", "content": "User message"},
-        {"role": "assistant", "content": "", "tool_calls": (1..=calls).map(call).collect::<Vec<_>>()},
-        {"role": "tool", "content": "Tool response", "tool_call_id": "call00001"},
-        {"role": "assistant", "content": "The tool response was 'tool response'"},
-        {"role": "user", "content": "User message"},
-    ]);
-    completed(messages, caps)
-}
-
-/// The messages, with what the template demands of them.
-fn completed(mut messages: Json, caps: &Caps) -> Json {
-    messages
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-        .for_each(|message| caps.complete(message));
-    messages
 }
 
 fn with_tool() -> Json {
@@ -381,93 +464,4 @@ fn with_tool() -> Json {
             },
         },
     }]})
-}
-
-/// Whether reasoning before the last user message is rendered.
-fn keeps_reasoning(engine: &Engine, caps: &Caps) -> bool {
-    const MARKER: &str = "<REASONING_CONTENT_PLACEHOLDER>";
-    let mut more = json!({THINKS: true});
-    preserve_reasoning(true)
-        .into_iter()
-        .for_each(|(name, value)| more[name] = json!(value));
-    let messages = json!([
-        {"role": "user", "content": "User message"},
-        {"role": "assistant", "content": "Assistant message", "reasoning_content": MARKER},
-        {"role": "user", "content": "User message"},
-        {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
-        {"role": "user", "content": "User message"},
-    ]);
-    Trial::new(engine, completed(messages, caps), more, None).shows(MARKER)
-}
-
-/// A render of one message at this level of effort.
-fn at_effort(engine: &Engine, level: &str) -> Trial {
-    let mut more = json!({THINKS: true});
-    EFFORT
-        .into_iter()
-        .for_each(|name| more[name] = json!(level));
-    Trial::new(
-        engine,
-        json!([{"role": "user", "content": "User message"}]),
-        more,
-        None,
-    )
-}
-
-fn looks_at_effort(engine: &Engine) -> bool {
-    let trial = at_effort(engine, "low");
-    VARIABLES.iter().any(|path| trial.read(path))
-}
-
-/// A word that is no level of effort.
-const NO_LEVEL: &str = "REASONING_EFFORT_UNKNOWN";
-
-/// What the template does with each level.
-pub fn levels(engine: &Engine) -> [Level; LADDER.len()] {
-    let unknown = at_effort(engine, NO_LEVEL).output;
-    LADDER.map(|level| match at_effort(engine, level).output {
-        None => Level::Refused,
-        // A template that prints the word shows each in its own way.
-        output if output == unknown => Level::Unknown,
-        _ => Level::Known,
-    })
-}
-
-/// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
-pub fn has_other_switch(engine: &Engine) -> bool {
-    let user = json!([{"role": "user", "content": "User message"}]);
-    let [on, off] = [Json::Null, json!({OTHER_SWITCH: false})]
-        .map(|more| Trial::new(engine, user.clone(), more, None).output);
-    off.is_some() && on.is_some() && on != off
-}
-
-/// Whether a conversation without tools and documents renders if both are none, or would not in any
-/// case.
-pub fn takes_none(engine: &Engine) -> bool {
-    let user = json!([{"role": "user", "content": "User message"}]);
-    let renders = |more: Json| Trial::new(engine, user.clone(), more, None).succeeded();
-    renders(json!({"tools": null, "documents": null})) || !renders(Json::Null)
-}
-
-/// The levels that are rendered otherwise than a word that is no level. Of levels that are rendered
-/// alike, the highest.
-fn effort_levels(engine: &Engine) -> Vec<String> {
-    let unknown = at_effort(engine, NO_LEVEL).output;
-    let mut found: Vec<(String, &str)> = Vec::new();
-    for &level in LEVELS {
-        let Some(output) = at_effort(engine, level)
-            .output
-            .filter(|output| Some(output) != unknown.as_ref())
-        else {
-            continue;
-        };
-        match found.iter_mut().find(|(before, _)| *before == output) {
-            Some((_, alike)) => *alike = level,
-            None => found.push((output, level)),
-        }
-    }
-    found
-        .into_iter()
-        .map(|(_, level)| level.to_owned())
-        .collect()
 }

@@ -1,13 +1,12 @@
-//! What trials show of a template. Each is found when it is first asked for, and kept; all of them
-//! can be stored.
+//! The findings of a template's trials. A finding is made on first use, and kept; all of them can
+//! be stored.
 
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::caps::{self, Form};
-use crate::env::Engine;
+use super::caps::{Form, Trials};
 use crate::request::context::{OTHER_SWITCH, THINKS};
 use crate::request::effort::{LADDER, Level};
 use crate::request::{media, offered};
@@ -18,6 +17,12 @@ use chatparse_message::ROLES;
 /// A result, once it is found.
 #[derive(Clone)]
 pub struct Found<T>(OnceLock<T>);
+
+impl<T> Found<T> {
+    fn get(&self, find: impl FnOnce() -> T) -> &T {
+        self.0.get_or_init(find)
+    }
+}
 
 impl<T> Default for Found<T> {
     fn default() -> Self {
@@ -48,7 +53,7 @@ pub struct Findings {
     reasoning_in: Found<ReasoningIn>,
     /// How the content of each role may be given.
     forms: [Found<Form>; ROLES.len()],
-    /// What the template writes for media of each role.
+    /// The texts that the template writes for media of each role.
     media: [Found<media::Shown>; ROLES.len()],
     namespaces: Found<[String; 2]>,
     levels: Found<[Level; LADDER.len()]>,
@@ -62,26 +67,31 @@ fn index_of(role: &str) -> Option<usize> {
 }
 
 impl Template {
-    /// The engine of the trials for one finding: what others take does not matter.
-    fn trials(&self) -> Engine {
-        self.own.engine().for_probes(TRIALS_WORK)
+    /// The trials for one finding: the work of other findings does not matter.
+    fn trials(&self, caps: Caps) -> Trials<'_> {
+        Trials {
+            engine: self.own.engine().for_probes(TRIALS_WORK),
+            source: self.source(),
+            caps,
+        }
+    }
+
+    /// The same, with the template's capabilities.
+    fn trials_with_caps(&self) -> Trials<'_> {
+        self.trials(self.caps().clone())
     }
 
     /// The template's capabilities. The first call determines them, with a few renders.
     pub fn caps(&self) -> &Caps {
         self.findings
             .caps
-            .0
-            .get_or_init(|| caps::find(&self.trials(), self.source()))
+            .get(|| self.trials(Caps::default()).find())
     }
 
     /// Whether arguments of calls that are not JSON are rendered.
     pub(crate) fn shows_any_arguments(&self) -> bool {
-        *self
-            .findings
-            .any_arguments
-            .0
-            .get_or_init(|| caps::shows_any_arguments(&self.trials(), self.caps()))
+        let shows = &self.findings.any_arguments;
+        *shows.get(|| self.trials_with_caps().shows_any_arguments())
     }
 
     /// The id of a call of our own, of the form that the model's have. Where a template writes a
@@ -95,90 +105,66 @@ impl Template {
     }
 
     fn is_named_by_id(&self) -> bool {
-        *self
-            .findings
-            .named_by_id
-            .0
-            .get_or_init(|| caps::named_by_id(&self.trials(), self.caps()))
+        let named = &self.findings.named_by_id;
+        *named.get(|| self.trials_with_caps().named_by_id())
     }
 
     /// The texts that the template writes for media of this role.
     pub(crate) fn media(&self, role: &str) -> Option<&media::Shown> {
-        let found = &self.findings.media[index_of(role)?];
-        Some(
-            found
-                .0
-                .get_or_init(|| media::shown(&self.trials(), self.source(), role, self.caps())),
-        )
+        let shown = &self.findings.media[index_of(role)?];
+        Some(shown.get(|| media::shown(&self.trials_with_caps(), role)))
     }
 
-    /// The namespace in which the template writes the names of calls, or nothing, and what it
-    /// writes between another one and a name.
+    /// The namespace in which the template writes the names of calls, empty for none, and the text
+    /// that it writes between another namespace and a name.
     pub(crate) fn namespaces(&self) -> &[String; 2] {
-        self.findings.namespaces.0.get_or_init(|| {
-            let trials = self.trials();
-            offered::namespaces(self.source(), self.caps(), |message| {
-                caps::prompt_with(&trials, message)
-            })
-        })
+        let namespaces = &self.findings.namespaces;
+        namespaces.get(|| offered::namespaces(&self.trials_with_caps()))
     }
 
-    /// What the template does with each level of effort.
+    /// How the template treats each level of effort.
     pub(crate) fn levels(&self) -> &[Level; LADDER.len()] {
         self.findings
             .levels
-            .0
-            .get_or_init(|| caps::levels(&self.trials()))
+            .get(|| self.trials(Caps::default()).levels())
     }
 
     /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
     pub(crate) fn has_other_switch(&self) -> bool {
-        *self.findings.other_switch.0.get_or_init(|| {
+        *self.findings.other_switch.get(|| {
             self.has_word(OTHER_SWITCH)
                 && !self.has_word(THINKS)
-                && caps::has_other_switch(&self.trials())
+                && self.trials(Caps::default()).has_other_switch()
         })
     }
 
     /// Whether the name of a result is rendered.
     pub(crate) fn names_results(&self) -> bool {
-        *self
-            .findings
-            .names_results
-            .0
-            .get_or_init(|| caps::names_results(&self.trials(), self.caps()))
+        let names = &self.findings.names_results;
+        *names.get(|| self.trials_with_caps().names_results())
     }
 
     /// Whether a conversation without tools and documents renders if both are none.
     pub(crate) fn takes_none(&self) -> bool {
-        *self
-            .findings
-            .takes_none
-            .0
-            .get_or_init(|| caps::takes_none(&self.trials()))
+        let takes = &self.findings.takes_none;
+        *takes.get(|| self.trials(Caps::default()).takes_none())
     }
 
     /// Where the template reads reasoning.
     pub fn reasoning_in(&self) -> &ReasoningIn {
-        self.findings.reasoning_in.0.get_or_init(|| {
-            let trials = self.trials();
-            ReasoningIn::of(self.source(), |message: &Value| {
-                caps::prompt_with(&trials, message)
-            })
-        })
+        let reasoning_in = &self.findings.reasoning_in;
+        reasoning_in.get(|| ReasoningIn::of(&self.trials(Caps::default())))
     }
 
     /// How the content of this role may be given.
     pub(crate) fn form(&self, role: &str) -> Form {
-        let Some(index) = index_of(role) else {
-            return Form::Unknown;
-        };
-        *self.findings.forms[index]
-            .0
-            .get_or_init(|| Form::of(&self.trials(), role, self.caps()))
+        match index_of(role) {
+            None => Form::Unknown,
+            Some(index) => *self.findings.forms[index].get(|| self.trials_with_caps().form(role)),
+        }
     }
 
-    /// What trials show of it, all of it, as [`Template::stored`] takes it.
+    /// All findings, in the form that [`Template::stored`] takes.
     pub fn findings(&self) -> Value {
         let kept = &self.findings;
         self.caps();

@@ -6,9 +6,9 @@
 //! `repr` leave them unchanged. A label is inside the outer white space of its text.
 //!
 //! Numbers, booleans and null cannot hold letters. A request gives them as texts
-//! ([`Labels::scalar`]); where they become values of the engine they are what they were again, but
-//! for how they print ([`crate::python::scalar::Scalar`]). Where the template prints JSON text as
-//! it came, the quotes of such a text go with its label.
+//! ([`Labels::scalar`]); as values of the engine they are numbers, booleans and none again, and
+//! print with their labels ([`crate::python::scalar::Scalar`]). Where the template prints JSON text
+//! as it came, the quotes of the text are removed with its label.
 
 use std::ops::Range;
 
@@ -73,16 +73,13 @@ impl Labels {
         let pool = ('\u{a840}'..='\u{a871}')
             .chain('\u{a500}'..='\u{a60b}')
             .chain('\u{a000}'..='\u{a0ff}');
-        let holding = |part: &dyn Fn(&str) -> bool| -> Vec<&str> {
-            texts.iter().copied().filter(|text| part(text)).collect()
-        };
-        let with_letters = holding(&|text| text.as_bytes().contains(&LEAD));
-        let with_escapes = holding(&|text| text.contains("\\u"));
+        let (mut with_letters, mut with_escapes) = (texts.to_vec(), texts.to_vec());
+        with_letters.retain(|text| text.as_bytes().contains(&LEAD));
+        with_escapes.retain(|text| text.contains("\\u"));
         let mut unused = pool.filter(|letter| {
+            let escape = escape(*letter);
             !with_letters.iter().any(|text| text.contains(*letter))
-                && !with_escapes
-                    .iter()
-                    .any(|text| text.contains(&escape(*letter)))
+                && !with_escapes.iter().any(|text| text.contains(&escape))
         });
         let mut letters = ['\0'; LETTERS];
         for letter in &mut letters {
@@ -170,28 +167,17 @@ impl Labels {
 
     /// The next letter, with the backslashes of its escape.
     fn find(&self, text: &str) -> Option<Range<usize>> {
-        let places = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, byte)| matches!(*byte, b'\\' | LEAD));
-        places.into_iter().find_map(|(at, byte)| {
-            if byte == LEAD {
-                let c = text[at..].chars().next()?;
+        let mut places = memchr::memchr2_iter(b'\\', LEAD, text.as_bytes());
+        places.find_map(|at| {
+            let rest = &text[at..];
+            let Some(code) = rest.strip_prefix('\\') else {
+                let c = rest.chars().next()?;
                 return self.0.contains(&c).then(|| at..at + c.len_utf8());
-            }
-            let letter = self.escaped(text[at..].strip_prefix("\\u")?)?;
-            let slashes = text[..=at]
-                .bytes()
-                .rev()
-                .take_while(|byte| *byte == b'\\')
-                .count();
-            // JSON text in a JSON string has two backslashes.
-            let start = if slashes.is_multiple_of(2) {
-                at - 1
-            } else {
-                at
             };
-            Some(start..at + escape(letter).len())
+            let letter = self.escaped(code.strip_prefix('u')?)?;
+            let slashes = text.len() - text[..at].trim_end_matches('\\').len() - rest.len();
+            // JSON text in a JSON string has two backslashes.
+            Some(at - slashes % 2..at + escape(letter).len())
         })
     }
 

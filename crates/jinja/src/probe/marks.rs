@@ -3,8 +3,9 @@
 //!
 //! The marks are letters without case from a script that the template does not use, so that
 //! trimming, `tojson`, `replace`, joining and Python's `repr` leave them unchanged. They are inside
-//! the outer white space of a text, so that trimming works as without them. If a mark changes what
-//! the template does, the render without its marks differs from the plain one and is not used.
+//! the outer white space of a text, so that trimming works as without them. If a mark changes the
+//! template's branches, the render without its marks differs from the plain render, and is not
+//! used.
 
 use std::borrow::Cow;
 

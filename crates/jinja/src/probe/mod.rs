@@ -1,4 +1,4 @@
-//! What a template accepts, by trial renders; values that are marked, labelled or traced.
+//! Trial renders, which show what a template accepts; values that are marked, labelled or traced.
 
 pub mod caps;
 pub mod findings;

@@ -64,12 +64,13 @@ impl Trace {
     /// The link of the value at `key`, if a path leads to it or into it.
     pub fn child(&self, key: &str) -> Option<Trace> {
         let path = self.path_of(key);
-        let leads_on = |watched: &&str| {
-            watched
-                .strip_prefix(&*path)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.usage.paths.iter().any(leads_on).then(|| Trace {
+        let mut rests = self
+            .usage
+            .paths
+            .iter()
+            .filter_map(|watched| watched.strip_prefix(&*path));
+        let leads_on = rests.any(|rest| rest.is_empty() || rest.starts_with('/'));
+        leads_on.then(|| Trace {
             usage: self.usage.clone(),
             path,
         })

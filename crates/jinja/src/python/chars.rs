@@ -35,9 +35,8 @@ pub fn decimal(c: char) -> bool {
 
 /// The value of a [`decimal`] digit: the digits of a script are consecutive, from 0 to 9.
 pub fn value(c: char) -> u8 {
-    let before = |back: u32| char::from_u32(u32::from(c).wrapping_sub(back)).is_some_and(decimal);
-    let run = (1..=256).take_while(|back| before(*back)).count();
-    (run % 10) as u8
+    let before = (1..=256).map(|back| char::from_u32(u32::from(c).wrapping_sub(back)));
+    (before.take_while(|c| c.is_some_and(decimal)).count() % 10) as u8
 }
 
 /// A digit, raised or enclosed ones included.

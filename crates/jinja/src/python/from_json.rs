@@ -1,15 +1,13 @@
 //! Converts JSON to template values.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use minijinja::ErrorKind;
 use minijinja::value::Value;
 use serde_json::Value as Json;
 
-use super::memo::{Part, ToolMemo};
 use super::numbers::whole;
-use super::pyobject::{Source, Text, nested_dict, nested_list, unread_dict};
+use super::pyobject::{KnownPart, Pairs, Source, Text, nested_dict, nested_list, unread_dict};
 use super::scalar::Scalar;
 use crate::fault::Result;
 use crate::probe::labels::Labels;
@@ -52,13 +50,10 @@ pub fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize)> {
 pub fn unread_json(
     json: &Arc<Json>,
     levels: usize,
-    memo: Option<(Arc<ToolMemo>, Part)>,
+    memo: Option<KnownPart>,
 ) -> Result<(Value, usize)> {
-    unread_dict(
-        Source::Json(Arc::clone(json), pairs_of),
-        levels.saturating_sub(1),
-        memo,
-    )
+    let source = Source::Json(Arc::clone(json), pairs_of);
+    unread_dict(source, levels.saturating_sub(1), memo)
 }
 
 /// The depth that [`build`] gives.
@@ -74,31 +69,34 @@ pub fn depth(json: &Json) -> usize {
 
 /// The pairs of a map that [`unread_json`] has not converted. Only labels and depth, which it looks
 /// at, can fail.
-fn pairs_of(json: &Json) -> Vec<(Value, Value)> {
-    let pairs = json.as_object().into_iter().flatten();
+fn pairs_of(json: &Json) -> Pairs {
+    let mut pairs = Vec::new();
+    for (key, item) in json.as_object().into_iter().flatten() {
+        if let Ok((item, _)) = of_json(item, None) {
+            pairs.push((key.as_str().into(), item));
+        }
+    }
     pairs
-        .filter_map(|(key, item)| Some((Value::from(key.as_str()), of_json(item, None).ok()?.0)))
-        .collect()
 }
 
 /// A map of texts as an item for [`list_of`]; the names must be distinct.
 pub fn of_texts(texts: &[(&str, Value)]) -> Result<(Value, usize)> {
+    let texts = texts.iter();
     of_pairs(
-        texts
-            .iter()
-            .map(|(name, text)| Ok((*name, (text.clone(), 0)))),
+        texts.map(|(name, text)| Ok((*name, (text.clone(), 0)))),
         None,
     )
 }
 
-/// Values with distinct names as an item for [`list_of`], or as one of these values.
+/// Values with distinct names as an item for [`list_of`], or as a value for this function.
 pub fn of_pairs<'n>(
     named: impl Iterator<Item = Result<(&'n str, (Value, usize))>>,
-    memo: Option<(Arc<ToolMemo>, Part)>,
+    memo: Option<KnownPart>,
 ) -> Result<(Value, usize)> {
-    let named =
-        named.map(|one| one.map(|(name, (value, levels))| ((Value::from(name), value), levels)));
-    let (pairs, below) = deepest(named)?;
+    let (pairs, below) = deepest(named.map(|one| {
+        let (name, (value, levels)) = one?;
+        Ok(((name.into(), value), levels))
+    }))?;
     nested_dict(pairs, below, true, None, memo)
 }
 
@@ -109,57 +107,55 @@ fn build(
     labels: Option<&Labels>,
     inside: bool,
 ) -> Result<(Value, usize)> {
-    let child = |key: &dyn Display| {
-        trace
-            .as_ref()
-            .and_then(|trace| trace.child(&key.to_string()))
-    };
     let value = match json {
-        Json::Null => Value::from(()),
-        Json::Bool(value) => Value::from(*value),
+        Json::Null => ().into(),
+        Json::Bool(value) => (*value).into(),
         json if number::is(json) => match json.as_i64() {
-            Some(value) => Value::from(value),
+            Some(value) => value.into(),
             None => number_of(&number::of(json).unwrap_or_default()),
         },
         Json::Number(_) => Value::UNDEFINED,
-        Json::String(text) => match (
-            &trace,
-            labels.and_then(|labels| Some((labels, labels.read_scalar(text)?))),
-        ) {
-            (Some(trace), _) if trace.watches_text() => Value::from_object(Text {
-                text: text.clone(),
-                trace: trace.clone(),
-            }),
-            (_, Some((labels, (json, number)))) => {
-                let json = number::read(json).map_err(|_| ErrorKind::InvalidOperation)?;
-                Value::from_object(Scalar::new(labelled(&json, None)?, number, *labels))
-            }
-            _ => Value::from(text.as_str()),
-        },
+        Json::String(text) => text_of(text, trace, labels)?,
         Json::Array(array) => {
-            let items = array
-                .iter()
-                .enumerate()
-                .map(|(index, item)| build(item, child(&index), labels, true));
-            let (items, below) = deepest(items)?;
+            let (items, below) = deepest(array.iter().enumerate().map(|(index, item)| {
+                let trace = trace
+                    .as_ref()
+                    .and_then(|trace| trace.child(&index.to_string()));
+                build(item, trace, labels, true)
+            }))?;
             return nested_list(items, below, inside, trace);
         }
         Json::Object(map) => {
-            let pairs = map.iter().map(|(key, item)| {
-                let (value, levels) = build(item, child(key), labels, true)?;
-                Ok(((Value::from(key.as_str()), value), levels))
-            });
-            let (pairs, below) = deepest(pairs)?;
+            let (pairs, below) = deepest(map.iter().map(|(key, item)| {
+                let trace = trace.as_ref().and_then(|trace| trace.child(key));
+                let (value, levels) = build(item, trace, labels, true)?;
+                Ok(((key.as_str().into(), value), levels))
+            }))?;
             return nested_dict(pairs, below, inside, trace, None);
         }
     };
     Ok((value, 0))
 }
 
+fn text_of(text: &str, trace: Option<Trace>, labels: Option<&Labels>) -> Result<Value> {
+    if let Some(trace) = trace.filter(Trace::watches_text) {
+        let text = text.to_owned();
+        return Ok(Value::from_object(Text { text, trace }));
+    }
+    if let Some(labels) = labels
+        && let Some((json, number)) = labels.read_scalar(text)
+    {
+        let json = number::read(json).map_err(|_| ErrorKind::InvalidOperation)?;
+        let scalar = Scalar::new(labelled(&json, None)?, number, *labels);
+        return Ok(Value::from_object(scalar));
+    }
+    Ok(text.into())
+}
+
 /// Integers of more than 128 bits become floats, although Python's are unbounded.
 fn number_of(text: &str) -> Value {
-    text.parse().map_or_else(
-        |_| Value::from(text.parse::<f64>().unwrap_or_default()),
-        whole,
-    )
+    match text.parse() {
+        Ok(number) => whole(number),
+        Err(_) => text.parse::<f64>().unwrap_or_default().into(),
+    }
 }

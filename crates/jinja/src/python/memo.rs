@@ -1,7 +1,7 @@
 //! The JSON of a tool, kept for later renders, because agents send the same tools each turn.
 //!
-//! It depends on the tool and the layout alone. A render that changes what it was given neither
-//! reads nor keeps it.
+//! The JSON depends on the tool and the layout alone. A render that changes a value that it was
+//! given neither reads nor keeps it.
 
 use std::sync::{Arc, Weak};
 
@@ -12,7 +12,7 @@ use chatparse_base::limits::TOOL_TEXT_BYTES;
 use chatparse_base::store::{Store, hash_of};
 use chatparse_message::Tool;
 
-/// What is known of tools.
+/// The memory of tools.
 #[derive(Debug)]
 pub struct Memo {
     /// By the tool without its parameters, and their address.
@@ -20,10 +20,10 @@ pub struct Memo {
     texts: Arc<Texts>,
 }
 
-/// What was written, by whose it is.
+/// Texts, by their tools.
 type Texts = Store<(Weak<ToolMemo>, Written), Text>;
 
-/// What is known of a tool.
+/// The memory of a tool.
 #[derive(Debug)]
 pub struct ToolMemo {
     own: Weak<ToolMemo>,
@@ -42,7 +42,7 @@ impl Default for Memo {
 }
 
 impl Memo {
-    /// What is known of a tool; `levels` finds the depth of its parameters.
+    /// The memory of a tool; `levels` finds the depth of its parameters.
     pub fn of(&self, tool: &Tool, levels: impl Fn(&Json) -> usize) -> Arc<ToolMemo> {
         let hash = hash_of((Arc::as_ptr(&tool.parameters).addr(), &tool.name));
         if let Some(known) = self
@@ -72,25 +72,11 @@ impl Memo {
 }
 
 fn is_of(rest: &Tool, parameters: &Weak<Json>, tool: &Tool) -> bool {
-    let Tool {
-        name,
-        description,
-        more,
-        namespace,
-        deferred,
-        ..
-    } = rest;
     // While somebody holds the address, nothing else has it. JSON keeps the order of members.
     std::ptr::eq(parameters.as_ptr(), Arc::as_ptr(&tool.parameters))
-        && (name, description, namespace, deferred)
-            == (
-                &tool.name,
-                &tool.description,
-                &tool.namespace,
-                &tool.deferred,
-            )
-        && more.iter().eq(&tool.more)
-        && more.values().all(Json::is_boolean)
+        && rest.head() == tool.head()
+        && rest.more.iter().eq(&tool.more)
+        && rest.more.values().all(Json::is_boolean)
 }
 
 impl ToolMemo {
@@ -104,7 +90,7 @@ impl ToolMemo {
         })
     }
 
-    /// `work`: what writing it took.
+    /// `work`: the work of writing the text.
     pub fn keep(&self, written: Written, text: &str, work: usize) {
         let size = size_of::<(Weak<ToolMemo>, Written, Text)>() + text.len();
         self.texts.keep(
@@ -119,7 +105,7 @@ impl ToolMemo {
 /// A text, and the work of writing it.
 type Text = (Arc<str>, usize);
 
-/// What is written: a part of a tool, in a layout, on a level.
+/// The key of a text: a part of a tool, a layout, a level.
 #[derive(Clone, PartialEq, Hash)]
 pub struct Written(pub Part, pub Layout, pub usize);
 

@@ -54,16 +54,14 @@ impl Object for Namespace {
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let map = lock(&self.0);
-        let pairs = if note_items(2 * map.len()) {
-            map.pairs().to_vec()
-        } else {
-            Vec::new()
-        };
+        let mut pairs = Vec::new();
+        if note_items(2 * map.len()) {
+            pairs.extend_from_slice(map.pairs());
+        }
         drop(map);
-        let pairs = pairs
-            .into_iter()
-            .map(|(key, value)| (key, grown::whole(value)))
-            .collect();
+        for (_, value) in &mut pairs {
+            *value = grown::whole(std::mem::take(value));
+        }
         let values = Dict::of(pairs).map_err(|_| fmt::Error)?;
         write!(f, "<Namespace {}>", pyrepr::repr(&values))
     }
@@ -83,11 +81,8 @@ pub fn assign(_: &mut State, args: &[Value]) -> Result<Value> {
     } else if let Some(dict) = as_dict(target) {
         dict.set(name, value)?;
     } else {
-        let message = format!(
-            "only a namespace or a map can be assigned to, not {}",
-            target.kind()
-        );
-        return Err(invalid(message));
+        let what = "only a namespace or a map can be assigned to";
+        return Err(invalid(format!("{what}, not {}", target.kind())));
     }
     Ok(Value::UNDEFINED)
 }

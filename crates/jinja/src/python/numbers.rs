@@ -17,9 +17,10 @@ pub fn integer(value: &Value) -> Option<i128> {
 
 /// The value as a float, if it is one.
 pub fn float(value: &Value) -> Option<f64> {
-    (value.kind() == ValueKind::Number && !value.is_integer())
-        .then(|| f64::try_from(value.clone()).ok())
-        .flatten()
+    match value.kind() {
+        ValueKind::Number if !value.is_integer() => f64::try_from(value.clone()).ok(),
+        _ => None,
+    }
 }
 
 /// Any number as a float.
@@ -30,6 +31,15 @@ pub fn real(value: &Value) -> Option<f64> {
 /// An integer as an engine value, in the smallest type.
 pub fn whole(number: i128) -> Value {
     i64::try_from(number).map_or_else(|_| Value::from(number), Value::from)
+}
+
+/// A place in `len` items: a negative one counts from their end.
+pub fn from_end(at: i64, len: usize) -> i64 {
+    if at < 0 {
+        at.saturating_add(len as i64)
+    } else {
+        at
+    }
 }
 
 /// The integer part; `None` for infinite, undefined or too large numbers.
@@ -61,20 +71,17 @@ pub fn remainder(left: &Value, right: &Value) -> Result<Value> {
     if real(left).is_some() && real(right) == Some(0.0) {
         return Err(invalid("division by zero"));
     }
-    let exact = |a: i128, b: i128| {
-        let rest = a.checked_rem(b).unwrap_or(0);
-        Some(if rest != 0 && (rest < 0) != (b < 0) {
-            rest + b
-        } else {
-            rest
-        })
-    };
-    let rough = |a: f64, b: f64| match a % b {
+    arithmetic("%", left, right, exact_remainder, |a, b| match a % b {
         0.0 => 0_f64.copysign(b),
         rest if (rest < 0.0) != (b < 0.0) => rest + b,
         rest => rest,
-    };
-    arithmetic("%", left, right, exact, rough)
+    })
+}
+
+fn exact_remainder(a: i128, b: i128) -> Option<i128> {
+    let rest = a.checked_rem(b).unwrap_or(0);
+    let is_opposite = rest != 0 && (rest < 0) != (b < 0);
+    Some(if is_opposite { rest + b } else { rest })
 }
 
 /// `-value` if `negative`, otherwise `+value`.
@@ -100,11 +107,10 @@ pub fn plain(value: &Value) -> Value {
 /// Compares two numbers; `None` for other values. Values of different types also have an order, on
 /// which templates rely.
 pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
-    let kinds = (left.kind(), right.kind());
     if float(left).is_some_and(f64::is_nan) || float(right).is_some_and(f64::is_nan) {
         return None;
     }
-    Some(match kinds {
+    Some(match (left.kind(), right.kind()) {
         (ValueKind::Bool, ValueKind::Number) | (ValueKind::Number, ValueKind::Bool) => {
             plain(left).cmp(&plain(right))
         }
@@ -114,6 +120,6 @@ pub fn compare(left: &Value, right: &Value) -> Option<Ordering> {
 
 /// The error for operands of unsupported types.
 pub fn unsupported(sign: &str, left: &Value, right: &Value) -> Error {
-    let message = format!("{} {sign} {} is not possible", left.kind(), right.kind());
-    invalid(message)
+    let [left, right] = [left, right].map(Value::kind);
+    invalid(format!("{left} {sign} {right} is not possible"))
 }

@@ -7,10 +7,11 @@ use std::cmp::Ordering;
 use minijinja::State;
 use minijinja::value::{Value, ValueKind};
 
-use super::numbers::{arithmetic, compare, integer, remainder, signed, unsupported};
+use super::numbers::{self, arithmetic, compare, integer, remainder, signed, unsupported};
 use super::printf;
-use super::pyobject::{Dict, List, as_dict, as_list, as_text, items, pairs};
+use super::pyobject::{Dict, Form, List, as_dict, as_list, as_text, items, pairs};
 use super::pyrepr::text;
+use super::pystr::byte_of;
 use crate::budget::{self, charge, charge_items, check_text};
 use crate::builtins::args::exactly;
 use crate::builtins::filters::escaped;
@@ -38,11 +39,10 @@ fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> R
         check_text(out.len())?;
     }
     let joined = budget::text(out)?;
-    Ok(if escapes {
-        Value::from_safe_string(joined.as_str().unwrap_or_default().to_owned())
-    } else {
-        joined
-    })
+    match joined.as_str() {
+        Some(text) if escapes => Ok(Value::from_safe_string(text.to_owned())),
+        _ => Ok(joined),
+    }
 }
 
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty,
@@ -68,11 +68,7 @@ pub fn add_two(left: &Value, right: &Value) -> Result<Value> {
         (ValueKind::Seq | ValueKind::Iterable, ValueKind::Seq | ValueKind::Iterable) => {
             let mut sum = items(left)?;
             sum.extend(items(right)?);
-            if is_tuple(left) && is_tuple(right) {
-                List::tuple(sum)
-            } else {
-                List::of(sum)
-            }
+            sequence(sum, is_tuple(left) && is_tuple(right))
         }
         _ => arithmetic("+", left, right, i128::checked_add, |a, b| a + b),
     }
@@ -95,17 +91,13 @@ pub fn multiply(_: &mut State, args: &[Value]) -> Result<Value> {
     if let Some(text) = as_text(thing) {
         check_text(text.len().saturating_mul(times))?;
         charge(text.len() * times)?;
-        return Ok(Value::from(text.repeat(times)));
+        return Ok(text.repeat(times).into());
     }
     let once = items(thing)?;
     let count = once.len().saturating_mul(times);
     charge_items(count)?;
-    let all = once.iter().cycle().take(count).cloned().collect();
-    if is_tuple(thing) {
-        List::tuple(all)
-    } else {
-        List::of(all)
-    }
+    let all = once.iter().cycle().take(count).cloned();
+    sequence(all.collect(), is_tuple(thing))
 }
 
 /// `a % b`: the remainder of a division, or a formatted text.
@@ -116,7 +108,7 @@ pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value> {
     };
     let text = printf::format(text, right)?;
     charge(text.len())?;
-    Ok(Value::from(text))
+    Ok(text.into())
 }
 
 /// `-a`.
@@ -154,10 +146,9 @@ pub fn is_in(whole: &Value, part: &Value) -> Result<bool> {
         }
         (Some(_), None) if part.is_undefined() => return Ok(false),
         (Some(_), None) => {
-            return Err(invalid(format!(
-                "'in' needs a string on the left of a string, not {}",
-                part.kind()
-            )));
+            let kind = part.kind();
+            let why = format!("'in' needs a string on the left of a string, not {kind}");
+            return Err(invalid(why));
         }
         (None, _) => {}
     }
@@ -216,61 +207,43 @@ pub fn read(_: &mut State, args: &[Value]) -> Result<Value> {
 /// `a[start:stop:step]`.
 pub fn slice(_: &mut State, args: &[Value]) -> Result<Value> {
     let [value, start, stop, step] = exactly(args)?;
-    let bound = |value: &Value| match integer(value) {
-        // Bounds beyond any length stay so.
-        Some(number) => Ok(Some(number.clamp(i64::MIN.into(), i64::MAX.into()) as i64)),
-        None if value.is_none() || value.is_undefined() => Ok(None),
-        None => Err(invalid("slice bounds must be integers")),
+    let slice = Slice {
+        start: bound(start)?,
+        stop: bound(stop)?,
+        step: bound(step)?.unwrap_or(1),
     };
-    let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
-    if step == 0 {
+    if slice.step == 0 {
         return Err(invalid("slice step cannot be zero"));
     }
     if let Some(text) = as_text(value) {
         budget::work(2 * text.len())?;
         let count = text.chars().count();
-        let mut places = picks(count, start, stop, step);
-        if step != 1 {
+        let mut places = slice.places(count);
+        if slice.step != 1 {
             charge(count.saturating_mul(size_of::<char>()))?;
             let chars: Vec<char> = text.chars().collect();
             let part: String = places.map(|index| chars[index]).collect();
             charge(part.len())?;
-            return Ok(Value::from(part));
+            return Ok(part.into());
         }
         let Some(first) = places.next() else {
-            return Ok(Value::from(""));
+            return Ok("".into());
         };
-        let length = 1 + places.count();
-        let byte = |text: &str, at: usize| {
-            text.char_indices()
-                .nth(at)
-                .map_or(text.len(), |(byte, _)| byte)
-        };
-        let rest = &text[byte(text, first)..];
-        let part = &rest[..byte(rest, length)];
+        let rest = &text[byte_of(text, first)..];
+        let part = &rest[..byte_of(rest, 1 + places.count())];
         charge(part.len())?;
-        return Ok(Value::from(part));
+        return Ok(part.into());
     }
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Undefined => {
-            let pick = |all: &[Value]| {
-                let places = picks(all.len(), start, stop, step);
-                places
-                    .map(|index| charge_items(1).map(|()| all[index].clone()))
-                    .collect::<Result<Vec<_>, _>>()
-            };
             let part = match as_list(value) {
                 Some(list) => {
                     list.read_items();
-                    list.look(pick)?
+                    list.look(|all| slice.of(all))?
                 }
-                None => pick(&items(value)?)?,
+                None => slice.of(&items(value)?)?,
             };
-            if is_tuple(value) {
-                List::tuple(part)
-            } else {
-                List::of(part)
-            }
+            sequence(part, is_tuple(value))
         }
         // Like a missing item.
         ValueKind::None | ValueKind::Number | ValueKind::Bool => Ok(Value::UNDEFINED),
@@ -278,34 +251,52 @@ pub fn slice(_: &mut State, args: &[Value]) -> Result<Value> {
     }
 }
 
+fn bound(value: &Value) -> Result<Option<i64>> {
+    match integer(value) {
+        // Bounds beyond any length stay so.
+        Some(number) => Ok(Some(number.clamp(i64::MIN.into(), i64::MAX.into()) as i64)),
+        None if value.is_none() || value.is_undefined() => Ok(None),
+        None => Err(invalid("slice bounds must be integers")),
+    }
+}
+
 fn is_tuple(value: &Value) -> bool {
     as_list(value).is_some_and(|list| list.form.is_tuple())
 }
 
-/// The indices of a Python slice of `len` items.
-fn picks(
-    len: usize,
+fn sequence(items: Vec<Value>, is_tuple: bool) -> Result<Value> {
+    List::make(items, if is_tuple { Form::Tuple } else { Form::List })
+}
+
+/// The bounds of a Python slice.
+struct Slice {
     start: Option<i64>,
     stop: Option<i64>,
     step: i64,
-) -> impl Iterator<Item = usize> {
-    let len = len as i64;
-    let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
-    let clamp = |bound: i64| {
-        if bound < 0 {
-            bound.saturating_add(len).max(low)
-        } else {
-            bound.min(high)
-        }
-    };
-    let start = start.map_or(if step > 0 { low } else { high }, clamp);
-    let stop = stop.map_or(if step > 0 { high } else { low }, clamp);
-    let mut next = Some(start);
-    std::iter::from_fn(move || {
-        let at = next.filter(|&at| if step > 0 { at < stop } else { at > stop })?;
-        next = at.checked_add(step);
-        usize::try_from(at).ok()
-    })
+}
+
+impl Slice {
+    /// The indices among `len` items.
+    fn places(&self, len: usize) -> impl Iterator<Item = usize> + use<> {
+        let (step, end) = (self.step, len as i64);
+        let (low, high) = if step > 0 { (0, end) } else { (-1, end - 1) };
+        let [start, stop] = [self.start, self.stop]
+            .map(|bound| bound.map(|at| numbers::from_end(at, len).clamp(low, high)));
+        let (first, last) = if step > 0 { (low, high) } else { (high, low) };
+        let (mut next, stop) = (start.or(Some(first)), stop.unwrap_or(last));
+        std::iter::from_fn(move || {
+            let at = next.filter(|&at| if step > 0 { at < stop } else { at > stop })?;
+            next = at.checked_add(step);
+            usize::try_from(at).ok()
+        })
+    }
+
+    /// Copies of the items that are in it.
+    fn of(&self, all: &[Value]) -> Result<Vec<Value>> {
+        let places = self.places(all.len());
+        let part = places.map(|index| charge_items(1).map(|()| all[index].clone()));
+        part.collect()
+    }
 }
 
 /// `[a, b]`.
@@ -321,11 +312,10 @@ pub fn tuple(_: &mut State, args: &[Value]) -> Result<Value> {
 /// `{a: b}`, written as `(a, b)`.
 pub fn dict(_: &mut State, args: &[Value]) -> Result<Value> {
     let flat = literal(args)?;
-    Dict::of(
-        flat.chunks_exact(2)
-            .map(|pair| (pair[0].clone(), pair[1].clone()))
-            .collect(),
-    )
+    let pairs = flat
+        .chunks_exact(2)
+        .map(|pair| (pair[0].clone(), pair[1].clone()));
+    Dict::of(pairs.collect())
 }
 
 /// The undefined value.
@@ -353,4 +343,21 @@ pub fn spend(_: &mut State, args: &[Value]) -> Result<Value> {
 fn literal(args: &[Value]) -> Result<Vec<Value>> {
     let [all] = exactly(args)?;
     items(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_have_the_places_that_python_gives_them() {
+        let places = |start, stop, step, len| -> Vec<usize> {
+            Slice { start, stop, step }.places(len).collect()
+        };
+        assert_eq!(places(None, None, -1, 3), [2, 1, 0]);
+        assert_eq!(places(Some(-2), None, 1, 3), [1, 2]);
+        assert_eq!(places(Some(5), Some(-10), -2, 5), [4, 2, 0]);
+        assert_eq!(places(Some(i64::MIN), Some(i64::MAX), 2, 4), [0, 2]);
+        assert!(places(None, Some(2), -1, 0).is_empty());
+    }
 }

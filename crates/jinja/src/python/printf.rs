@@ -6,7 +6,7 @@ use minijinja::formatting::FormatStyle;
 use minijinja::value::{Value, ValueKind};
 
 use super::numbers::{self, integer};
-use super::pyobject::{List, as_dict, as_list, as_text};
+use super::pyobject::{List, as_dict, as_list, as_text, item_at};
 use super::pyrepr::{self, repr, text};
 use super::scalar::without_labels;
 use super::spec::{self, leading_number, wrong};
@@ -32,9 +32,9 @@ pub fn format(text: &str, values: &Value) -> Result<String> {
     };
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        out.push_str(&rest[..at]);
-        rest = conversion(&rest[at + 1..], values, &mut next, &mut out)?;
+    while let Some((before, behind)) = rest.split_once('%') {
+        out.push_str(before);
+        rest = conversion(behind, values, &mut next, &mut out)?;
         check_text(out.len())?;
     }
     out.push_str(rest);
@@ -75,26 +75,19 @@ impl Work {
 impl Values {
     fn next(&mut self) -> Result<Value> {
         self.used += 1;
-        self.given
-            .get(self.used - 1)
-            .cloned()
-            .ok_or_else(|| wrong("there are not enough values"))
+        let value = self.given.get(self.used - 1).cloned();
+        value.ok_or_else(|| wrong("there are not enough values"))
     }
 
     /// A width or precision: a number, or `*` for the next value.
     fn size<'t>(&mut self, text: &'t str) -> Result<(Option<i64>, &'t str)> {
-        match text.strip_prefix('*') {
-            Some(rest) => {
-                let size = integer(&self.next()?).and_then(|size| i64::try_from(size).ok());
-                Ok((Some(size.ok_or_else(|| wrong("* needs an integer"))?), rest))
-            }
-            None => {
-                let (size, rest) = leading_number(text);
-                Ok((
-                    size.map(|size| i64::try_from(size).unwrap_or(i64::MAX)),
-                    rest,
-                ))
-            }
+        let Some(rest) = text.strip_prefix('*') else {
+            let (size, rest) = leading_number(text);
+            return Ok((size.map(|size| size.try_into().unwrap_or(i64::MAX)), rest));
+        };
+        match integer(&self.next()?).map(i64::try_from) {
+            Some(Ok(size)) => Ok((Some(size), rest)),
+            _ => Err(wrong("* needs an integer")),
         }
     }
 }
@@ -109,29 +102,23 @@ fn conversion<'t>(
     let mut named = None;
     let mut rest = rest;
     if let Some(behind) = rest.strip_prefix('(') {
-        let (name, behind) = behind
-            .split_once(')')
-            .ok_or_else(|| wrong("a name has no end"))?;
+        let Some((name, behind)) = behind.split_once(')') else {
+            return Err(wrong("a name has no end"));
+        };
         let dict = as_dict(all).ok_or_else(|| wrong("names need a map"))?;
-        let name = Value::from(name);
-        named = Some(
-            dict.get(&name)
-                .ok_or_else(|| wrong(format!("there is no value {name}")))?,
-        );
+        named = dict.get(&name.into());
+        if named.is_none() {
+            return Err(wrong(format!("there is no value {name}")));
+        }
         rest = behind;
     }
     let flags = &rest[..rest.bytes().take_while(|b| b"-+ #0".contains(b)).count()];
     rest = &rest[flags.len()..];
     let width;
     (width, rest) = next.size(rest)?;
-    let minus = if flags.contains('-') || width.is_some_and(|width| width < 0) {
-        "-"
-    } else {
-        ""
-    };
-    let width = width
-        .map(|width| width.unsigned_abs().to_string())
-        .unwrap_or_default();
+    let is_left = flags.contains('-') || width.is_some_and(|width| width < 0);
+    let minus = if is_left { "-" } else { "" };
+    let width = width.map_or_else(String::new, |width| width.unsigned_abs().to_string());
     let mut precision = String::new();
     if let Some(behind) = rest.strip_prefix('.') {
         let size;
@@ -139,35 +126,30 @@ fn conversion<'t>(
         precision = format!(".{}", size.unwrap_or(0).max(0));
     }
     rest = rest.trim_start_matches(['h', 'l', 'L']);
-    let kind = rest
-        .chars()
-        .next()
-        .ok_or_else(|| wrong("the text ends behind %"))?;
+    let Some(kind) = rest.chars().next() else {
+        return Err(wrong("the text ends behind %"));
+    };
     if kind == '%' {
         out.push('%');
         return Ok(&rest[1..]);
     }
-    let value = named.map_or_else(|| next.next(), Ok)?;
-    if next.used == 0 {
-        next.used = 1;
+    let mut value = named.map_or_else(|| next.next(), Ok)?;
+    next.used = next.used.max(1);
+    if !matches!(kind, 's' | 'r' | 'a') {
+        value = without_labels(&[value])[0].clone();
     }
-    let value = if matches!(kind, 's' | 'r' | 'a') {
-        value
-    } else {
-        without_labels(&[value])[0].clone()
-    };
-    let text = |text: &str, spec: &[&str]| spec::text(FormatStyle::Printf, &spec.concat(), text);
-    let sized = [minus, flags, &width, &precision].concat();
-    let number =
-        |kind: char, value: &Value| spec::number(FormatStyle::Printf, &sized, Some(kind), value);
+    let style = FormatStyle::Printf;
+    let number_spec = [minus, flags, &width, &precision].concat();
     out.push_str(&match kind {
-        's' | 'r' | 'a' => text(
-            &next.work.text(&value, &rest[..1])?,
-            &[minus, &width, &precision],
-        )?,
-        'c' => text(&character(&value)?, &[minus, &width])?,
-        'd' | 'i' | 'u' => number('d', &whole(&value)?)?,
-        'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => number(kind, &value)?,
+        's' | 'r' | 'a' => {
+            let text = next.work.text(&value, &rest[..1])?;
+            spec::text(style, &[minus, &width, &precision].concat(), &text)?
+        }
+        'c' => spec::text(style, &[minus, &width].concat(), &character(&value)?)?,
+        'd' | 'i' | 'u' => spec::number(style, &number_spec, Some('d'), &whole(&value)?)?,
+        'o' | 'x' | 'X' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => {
+            spec::number(style, &number_spec, Some(kind), &value)?
+        }
         _ => return Err(wrong(format!("%{kind} is not known"))),
     });
     Ok(&rest[kind.len_utf8()..])
@@ -182,13 +164,16 @@ fn whole(value: &Value) -> Result<Value> {
 }
 
 fn character(value: &Value) -> Result<String> {
-    let code = || char::from_u32(u32::try_from(integer(value)?).ok()?);
-    let given = as_text(value)
-        .filter(|text| text.chars().count() == 1)
-        .map(str::to_owned);
-    given
-        .or_else(|| code().map(String::from))
-        .ok_or_else(|| wrong("%c needs a character or its number"))
+    if let Some(text) = as_text(value)
+        && text.chars().count() == 1
+    {
+        return Ok(text.to_owned());
+    }
+    let code = integer(value).and_then(|code| u32::try_from(code).ok());
+    match code.and_then(char::from_u32) {
+        Some(c) => Ok(c.into()),
+        None => Err(wrong("%c needs a character or its number")),
+    }
 }
 
 /// `repr` with non-ASCII characters escaped.
@@ -263,39 +248,34 @@ impl Fields<'_> {
     /// Writes the field with `inside` between its braces: `name!conversion:spec`.
     fn write(&mut self, inside: &str, out: &mut String) -> Result<()> {
         let (name, spec) = inside.split_once(':').unwrap_or((inside, ""));
-        let (name, conversion) = name
-            .split_once('!')
-            .map_or((name, None), |(name, letter)| (name, Some(letter)));
-        let value = self.value(name)?;
-        let spec = if spec.contains('{') {
-            self.nested(spec)?
-        } else {
-            spec.to_owned()
+        let (name, conversion) = match name.split_once('!') {
+            Some((name, letter)) => (name, Some(letter)),
+            None => (name, None),
         };
-        let value = match conversion {
-            None => value,
-            Some(letter) => Value::from(self.work.text(&value, letter)?),
-        };
+        let mut value = self.value(name)?;
+        let spec = self.nested(spec)?;
+        if let Some(letter) = conversion {
+            value = self.work.text(&value, letter)?.into();
+        }
         out.push_str(&laid_out(&value, &spec)?);
         Ok(())
     }
 
-    /// A specification that contains fields.
+    /// A specification with the values of the fields in it.
     fn nested(&mut self, spec: &str) -> Result<String> {
         let mut out = String::new();
         let mut rest = spec;
         while let Some((before, behind)) = rest.split_once('{') {
             out.push_str(before);
-            let (name, behind) = behind
-                .split_once('}')
-                .ok_or_else(|| wrong("a { has no }"))?;
+            let Some((name, behind)) = behind.split_once('}') else {
+                return Err(wrong("a { has no }"));
+            };
             if name.contains(['{', ':', '!']) || name.len() > NESTED {
                 return Err(wrong("fields are nested too deeply"));
             }
             let value = self.value(name)?;
-            if as_text(&value).is_some_and(|text| text.len() > NESTED)
-                || value.as_object().is_some()
-            {
+            let is_long = as_text(&value).is_some_and(|text| text.len() > NESTED);
+            if is_long || value.as_object().is_some() {
                 return Err(wrong("a field within a field is a short text or a number"));
             }
             out.push_str(&text(&value));
@@ -309,40 +289,35 @@ impl Fields<'_> {
     fn value(&mut self, name: &str) -> Result<Value> {
         let len = name.find(['.', '[']).unwrap_or(name.len());
         let (first, mut path) = name.split_at(len);
-        let index = if first.is_empty() {
-            Some(self.counted)
-        } else {
-            first.parse::<usize>().ok()
+        let is_counted = first.is_empty();
+        let index = match is_counted {
+            true => Some(self.counted),
+            false => first.parse().ok(),
         };
-        let mut value = match index {
+        let given = match index {
             Some(index) => {
-                self.counted += usize::from(first.is_empty());
-                self.numbered |= !first.is_empty();
+                self.counted += usize::from(is_counted);
+                self.numbered |= !is_counted;
                 if self.numbered && self.counted > 0 {
                     return Err(wrong("fields with and without numbers"));
                 }
                 self.args.positional().get(index).cloned()
             }
             None => Some(self.args.named(first)).filter(|value| !value.is_undefined()),
-        }
-        .ok_or_else(|| wrong(format!("there is no value {first:?}")))?;
+        };
+        let mut value = given.ok_or_else(|| wrong(format!("there is no value {first:?}")))?;
         while !path.is_empty() {
-            let (key, behind) = match path.strip_prefix('[') {
-                Some(inside) => inside
+            let key;
+            (key, path) = if let Some(inside) = path.strip_prefix('[') {
+                inside
                     .split_once(']')
-                    .ok_or_else(|| wrong("a [ has no ]"))?,
-                None => {
-                    let path = path
-                        .strip_prefix('.')
-                        .ok_or_else(|| wrong("a ] needs a . or [ behind it"))?;
-                    path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
-                }
+                    .ok_or_else(|| wrong("a [ has no ]"))?
+            } else if let Some(rest) = path.strip_prefix('.') {
+                rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len()))
+            } else {
+                return Err(wrong("a ] needs a . or [ behind it"));
             };
-            let key = key
-                .parse::<usize>()
-                .map_or_else(|_| Value::from(key), Value::from);
-            value = value.get_item(&key).unwrap_or_default();
-            path = behind;
+            value = item_at(&value, key);
         }
         Ok(value)
     }
@@ -359,24 +334,24 @@ fn laid_out(value: &Value, spec: &str) -> Result<String> {
         .next_back()
         .filter(|c| c.is_ascii_alphabetic() || *c == '%');
     let sized = &spec[..spec.len() - kind.map_or(0, char::len_utf8)];
+    let style = FormatStyle::StrFormat;
     match (as_text(value), value.kind(), kind) {
         (Some(text), _, None | Some('s')) => {
-            let align = sized
-                .find(['<', '>', '^', '='])
-                .filter(|at| sized[..*at].chars().count() < 2);
-            if sized[align.map_or(0, |at| at + 1)..].contains(['+', ' ', '#', ',', '_']) {
+            let rest = match sized.split_once(['<', '>', '^', '=']) {
+                Some((fill, rest)) if fill.chars().count() < 2 => rest,
+                _ => sized,
+            };
+            if rest.contains(['+', ' ', '#', ',', '_']) {
                 return Err(wrong("a text has neither sign nor digits"));
             }
             // Zeros follow a text.
-            let zeros = sized.strip_prefix('0').map(|width| format!("0<{width}"));
-            spec::text(
-                FormatStyle::StrFormat,
-                zeros.as_deref().unwrap_or(sized),
-                text,
-            )
+            match sized.strip_prefix('0') {
+                Some(width) => spec::text(style, &format!("0<{width}"), text),
+                None => spec::text(style, sized, text),
+            }
         }
         (_, ValueKind::Number | ValueKind::Bool, Some('c')) => {
-            spec::text(FormatStyle::StrFormat, sized, &character(value)?)
+            spec::text(style, sized, &character(value)?)
         }
         (_, ValueKind::Number | ValueKind::Bool, kind) => {
             let whole = matches!(kind, None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n'))
@@ -384,7 +359,7 @@ fn laid_out(value: &Value, spec: &str) -> Result<String> {
             if whole && sized.contains('.') {
                 return Err(wrong("an integer has no digits behind the point"));
             }
-            spec::number(FormatStyle::StrFormat, sized, kind, value)
+            spec::number(style, sized, kind, value)
         }
         _ => Err(wrong(format!("{} cannot be formatted", value.kind()))),
     }

@@ -35,16 +35,18 @@ impl Key {
         if let Some(text) = value.as_str() {
             return Key::Text(text.into());
         }
-        match (integer(value), real(value)) {
-            (Some(number), _) => Key::Whole(number),
-            (None, Some(number)) if number.fract() == 0.0 && truncate(number).is_some() => {
-                Key::Whole(number as i128)
-            }
-            (None, Some(number)) => Key::Real(number.to_bits()),
-            _ => match value.as_object().and_then(|object| object.try_iter()) {
-                Some(items) => Key::Tuple(items.map(|item| Key::of(&item)).collect()),
-                None => Key::Nothing,
-            },
+        if let Some(number) = integer(value) {
+            return Key::Whole(number);
+        }
+        if let Some(number) = real(value) {
+            return match truncate(number) {
+                Some(whole) if number.fract() == 0.0 => Key::Whole(whole),
+                _ => Key::Real(number.to_bits()),
+            };
+        }
+        match value.as_object().and_then(|object| object.try_iter()) {
+            Some(items) => Key::Tuple(items.map(|item| Key::of(&item)).collect()),
+            None => Key::Nothing,
         }
     }
 }

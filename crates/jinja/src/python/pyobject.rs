@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use minijinja::Error;
-use minijinja::value::{Object, ObjectRepr, Value, ValueKind};
+use minijinja::value::{DynObject, Object, ObjectRepr, Value, ValueKind};
 use serde_json::Value as Json;
 
 use super::memo::{Part, ToolMemo};
+use super::numbers::from_end;
 use super::pydict::Map;
 use super::scalar::Scalar;
 use crate::budget::{self, charge_container, charge_items, charge_piece};
@@ -57,13 +58,13 @@ impl Height {
                 levels = levels.max(height.levels.load(Ordering::Relaxed));
                 loose |= height.loose;
             } else {
-                loose |= child
-                    .as_object()
-                    .is_some_and(|object| !object.is::<Text>() && !object.is::<Scalar>());
+                loose |= child.as_object().is_some_and(|object| !is_scalar(object));
             }
         }
-        let known = Height::known((levels + STEP).max(HEADROOM), false)?;
-        Ok(Height { loose, ..known })
+        Ok(Height {
+            loose,
+            ..Height::known((levels + STEP).max(HEADROOM), false)?
+        })
     }
 
     fn known(levels: usize, inside: bool) -> Result<Height> {
@@ -115,10 +116,15 @@ impl Height {
 
 fn height_of(value: &Value) -> Option<&Height> {
     let object = value.as_object()?;
-    object
-        .downcast_ref::<List>()
-        .map(|list| &list.height)
-        .or_else(|| object.downcast_ref::<Dict>().map(|d| &d.height))
+    match object.downcast_ref::<List>() {
+        Some(list) => Some(&list.height),
+        None => Some(&object.downcast_ref::<Dict>()?.height),
+    }
+}
+
+/// Whether an object of the engine is a text or another scalar.
+fn is_scalar(object: &DynObject) -> bool {
+    object.is::<Text>() || object.is::<Scalar>()
 }
 
 fn too_deep() -> Error {
@@ -158,12 +164,16 @@ impl List {
     pub fn make(items: Vec<Value>, form: Form) -> Result<Value> {
         charge_container(items.len())?;
         let height = Height::above(items.iter())?;
-        Ok(Value::from_object(List {
+        Ok(Value::from_object(List::new(items, height, form)))
+    }
+
+    fn new(items: Vec<Value>, height: Height, form: Form) -> List {
+        List {
             items: Mutex::new(items),
             height,
             form,
             trace: None,
-        }))
+        }
     }
 
     /// A list of `items`.
@@ -194,6 +204,11 @@ impl List {
         }
     }
 
+    /// Adds items at the end.
+    pub fn extend(&self, added: Vec<Value>) -> Result<()> {
+        self.change(&added, |items| items.extend_from_slice(&added))
+    }
+
     /// Changes the items; `added`: the values that the change adds.
     pub fn change<R>(
         &self,
@@ -207,7 +222,7 @@ impl List {
         for value in added {
             self.height.admit(value)?;
         }
-        // The list may grow by half of its length, or all behind a place may move.
+        // The list may grow by half of its length, or all items after a place may move.
         charge_items(2 * added.len())?;
         budget::scan(self.look(<[_]>::len) * size_of::<Value>())?;
         Ok(change(&mut lock(&self.items)))
@@ -221,7 +236,7 @@ struct Unread {
     is_unread: AtomicBool,
 }
 
-/// What a map is made of once somebody reads it. Most templates only print a tool's schema.
+/// The source of a map that is made on its first read. Most templates only print a tool's schema.
 #[derive(Debug)]
 pub enum Source {
     Json(Arc<Json>, fn(&Json) -> Pairs),
@@ -232,7 +247,10 @@ pub enum Source {
     ),
 }
 
-type Pairs = Vec<(Value, Value)>;
+pub type Pairs = Vec<(Value, Value)>;
+
+/// A map in a tool of the request, and the memory of the tool.
+pub type KnownPart = (Arc<ToolMemo>, Part);
 
 /// A Python dict.
 #[derive(Debug)]
@@ -241,13 +259,13 @@ pub struct Dict {
     height: Height,
     pub trace: Option<Trace>,
     unread: Option<Unread>,
-    /// Of a tool of the request: what is known of it.
-    memo: Option<(Arc<ToolMemo>, Part)>,
+    /// Of a map in a tool: the memory of the tool.
+    memo: Option<KnownPart>,
 }
 
 impl Dict {
     /// A map of `pairs`. For equal keys the last value is used.
-    pub fn of(pairs: Vec<(Value, Value)>) -> Result<Value> {
+    pub fn of(pairs: Pairs) -> Result<Value> {
         charge_container(4 * pairs.len())?;
         for (key, _) in &pairs {
             check_key(key)?;
@@ -297,15 +315,14 @@ impl Dict {
         is_unread.load(Ordering::Relaxed).then_some(json)
     }
 
-    /// What is known of it as a map in a tool, unless one of the values that the template was given
-    /// has changed.
+    /// The memory of its tool, unless the template has changed a value that it was given.
     pub fn known(&self) -> Option<(&ToolMemo, Part)> {
         let (memo, part) = self.memo.as_ref().filter(|_| !budget::given_changed())?;
         Some((memo, *part))
     }
 
     /// A copy of the pairs, in order.
-    pub fn pairs(&self) -> Result<Vec<(Value, Value)>> {
+    pub fn pairs(&self) -> Result<Pairs> {
         let map = self.map();
         charge_items(2 * map.len())?;
         Ok(map.pairs().to_vec())
@@ -319,25 +336,21 @@ impl Dict {
     /// Records that all values were read.
     pub fn read_values(&self) {
         if let Some(trace) = &self.trace {
-            self.look(|pairs| {
-                pairs
-                    .iter()
-                    .filter_map(|(key, _)| key.as_str())
-                    .for_each(|key| trace.read_child(key))
-            });
+            for (key, _) in self.map().pairs() {
+                if let Some(key) = key.as_str() {
+                    trace.read_child(key);
+                }
+            }
         }
     }
 
     /// The value at `key`, without recording an access.
     pub fn get(&self, key: &Value) -> Option<Value> {
-        match key.as_object() {
-            None => self.map().get(key),
+        match (key.as_object(), as_text(key)) {
+            (Some(_), Some(text)) => self.map().get_by_str(text),
             // A value that cannot be a key is excluded: comparing it could access this map.
-            Some(_) => match as_text(key) {
-                Some(text) => self.map().get_by_str(text),
-                None if check_key(key).is_ok() => self.map().get(key),
-                None => None,
-            },
+            (Some(_), None) if check_key(key).is_err() => None,
+            _ => self.map().get(key),
         }
     }
 
@@ -345,22 +358,24 @@ impl Dict {
     /// because it contains this map or reserves too many levels, is copied as it is now.
     pub fn set(&self, key: &str, value: Value) -> Result<()> {
         self.height.changes();
-        let value = match self.height.admit(&value) {
-            Ok(()) => value,
-            Err(_) => {
-                let (copy, _) = copied(&value)?;
-                self.height.admit(&copy)?;
-                copy
-            }
-        };
+        let mut value = value;
+        if self.height.admit(&value).is_err() {
+            (value, _) = copied(&value)?;
+            self.height.admit(&value)?;
+        }
         self.map().set(key, value)
+    }
+
+    /// Adds pairs at the end.
+    pub fn extend(&self, added: Pairs) -> Result<()> {
+        self.change(&added, |pairs| pairs.extend_from_slice(&added))
     }
 
     /// Changes the pairs; `added`: the values that the change adds.
     pub fn change<R>(
         &self,
         added: &[(Value, Value)],
-        change: impl FnOnce(&mut Vec<(Value, Value)>) -> R,
+        change: impl FnOnce(&mut Pairs) -> R,
     ) -> Result<R> {
         self.height.changes();
         for (key, value) in added {
@@ -408,15 +423,9 @@ impl Object for Text {
         let index = key.as_i64()?;
         self.trace.index();
         budget::note(self.text.len() as u64);
-        let index = if index < 0 {
-            index + self.text.chars().count() as i64
-        } else {
-            index
-        };
-        self.text
-            .chars()
-            .nth(usize::try_from(index).ok()?)
-            .map(|c| Value::from(c.to_string()))
+        let index = from_end(index, self.text.chars().count());
+        let mut chars = self.text.chars();
+        Some(chars.nth(index.try_into().ok()?)?.into())
     }
 
     fn is_true(self: &Arc<Self>) -> bool {
@@ -440,11 +449,17 @@ pub fn as_dict(value: &Value) -> Option<&Dict> {
 
 /// The text of a string.
 pub fn as_text(value: &Value) -> Option<&str> {
-    value.as_str().or_else(|| {
-        value
-            .downcast_object_ref::<Text>()
-            .map(|text| text.text.as_str())
-    })
+    match value.as_str() {
+        None => Some(&value.downcast_object_ref::<Text>()?.text),
+        text => text,
+    }
+}
+
+/// The item of a value at a key of a path: a number is an index.
+pub fn item_at(value: &Value, key: &str) -> Value {
+    let index = key.parse::<usize>().map(Value::from);
+    let key = index.unwrap_or_else(|_| key.into());
+    value.get_item(&key).unwrap_or_default()
 }
 
 /// The items of a list, the keys of a map or the characters of a string, for filters; empty for
@@ -469,39 +484,35 @@ pub fn items(value: &Value) -> Result<Vec<Value>> {
     if value.is_none() {
         return Ok(Vec::new());
     }
-    value
-        .try_iter()?
-        .map(|item| charge_piece(0).map(|()| item))
-        .collect()
+    let items = value.try_iter()?;
+    items.map(|item| charge_piece(0).map(|()| item)).collect()
 }
 
 /// The first of [`items`], or the last. Undefined if there is none.
 pub fn end_item(value: &Value, last: bool) -> Result<Value> {
-    if let Some(list) = as_list(value) {
+    let end = if let Some(list) = as_list(value) {
         list.read_items();
-        return Ok(list
-            .look(|items| if last { items.last() } else { items.first() }.cloned())
-            .unwrap_or_default());
-    }
-    if let Some(text) = value.downcast_object_ref::<Text>() {
-        text.trace.index();
-    }
-    if let Some(text) = as_text(value) {
-        let end = if last {
-            text.chars().next_back()
+        list.look(|items| if last { items.last() } else { items.first() }.cloned())
+    } else if let Some(text) = as_text(value) {
+        if let Some(text) = value.downcast_object_ref::<Text>() {
+            text.trace.index();
+        }
+        let mut chars = text.chars();
+        if last {
+            chars.next_back()
         } else {
-            text.chars().next()
-        };
-        return Ok(end.map(Value::from).unwrap_or_default());
-    }
-    let all = items(value)?;
-    Ok(if last { all.last() } else { all.first() }
-        .cloned()
-        .unwrap_or_default())
+            chars.next()
+        }
+        .map(Value::from)
+    } else {
+        let mut all = items(value)?.into_iter();
+        if last { all.next_back() } else { all.next() }
+    };
+    Ok(end.unwrap_or_default())
 }
 
 /// The pairs of a map; empty for undefined and none.
-pub fn pairs(value: &Value) -> Result<Vec<(Value, Value)>> {
+pub fn pairs(value: &Value) -> Result<Pairs> {
     if let Some(dict) = as_dict(value) {
         dict.read_values();
         return dict.pairs();
@@ -529,28 +540,21 @@ fn own_at(value: Value, depth: usize) -> Result<Value> {
     let Some(object) = value.as_object() else {
         return Ok(value);
     };
-    if object.is::<Text>()
-        || object.is::<Scalar>()
-        || height_of(&value).is_some_and(|height| !height.loose)
-    {
+    if is_scalar(object) || height_of(&value).is_some_and(|height| !height.loose) {
         return Ok(value);
     }
     match object.repr() {
         ObjectRepr::Seq | ObjectRepr::Iterable => {
-            let form = object
-                .downcast_ref::<List>()
-                .map_or(Form::List, |list| list.form);
-            let items = value
-                .try_iter()?
-                .map(|item| own_at(item, depth + 1))
-                .collect::<Result<_, _>>()?;
-            List::make(items, form)
+            let form = as_list(&value).map_or(Form::List, |list| list.form);
+            let items = value.try_iter()?.map(|item| own_at(item, depth + 1));
+            List::make(items.collect::<Result<_>>()?, form)
         }
         ObjectRepr::Map => {
-            let pairs = pairs(&value)?
-                .into_iter()
-                .map(|(key, item)| Ok((key, own_at(item, depth + 1)?)));
-            Dict::of(pairs.collect::<Result<_>>()?)
+            let mut pairs = pairs(&value)?;
+            for (_, item) in &mut pairs {
+                *item = own_at(std::mem::take(item), depth + 1)?;
+            }
+            Dict::of(pairs)
         }
         _ => Err(invalid(
             "only data can be kept in a list, a map or a namespace",
@@ -563,25 +567,16 @@ fn copied(value: &Value) -> Result<(Value, usize)> {
     if let Some(list) = as_list(value) {
         let mut items = list.items()?;
         charge_container(0)?;
-        let below = copy_each(items.iter_mut())?;
-        let height = Height::known(below + 1, true)?;
-        let copy = List {
-            items: Mutex::new(items),
-            height,
-            form: list.form,
-            trace: None,
-        };
-        return Ok((Value::from_object(copy), below + 1));
+        let levels = copy_each(items.iter_mut())? + 1;
+        let copy = List::new(items, Height::known(levels, true)?, list.form);
+        return Ok((Value::from_object(copy), levels));
     }
     if let Some(dict) = as_dict(value) {
         let mut pairs = dict.pairs()?;
         charge_container(2 * pairs.len())?;
-        let below = copy_each(pairs.iter_mut().map(|(_, item)| item))?;
-        let height = Height::known(below + 1, true)?;
-        return Ok((
-            Value::from_object(Dict::new(Map::of(pairs), height)),
-            below + 1,
-        ));
+        let levels = copy_each(pairs.iter_mut().map(|(_, item)| item))? + 1;
+        let copy = Dict::new(Map::of(pairs), Height::known(levels, true)?);
+        return Ok((Value::from_object(copy), levels));
     }
     Ok((value.clone(), 0))
 }
@@ -604,56 +599,40 @@ pub fn nested_list(
     inside: bool,
     trace: Option<Trace>,
 ) -> Result<(Value, usize)> {
-    let height = Height::given(below, inside)?;
-    Ok((
-        Value::from_object(List {
-            items: Mutex::new(items),
-            height,
-            form: Form::List,
-            trace,
-        }),
-        below + 1,
-    ))
+    let list = List {
+        trace,
+        ..List::new(items, Height::given(below, inside)?, Form::List)
+    };
+    Ok((Value::from_object(list), below + 1))
 }
 
 /// A map, as [`nested_list`] makes a list; its keys are distinct texts. `memo`: of a map in a tool,
-/// what is known of that.
+/// the memory of the tool.
 pub fn nested_dict(
-    pairs: Vec<(Value, Value)>,
+    pairs: Pairs,
     below: usize,
     inside: bool,
     trace: Option<Trace>,
-    memo: Option<(Arc<ToolMemo>, Part)>,
+    memo: Option<KnownPart>,
 ) -> Result<(Value, usize)> {
-    let height = Height::given(below, inside)?;
-    Ok((
-        Value::from_object(Dict {
-            trace,
-            memo,
-            ..Dict::new(Map::of_json(pairs), height)
-        }),
-        below + 1,
-    ))
+    let dict = Dict {
+        trace,
+        memo,
+        ..Dict::new(Map::of_json(pairs), Height::given(below, inside)?)
+    };
+    Ok((Value::from_object(dict), below + 1))
 }
 
 /// A map that is made once somebody looks at it, as [`nested_dict`] makes one inside of another
 /// container.
-pub fn unread_dict(
-    from: Source,
-    below: usize,
-    memo: Option<(Arc<ToolMemo>, Part)>,
-) -> Result<(Value, usize)> {
-    let height = Height::given(below, true)?;
-    let unread = Some(Unread {
-        from,
-        is_unread: AtomicBool::new(true),
-    });
-    Ok((
-        Value::from_object(Dict {
-            unread,
-            memo,
-            ..Dict::new(Map::of_json(Vec::new()), height)
+pub fn unread_dict(from: Source, below: usize, memo: Option<KnownPart>) -> Result<(Value, usize)> {
+    let dict = Dict {
+        unread: Some(Unread {
+            from,
+            is_unread: AtomicBool::new(true),
         }),
-        below + 1,
-    ))
+        memo,
+        ..Dict::new(Map::of_json(Vec::new()), Height::given(below, true)?)
+    };
+    Ok((Value::from_object(dict), below + 1))
 }

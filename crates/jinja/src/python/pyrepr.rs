@@ -45,11 +45,9 @@ fn write_repr(out: &mut String, value: &Value) {
     if let Some(list) = as_list(value) {
         let tuple = list.form.is_tuple();
         if let Form::Range(start, stop, step) = list.form {
-            let _ = write!(out, "range({start}, {stop}");
-            let _ = if step == 1 {
-                write!(out, ")")
-            } else {
-                write!(out, ", {step})")
+            *out += &match step {
+                1 => format!("range({start}, {stop})"),
+                _ => format!("range({start}, {stop}, {step})"),
             };
             return;
         }
@@ -92,11 +90,8 @@ fn write_repr(out: &mut String, value: &Value) {
 
 /// Uses single quotes, unless double quotes avoid escapes.
 fn write_quoted(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
+    let is_double = text.contains('\'') && !text.contains('"');
+    let quote = if is_double { '"' } else { '\'' };
     out.push(quote);
     for c in text.chars() {
         match c {
@@ -126,17 +121,14 @@ pub fn float_text(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();
     }
-    if number.is_infinite() {
-        return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
     let size = number.abs();
-    if size != 0.0 && !(1e-4..1e16).contains(&size) {
-        let text = format!("{number:e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, exponent) = exponent
-            .strip_prefix('-')
-            .map_or(('+', exponent), |exponent| ('-', exponent));
-        return format!("{digits}e{sign}{exponent:0>2}");
+    if number == 0.0 || number.is_infinite() || (1e-4..1e16).contains(&size) {
+        return format!("{number:?}");
     }
-    format!("{number:?}")
+    let text = format!("{number:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    match exponent.strip_prefix('-') {
+        Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+        None => format!("{digits}e+{exponent:0>2}"),
+    }
 }

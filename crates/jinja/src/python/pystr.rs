@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use minijinja::Error;
-
 use super::chars;
 use crate::budget::{ITEM, charge_items, charge_piece, check_text, note, work};
 use crate::fault::{Result, invalid};
@@ -15,27 +13,23 @@ pub struct Ends {
     pub right: bool,
 }
 
+impl Ends {
+    pub const BOTH: Ends = Ends {
+        left: true,
+        right: true,
+    };
+}
+
 /// Removes white space, or any of `chars`, from the ends.
 pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a str> {
-    let many = chars.filter(|chars| chars.len() > FEW).map(|chars| {
-        charge_items(chars.len())?;
-        Ok::<HashSet<char>, Error>(chars.chars().collect())
-    });
-    let many = many.transpose()?;
-    let drop = |c: char| match (&many, chars) {
-        (Some(set), _) => set.contains(&c),
-        (None, Some(chars)) => chars.contains(c),
-        (None, None) => chars::space(c),
-    };
-    let kept = if ends.left {
-        text.trim_start_matches(drop)
-    } else {
-        text
-    };
-    let kept = if ends.right {
-        kept.trim_end_matches(drop)
-    } else {
-        kept
+    let kept = match chars {
+        None => strip_matches(text, ends, chars::space),
+        Some(chars) if chars.len() <= FEW => strip_matches(text, ends, |c| chars.contains(c)),
+        Some(chars) => {
+            charge_items(chars.len())?;
+            let chars: HashSet<char> = chars.chars().collect();
+            strip_matches(text, ends, |c| chars.contains(&c))
+        }
     };
     work(text.len() - kept.len()).map(|()| kept)
 }
@@ -43,7 +37,24 @@ pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a s
 /// The length of a set of characters that is searched without an index.
 const FEW: usize = 32;
 
-/// The first character in upper case, the others in lower case.
+fn strip_matches(mut text: &str, ends: Ends, drop: impl Fn(char) -> bool) -> &str {
+    if ends.left {
+        text = text.trim_start_matches(&drop);
+    }
+    if ends.right {
+        text = text.trim_end_matches(&drop);
+    }
+    text
+}
+
+/// The place of the character with this number in the text, or the text's end.
+pub fn byte_of(text: &str, number: usize) -> usize {
+    text.char_indices()
+        .nth(number)
+        .map_or(text.len(), |(at, _)| at)
+}
+
+/// The first character in upper case, the rest in lower case.
 pub fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     let mut out = String::with_capacity(text.len());
@@ -68,8 +79,8 @@ pub fn title(text: &str) -> String {
     titled(text, chars::push_title, |c| !c.is_alphabetic())
 }
 
-/// The text with the first letter of each word as `push` writes it, and the others in lower case.
-/// `between`: what separates words.
+/// The text with the first letter of each word as `push` writes it, and the rest in lower case.
+/// `between`: the characters that separate words.
 fn titled(text: &str, push: fn(&mut String, char), between: fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
@@ -125,24 +136,22 @@ pub fn cased(text: &str, expected: fn(char) -> bool, unwanted: fn(char) -> bool)
 
 /// Whether the text is a valid identifier.
 pub fn is_identifier(text: &str) -> bool {
-    let mut chars = text.chars();
-    let begins = |c: char| c == '_' || chars::alpha(c);
-    chars.next().is_some_and(begins) && chars.all(|c| begins(c) || chars::decimal(c))
+    !text.is_empty()
+        && !text.starts_with(chars::decimal)
+        && text
+            .chars()
+            .all(|c| c == '_' || chars::alpha(c) || chars::decimal(c))
 }
 
 /// Replaces tabs by spaces, up to the next multiple of `width` in the line.
 pub fn expand_tabs(text: &str, width: usize) -> Result<String> {
     let tabs = text.matches('\t').count();
     check_text(text.len().saturating_add(tabs.saturating_mul(width)))?;
-    let (mut out, mut column) = (String::with_capacity(text.len()), 0);
+    let (mut out, mut column) = (String::with_capacity(text.len()), 0_usize);
     for c in text.chars() {
         match c {
             '\t' => {
-                let fill = if width == 0 {
-                    0
-                } else {
-                    width - column % width
-                };
+                let fill = width - column.checked_rem(width).unwrap_or(0);
                 out.extend(std::iter::repeat_n(' ', fill));
                 column += fill;
             }
@@ -161,38 +170,37 @@ pub fn expand_tabs(text: &str, width: usize) -> Result<String> {
 
 /// Replaces the first `count` occurrences of `old`, or all.
 pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String> {
-    let count = count
-        .and_then(|count| usize::try_from(count).ok())
-        .unwrap_or(usize::MAX);
+    let count = limit(count);
     let hits = text.matches(old).take(count).count();
     work(hits.saturating_mul(ITEM))?;
     check_text(text.len().saturating_add(hits.saturating_mul(new.len())))?;
     Ok(text.replacen(old, new, count))
 }
 
-/// Splits at `separator`, or at runs of white space, at most `limit` times, from the left or the
+/// A number of times, which is not bounded if it is missing or negative.
+fn limit(count: Option<i64>) -> usize {
+    count
+        .and_then(|count| count.try_into().ok())
+        .unwrap_or(usize::MAX)
+}
+
+/// Splits at `separator`, or at runs of white space, at most `most` times, from the left or the
 /// right.
 pub fn split<'t>(
     text: &'t str,
     separator: Option<&str>,
-    limit: Option<i64>,
+    most: Option<i64>,
     right: bool,
 ) -> Result<Vec<&'t str>> {
-    let limit = limit
-        .and_then(|limit| usize::try_from(limit).ok())
-        .unwrap_or(usize::MAX);
-    let mut pieces: Vec<&str> = match separator {
+    let most = limit(most);
+    let parts = most.saturating_add(1);
+    let pieces: Result<Vec<&str>> = match separator {
         Some("") => return Err(invalid("empty separator")),
-        Some(separator) if right => text
-            .rsplitn(limit.saturating_add(1), separator)
-            .map(piece)
-            .collect::<Result<_, _>>()?,
-        Some(separator) => text
-            .splitn(limit.saturating_add(1), separator)
-            .map(piece)
-            .collect::<Result<_, _>>()?,
-        None => words(text, limit, right)?,
+        Some(separator) if right => text.rsplitn(parts, separator).map(piece).collect(),
+        Some(separator) => text.splitn(parts, separator).map(piece).collect(),
+        None => words(text, most, right),
     };
+    let mut pieces = pieces?;
     if right {
         pieces.reverse();
     }
@@ -207,58 +215,50 @@ pub fn piece(part: &str) -> Result<&str> {
 /// Splits at white space. The remainder beyond the limit keeps the white space at its far end.
 fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>> {
     let mut words = Vec::new();
-    let near = |rest| {
-        if right {
-            str::trim_end_matches(rest, chars::space)
-        } else {
-            str::trim_start_matches(rest, chars::space)
-        }
+    let near = Ends {
+        left: !right,
+        right,
     };
-    let mut rest = near(text);
+    let mut rest = strip_matches(text, near, chars::space);
     while !rest.is_empty() {
-        let cut = if right {
-            rest.rfind(chars::space)
-        } else {
-            rest.find(chars::space)
+        let cut = match right {
+            true => rest.rfind(chars::space),
+            false => rest.find(chars::space),
         };
         let Some(cut) = cut.filter(|_| words.len() < limit) else {
             words.push(piece(rest)?);
             break;
         };
         let (before, after) = rest.split_at(cut);
-        words.push(piece(if right {
-            after.trim_start_matches(chars::space)
-        } else {
-            before
-        })?);
-        rest = near(if right { before } else { after });
+        let (word, others) = match right {
+            true => (after.trim_start_matches(chars::space), before),
+            false => (before, after),
+        };
+        words.push(piece(word)?);
+        rest = strip_matches(others, near, chars::space);
     }
     Ok(words)
 }
 
 /// The lines, with their ends if `keep`.
 pub fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
-    let end = |c: char| {
-        matches!(
-            c,
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'
-                ..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-        )
-    };
+    const ENDS: [char; 10] = [
+        '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}',
+        '\u{2029}',
+    ];
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let at = rest.find(end).unwrap_or(rest.len());
+        let at = rest.find(ENDS).unwrap_or(rest.len());
         let after = &rest[at..];
-        let width = if after.starts_with("\r\n") {
-            2
-        } else {
-            after.chars().next().map_or(0, char::len_utf8)
+        let width = match after.starts_with("\r\n") {
+            true => 2,
+            false => after.chars().next().map_or(0, char::len_utf8),
         };
         let line = &rest[..if keep { at + width } else { at }];
-        rest = &rest[at + width..];
+        rest = &after[width..];
         Some(line)
     })
 }
@@ -268,20 +268,14 @@ pub fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<S
     // With the additional line break, a text that ends with one has a last, empty line.
     let text = format!("{text}\n");
     let lines = lines(&text, false);
-    check_text(
-        text.len()
-            .saturating_add(lines.clone().count().saturating_mul(indention.len() + 1)),
-    )?;
+    let more = lines.clone().count().saturating_mul(indention.len() + 1);
+    check_text(text.len().saturating_add(more))?;
     let mut out = String::with_capacity(text.len());
     for (index, line) in lines.enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        if if index == 0 {
-            first
-        } else {
-            blank || !line.is_empty()
-        } {
+        if index == 0 && first || index > 0 && (blank || !line.is_empty()) {
             out.push_str(indention);
         }
         out.push_str(line);
@@ -292,32 +286,32 @@ pub fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<S
 /// Parses an integer like Python's `int`: digits, a sign, and single underscores between digits.
 pub fn parse_int(text: &str, base: u32) -> Option<i128> {
     let text = text.trim_matches(chars::space);
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let prefix = |long: &str| {
-        let rest = digits
-            .get(..2)
-            .filter(|start| start.eq_ignore_ascii_case(long))
-            .map(|_| &digits[2..])?;
-        Some(rest.strip_prefix('_').unwrap_or(rest))
-    };
-    // The prefix of a base, or of any of them.
-    let mut prefixes = [(16, "0x"), (8, "0o"), (2, "0b")]
-        .into_iter()
-        .filter(|(radix, _)| [0, *radix].contains(&base));
-    let prefixed = prefixes.find_map(|(radix, long)| Some((radix, prefix(long)?)));
-    let (base, digits) = prefixed.unwrap_or((if base == 0 { 10 } else { base }, digits));
-    if !(2..=36).contains(&base) {
+    let mut digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    // The prefix of the base, or of any.
+    let mut radix = if base == 0 { 10 } else { base };
+    for (known, prefix) in [(16, "0x"), (8, "0o"), (2, "0b")] {
+        if (base == 0 || base == known)
+            && let Some((start, rest)) = digits.split_at_checked(2)
+            && start.eq_ignore_ascii_case(prefix)
+        {
+            radix = known;
+            digits = rest.strip_prefix('_').unwrap_or(rest);
+            break;
+        }
+    }
+    if !(2..=36).contains(&radix) {
         return None;
     }
     let plain = plain_digits(digits)?;
     if !plain.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;
     }
-    let number = i128::from_str_radix(&plain, base).ok()?;
-    Some(if negative { -number } else { number })
+    let number = i128::from_str_radix(&plain, radix).ok()?;
+    Some(if text.starts_with('-') {
+        -number
+    } else {
+        number
+    })
 }
 
 /// Parses a number like Python's `float`.
@@ -346,4 +340,36 @@ fn plain_digits(text: &str) -> Option<String> {
         }
     }
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_read_as_python_reads_them() {
+        for (text, base, expected) in [
+            (" -1_0 ", 10, Some(-10)),
+            ("+0x_1F", 0, Some(31)),
+            ("0B11", 2, Some(3)),
+            ("0b11", 16, Some(0xb11)),
+            ("\u{661}\u{662}", 10, Some(12)),
+            ("1__0", 10, None),
+            ("0x", 0, None),
+            ("--1", 10, None),
+            ("1", 37, None),
+        ] {
+            assert_eq!(parse_int(text, base), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_split_from_either_end() {
+        let split = |limit, right| split(" a  b c ", None, limit, right).unwrap();
+        assert_eq!(split(None, false), ["a", "b", "c"]);
+        assert_eq!(split(Some(1), false), ["a", "b c "]);
+        assert_eq!(split(Some(1), true), [" a  b", "c"]);
+        let both = strip("xyaxby", Ends::BOTH, Some("yx")).unwrap();
+        assert_eq!(both, "axb");
+    }
 }

@@ -28,7 +28,7 @@ pub fn leading_number(text: &str) -> (Option<usize>, &str) {
     )
 }
 
-/// A text by the specification without its type letter: what stands between `{:` and `}`, or behind
+/// A text by the specification without its type letter: the part between `{:` and `}`, or after
 /// `%`.
 pub fn text(style: FormatStyle, spec: &str, text: &str) -> Result<String> {
     laid_out(style, spec, Some('s'), Value::from(text))

@@ -21,10 +21,8 @@ pub fn format(now: i64, format: &str) -> Result<String> {
 
 /// The error for `name` if there is no clock.
 pub fn missing(name: &str) -> Error {
-    let message = format!(
-        "{name}: this system has no clock: set the time in the request's `now`, in Unix seconds"
-    );
-    invalid(message)
+    let why = "this system has no clock: set the time in the request's `now`, in Unix seconds";
+    invalid(format!("{name}: {why}"))
 }
 
 /// [`format()`] without a bound, for formats of our own.

@@ -1,9 +1,9 @@
 //! Python methods of strings.
 
-use minijinja::value::Value;
-use minijinja::{Error, ErrorKind};
+use minijinja::ErrorKind;
+use minijinja::value::{Kwargs, Value};
 
-use super::numbers::integer;
+use super::numbers::{self, integer};
 use super::pyobject::{List, as_dict, as_text, items};
 use super::pystr::{self, Ends};
 use super::{chars, printf, pyrepr};
@@ -12,7 +12,7 @@ use crate::builtins::args::Args;
 use crate::fault::{Result, invalid};
 use crate::reading::Reads;
 
-/// What a method of a text, or of another value, reads of texts.
+/// How a method of a text, or of another value, reads texts.
 pub fn reads(name: &str) -> Reads {
     match name {
         "append" | "copy" | "endswith" | "extend" | "get" | "insert" | "items" | "keys"
@@ -27,112 +27,95 @@ pub fn reads(name: &str) -> Reads {
 
 /// Calls `this.name(args)`, whose texts were counted.
 pub fn call(this: &str, name: &str, args: &Args) -> Result<Value> {
-    let strip = |left: bool, right: bool| {
-        let chars = args.text(0, "chars")?;
-        Ok(Value::from(pystr::strip(
-            this,
-            Ends { left, right },
-            chars.as_deref(),
-        )?))
-    };
-    let list = |texts: Vec<&str>| List::of(texts.into_iter().map(Value::from).collect());
     Ok(match name {
-        "upper" => Value::from(this.to_uppercase()),
-        "lower" => Value::from(this.to_lowercase()),
-        "casefold" => Value::from(pystr::casefold(this)),
-        "swapcase" => Value::from(pystr::swapcase(this)),
-        "capitalize" => Value::from(pystr::capitalize(this)),
-        "title" => Value::from(pystr::title(this)),
-        "strip" => return strip(true, true),
-        "lstrip" => return strip(true, false),
-        "rstrip" => return strip(false, true),
-        "startswith" => Value::from(any_of(this, args, |text, part| text.starts_with(part))?),
-        "endswith" => Value::from(any_of(this, args, |text, part| text.ends_with(part))?),
-        "removeprefix" => Value::from(
-            this.strip_prefix(&*args.required_text(0, "prefix")?)
-                .unwrap_or(this),
-        ),
-        "removesuffix" => Value::from(
-            this.strip_suffix(&*args.required_text(0, "suffix")?)
-                .unwrap_or(this),
-        ),
+        "upper" => this.to_uppercase().into(),
+        "lower" => this.to_lowercase().into(),
+        "casefold" => pystr::casefold(this).into(),
+        "swapcase" => pystr::swapcase(this).into(),
+        "capitalize" => pystr::capitalize(this).into(),
+        "title" => pystr::title(this).into(),
+        "strip" | "lstrip" | "rstrip" => {
+            let ends = Ends {
+                left: name != "rstrip",
+                right: name != "lstrip",
+            };
+            pystr::strip(this, ends, args.text(0, "chars")?.as_deref())?.into()
+        }
+        "startswith" => any_of(this, args, |text, part| text.starts_with(part))?.into(),
+        "endswith" => any_of(this, args, |text, part| text.ends_with(part))?.into(),
+        "removeprefix" => {
+            let rest = this.strip_prefix(&*args.required_text(0, "prefix")?);
+            rest.unwrap_or(this).into()
+        }
+        "removesuffix" => {
+            let rest = this.strip_suffix(&*args.required_text(0, "suffix")?);
+            rest.unwrap_or(this).into()
+        }
         "split" | "rsplit" => {
-            let separator = args.text(0, "sep")?;
-            let pieces = pystr::split(
+            let (separator, limit) = (args.text(0, "sep")?, args.integer(1, "maxsplit")?);
+            list(pystr::split(
                 this,
                 separator.as_deref(),
-                args.integer(1, "maxsplit")?,
+                limit,
                 name == "rsplit",
-            )?;
-            return list(pieces);
+            )?)?
         }
         "splitlines" => {
             let lines = pystr::lines(this, args.flag(0, "keepends"));
-            return list(lines.map(pystr::piece).collect::<Result<_, _>>()?);
+            list(lines.map(pystr::piece).collect::<Result<_>>()?)?
         }
         "partition" | "rpartition" => {
-            return partition(this, &args.required_text(0, "sep")?, name == "rpartition");
+            partition(this, &args.required_text(0, "sep")?, name == "rpartition")?
         }
         "replace" => {
             let (old, new) = (args.required_text(0, "old")?, args.required_text(1, "new")?);
-            Value::from(pystr::replace(this, &old, &new, args.integer(2, "count")?)?)
+            pystr::replace(this, &old, &new, args.integer(2, "count")?)?.into()
         }
-        "find" | "index" => {
-            return position(
-                find(this, args, |text, part| text.find(part))?,
-                name == "index",
-            );
-        }
-        "rfind" | "rindex" => {
-            return position(
-                find(this, args, |text, part| text.rfind(part))?,
-                name == "rindex",
-            );
-        }
+        "find" | "index" | "rfind" | "rindex" => match find(this, args, name.starts_with('r'))? {
+            Some(at) => at.into(),
+            None if name.ends_with("index") => return Err(invalid("substring not found")),
+            None => (-1).into(),
+        },
         "count" => {
             let part = args.required_text(0, "sub")?;
-            Value::from(window(this, args)?.map_or(0, |(_, text)| text.matches(&*part).count()))
+            let text = window(this, args)?.map(|(_, text)| text);
+            text.map_or(0, |text| text.matches(&*part).count()).into()
         }
-        "join" => Value::from(joined(this, items(&args.get(0, "iterable"))?.iter())?),
-        "format" => Value::from(printf::str_format(this, args)?),
+        "join" => joined(this, &items(&args.get(0, "iterable"))?)?.into(),
+        "format" => printf::str_format(this, args)?.into(),
         "format_map" => {
             let map = args.get(0, "mapping");
-            let named = as_dict(&map)
-                .ok_or_else(|| invalid("format_map needs a map"))?
-                .pairs()?;
-            let named = named
-                .into_iter()
-                .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value)));
-            let values = [Value::from(named.collect::<minijinja::value::Kwargs>())];
-            Value::from(printf::str_format(this, &Args::new(&values)?)?)
+            let map = as_dict(&map).ok_or_else(|| invalid("format_map needs a map"))?;
+            let named = map.pairs()?.into_iter();
+            let named: Kwargs = named
+                .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value)))
+                .collect();
+            printf::str_format(this, &Args::new(&[named.into()])?)?.into()
         }
         "expandtabs" => {
             let width = args.integer(0, "tabsize")?.unwrap_or(8);
-            Value::from(pystr::expand_tabs(
-                this,
-                usize::try_from(width).unwrap_or(0),
-            )?)
+            pystr::expand_tabs(this, width.try_into().unwrap_or(0))?.into()
         }
-        "translate" => return translate(this, &args.get(0, "table")),
-        "zfill" | "ljust" | "rjust" | "center" => return pad(this, name, args),
+        "translate" => translate(this, &args.get(0, "table"))?,
+        "zfill" | "ljust" | "rjust" | "center" => pad(this, name, args)?,
         _ => {
             // The category of a character that is not ASCII is searched for.
-            budget::work(if this.is_ascii() {
-                0
-            } else {
-                CHARACTER.saturating_mul(this.len()) / 2
-            })?;
-            return is(this, name)
-                .map(Value::from)
-                .ok_or_else(|| Error::from(ErrorKind::UnknownMethod));
+            if !this.is_ascii() {
+                budget::work(CHARACTER.saturating_mul(this.len()) / 2)?;
+            }
+            is(this, name).ok_or(ErrorKind::UnknownMethod)?.into()
         }
     })
 }
 
+fn list(texts: Vec<&str>) -> Result<Value> {
+    List::of(texts.into_iter().map(Value::from).collect())
+}
+
 /// The texts of `values` with `separator` between them.
-pub fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value>) -> Result<String> {
+pub fn joined(separator: &str, values: &[Value]) -> Result<String> {
     let mut out = String::new();
-    for (index, value) in values.enumerate() {
+    for (index, value) in values.iter().enumerate() {
         let text = pyrepr::text(value);
         check_text(out.len() + separator.len() + text.len())?;
         budget::search(separator.len() + text.len())?;
@@ -146,22 +129,22 @@ pub fn joined<'v>(separator: &str, values: impl Iterator<Item = &'v Value>) -> R
 
 /// The predicates `isdigit` and so on.
 fn is(this: &str, name: &str) -> Option<bool> {
-    let all = |test: fn(char) -> bool| !this.is_empty() && this.chars().all(test);
-    Some(match name {
-        "isdecimal" => all(chars::decimal),
-        "isdigit" => all(chars::digit),
-        "isnumeric" => all(chars::numeric),
-        "isalpha" => all(chars::alpha),
-        "isalnum" => all(|c| chars::alpha(c) || chars::numeric(c)),
-        "isspace" => all(chars::space),
-        "isprintable" => this.chars().all(chars::printable),
-        "isascii" => this.is_ascii(),
-        "islower" => pystr::cased(this, char::is_lowercase, char::is_uppercase),
-        "isupper" => pystr::cased(this, char::is_uppercase, char::is_lowercase),
-        "istitle" => pystr::is_title(this),
-        "isidentifier" => pystr::is_identifier(this),
+    let test: fn(char) -> bool = match name {
+        "isdecimal" => chars::decimal,
+        "isdigit" => chars::digit,
+        "isnumeric" => chars::numeric,
+        "isalpha" => chars::alpha,
+        "isalnum" => |c| chars::alpha(c) || chars::numeric(c),
+        "isspace" => chars::space,
+        "isprintable" => return Some(this.chars().all(chars::printable)),
+        "isascii" => return Some(this.is_ascii()),
+        "islower" => return Some(pystr::cased(this, char::is_lowercase, char::is_uppercase)),
+        "isupper" => return Some(pystr::cased(this, char::is_uppercase, char::is_lowercase)),
+        "istitle" => return Some(pystr::is_title(this)),
+        "isidentifier" => return Some(pystr::is_identifier(this)),
         _ => return None,
-    })
+    };
+    Some(!this.is_empty() && this.chars().all(test))
 }
 
 /// The part of a text between the second and the third argument, and the number of characters
@@ -172,52 +155,32 @@ fn window<'t>(this: &'t str, args: &Args) -> Result<Option<(usize, &'t str)>> {
         return Ok(Some((0, this)));
     }
     budget::work(2 * this.len())?;
-    let len = this.chars().count() as i64;
-    let place = |at: i64| {
-        if at < 0 {
-            at.saturating_add(len).max(0)
-        } else {
-            at
-        }
-    };
-    let (start, stop) = (
-        place(start.unwrap_or(0)),
-        place(stop.unwrap_or(len)).min(len),
-    );
+    let len = this.chars().count();
+    let [start, stop] = [start.unwrap_or(0), stop.unwrap_or(len as i64)]
+        .map(|at| numbers::from_end(at, len).max(0) as usize);
+    let stop = stop.min(len);
     if start > stop {
         return Ok(None);
     }
-    let byte = |at: i64| {
-        this.char_indices()
-            .nth(at as usize)
-            .map_or(this.len(), |(byte, _)| byte)
-    };
-    Ok(Some((start as usize, &this[byte(start)..byte(stop)])))
+    let bytes = pystr::byte_of(this, start)..pystr::byte_of(this, stop);
+    Ok(Some((start, &this[bytes])))
 }
 
-/// The position of the first argument, in characters.
-fn find(
-    this: &str,
-    args: &Args,
-    find: impl Fn(&str, &str) -> Option<usize>,
-) -> Result<Option<usize>> {
-    let part = args.required_text(0, "sub")?;
+/// The position of the first argument, or the last one from the right, in characters.
+fn find(this: &str, args: &Args, from_right: bool) -> Result<Option<usize>> {
+    let part = &*args.required_text(0, "sub")?;
     let Some((before, text)) = window(this, args)? else {
         return Ok(None);
     };
-    let Some(at) = find(text, &part) else {
+    let place = match from_right {
+        true => text.rfind(part),
+        false => text.find(part),
+    };
+    let Some(at) = place else {
         return Ok(None);
     };
     budget::work(at)?;
     Ok(Some(before + text[..at].chars().count()))
-}
-
-fn position(found: Option<usize>, must: bool) -> Result<Value> {
-    match found {
-        Some(at) => Ok(Value::from(at)),
-        None if must => Err(invalid("substring not found")),
-        None => Ok(Value::from(-1)),
-    }
 }
 
 /// Whether the first argument, or one of its items if it is a tuple, passes the test.
@@ -226,19 +189,13 @@ fn any_of(this: &str, args: &Args, test: impl Fn(&str, &str) -> bool) -> Result<
     let Some((_, text)) = window(this, args)? else {
         return Ok(false);
     };
-    match as_text(&parts) {
-        Some(part) => Ok(test(text, part)),
-        None => {
-            let parts = items(&parts)?;
-            parts
-                .iter()
-                .filter_map(as_text)
-                .try_for_each(|part| budget::scan(part.len().min(text.len())))?;
-            Ok(parts
-                .iter()
-                .any(|part| as_text(part).is_some_and(|part| test(text, part))))
-        }
+    if let Some(part) = as_text(&parts) {
+        return Ok(test(text, part));
     }
+    let parts = items(&parts)?;
+    let parts = || parts.iter().filter_map(as_text);
+    parts().try_for_each(|part| budget::scan(part.len().min(text.len())))?;
+    Ok(parts().any(|part| test(text, part)))
 }
 
 fn partition(this: &str, separator: &str, right: bool) -> Result<Value> {
@@ -255,37 +212,34 @@ fn partition(this: &str, separator: &str, right: bool) -> Result<Value> {
         None if right => ["", "", this],
         None => [this, "", ""],
     };
-    List::tuple(parts.into_iter().map(Value::from).collect())
+    List::tuple(parts.map(Value::from).to_vec())
 }
 
 fn pad(this: &str, name: &str, args: &Args) -> Result<Value> {
-    let width = args
-        .integer(0, "width")?
-        .and_then(|width| usize::try_from(width).ok())
-        .unwrap_or(0);
-    let fill = args
-        .text(1, "fillchar")?
-        .and_then(|fill| fill.chars().next())
-        .unwrap_or(' ');
+    let width = args.integer(0, "width")?.unwrap_or(0);
+    let width = usize::try_from(width).unwrap_or(0);
+    let fill = args.text(1, "fillchar")?;
+    let fill = fill.and_then(|fill| fill.chars().next()).unwrap_or(' ');
     let missing = width.saturating_sub(this.chars().count());
     check_text(
         missing
             .saturating_mul(fill.len_utf8())
             .saturating_add(this.len()),
     )?;
-    let (sign, text) = this.split_at(usize::from(name == "zfill" && this.starts_with(['+', '-'])));
-    let fill = String::from(if name == "zfill" { '0' } else { fill });
+    let is_number = name == "zfill";
+    let (sign, text) = this.split_at(usize::from(is_number && this.starts_with(['+', '-'])));
+    let fill = String::from(if is_number { '0' } else { fill });
     let left = match name {
         "ljust" => 0,
         // An odd character goes where Python puts it.
         "center" => missing / 2 + (missing & width & 1),
         _ => missing,
     };
-    Ok(Value::from(format!(
-        "{sign}{}{text}{}",
-        fill.repeat(left),
-        fill.repeat(missing - left)
-    )))
+    Ok(
+        [sign, &fill.repeat(left), text, &fill.repeat(missing - left)]
+            .concat()
+            .into(),
+    )
 }
 
 /// The units of work for a character that is looked for in a map or a table.
@@ -297,7 +251,7 @@ fn translate(this: &str, table: &Value) -> Result<Value> {
     let mut out = String::with_capacity(this.len());
     budget::work(CHARACTER.saturating_mul(this.len()))?;
     for c in this.chars() {
-        match table.get(&Value::from(u32::from(c))) {
+        match table.get(&u32::from(c).into()) {
             None => out.push(c),
             Some(other) if other.is_none() => {}
             Some(other) => match (as_text(&other), integer(&other)) {
@@ -310,5 +264,5 @@ fn translate(this: &str, table: &Value) -> Result<Value> {
         }
         check_text(out.len())?;
     }
-    Ok(Value::from(out))
+    Ok(out.into())
 }

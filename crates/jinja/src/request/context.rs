@@ -101,7 +101,7 @@ impl Object for Root {
 }
 
 /// The context of a conversation; `takes_none`: the variables that transformers always passes may
-/// be none. `watch` is told when [`ASKS`] is read.
+/// be none. `watch` notes each read of [`ASKS`].
 pub fn conversation(
     conversation: &Conversation,
     bos: &str,

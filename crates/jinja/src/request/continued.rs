@@ -17,7 +17,7 @@ fn mark(text: &mut String) {
     text.push(' ');
 }
 
-/// Of an empty text nothing is trimmed: what is in front is the template's.
+/// White space before an empty text is the template's, so it is not trimmed.
 fn mark_text(text: &mut String) {
     let is_empty = text.trim().is_empty();
     mark(text);
@@ -97,7 +97,7 @@ fn last_text(content: &mut Value) -> Option<&mut String> {
     }
 }
 
-/// The render up to the mark; without the white space in front of it if the template trims text.
+/// The render up to the mark; without the white space before the mark if the template trims text.
 /// `None` if it does not show the mark.
 pub fn cut(mut prompt: String) -> Option<String> {
     let end = prompt

@@ -12,13 +12,13 @@ use chatparse_message::{Compat, Effort, Request};
 /// The levels that clients send, from the lowest: no thinking.
 pub const LADDER: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// What a template does with a level.
+/// How a template treats a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// It raises.
     Refused,
-    /// What it does with a word that is no level.
+    /// As it treats a word that is no level.
     Unknown,
     /// It renders it in its own way.
     Known,
@@ -51,12 +51,9 @@ pub fn laddered<'r>(
     {
         let mut changed = request.clone();
         changed.template_kwargs.remove(EFFORT[0]);
+        let kwargs = &mut changed.template_kwargs;
         match template.has_other_switch() {
-            true => drop(
-                changed
-                    .template_kwargs
-                    .insert(OTHER_SWITCH.to_owned(), false.into()),
-            ),
+            true => drop(kwargs.insert(OTHER_SWITCH.to_owned(), false.into())),
             false => changed.output.enable_thinking = false,
         }
         return (Cow::Owned(changed), None);
@@ -76,19 +73,16 @@ pub fn laddered<'r>(
         ),
         Level::Refused => {
             // A level that thinks stays one.
-            let nearest = |wanted: Level| {
-                let taken =
-                    (usize::from(asked > 0)..LADDER.len()).filter(|at| levels[*at] == wanted);
-                taken.min_by_key(|at| at.abs_diff(asked))
-            };
-            let Some(nearest) = nearest(Level::Known).or_else(|| nearest(Level::Unknown)) else {
+            let taken = (usize::from(asked > 0)..LADDER.len())
+                .filter(|at| levels[*at] != Level::Refused)
+                .min_by_key(|at| (levels[*at] != Level::Known, at.abs_diff(asked)));
+            let Some(nearest) = taken else {
                 return as_sent;
             };
             let taken = LADDER[nearest];
             let mut changed = request.clone();
-            changed
-                .template_kwargs
-                .insert(EFFORT[0].to_owned(), taken.into());
+            let kwargs = &mut changed.template_kwargs;
+            kwargs.insert(EFFORT[0].to_owned(), taken.into());
             let why = format!(
                 "reasoning_effort: the template refuses {level:?}; {taken:?} is the nearest level that it takes"
             );

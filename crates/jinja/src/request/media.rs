@@ -1,11 +1,8 @@
 //! Media in the parts of messages: as the template writes them, or as the host's marker.
 
-use serde_json::Value;
-
-use crate::env::Engine;
-use crate::probe::caps::{UNKNOWN, prompts_of_role};
-use crate::{Caps, SourceParts, Template};
-use chatparse_message::{Compat, Media, Message, Part, Request, text_part};
+use crate::probe::caps::{Trials, UNKNOWN};
+use crate::{SourceParts, Template};
+use chatparse_message::{Compat, Media, Message, Request, text_part};
 
 /// The kinds of media in templates.
 const KINDS: [&str; 3] = ["image", "audio", "video"];
@@ -33,22 +30,24 @@ const MARK: &str = "MEDIA_MARKER";
 const SEARCHED: usize = 1 << 15;
 const TEXTS: usize = 1024;
 
-/// Finds out what the template writes for media of this role, with trial renders.
-pub fn shown(engine: &Engine, source: &str, role: &str, caps: &Caps) -> Shown {
-    let texts = SourceParts::of(source)
-        .texts
-        .into_iter()
-        .map(|text| text.text.trim().to_owned());
-    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).take(TEXTS).collect();
+/// Finds the texts that the template writes for media of this role.
+pub fn shown(trials: &Trials, role: &str) -> Shown {
+    let mut texts = Vec::new();
+    for text in SourceParts::of(trials.source).texts {
+        let text = text.text.trim();
+        if !text.is_empty() && texts.len() < TEXTS {
+            texts.push(text.to_owned());
+        }
+    }
     // A template cannot tell a kind that its source does not name.
-    let kinds = KINDS.map(|kind| Some(kind).filter(|kind| source.contains(kind)));
-    let prompts = |content: Value| prompts_of_role(engine, role, &content, caps);
-    PLACES.map(|beside| kinds.map(|kind| written(prompts, &texts, beside, kind?)))
+    let kinds = KINDS.map(|kind| Some(kind).filter(|kind| trials.source.contains(kind)));
+    PLACES.map(|beside| kinds.map(|kind| written(trials, role, &texts, beside, kind?)))
 }
 
-/// Renders a text, a medium, and two. What is found with tools must be what is found without.
+/// Renders a text, a medium, and two. The text for media must be the same with tools and without.
 fn written(
-    prompts: impl Fn(Value) -> [Option<String>; 2],
+    trials: &Trials,
+    role: &str,
     texts: &[String],
     [before, behind]: Beside,
     kind: &str,
@@ -62,54 +61,54 @@ fn written(
     .map(|parts| {
         let [before, behind] =
             [before, behind].map(|texts| texts.iter().map(|text| text_part(text)));
-        prompts(before.chain(parts).chain(behind).collect())
+        trials.prompts_of_role(role, &before.chain(parts).chain(behind).collect())
     });
-    let mut found = marked
-        .iter()
-        .zip(one.iter().zip(&two))
-        .filter_map(|(marked, (one, two))| {
-            let marked = marked.as_ref().filter(|marked| marked.contains(MARK))?;
-            let one = one
-                .as_ref()
-                .filter(|one| before.iter().chain(behind).all(|text| one.contains(text)));
-            let one = one.filter(|one| !one.contains(UNKNOWN));
-            Some(
-                one.zip(two.as_ref())
-                    .and_then(|(one, two)| text(marked, one, two, texts))
-                    .map(str::to_owned),
-            )
-        });
-    let first = found.next()??;
-    found
-        .all(|other| other.as_ref() == Some(&first))
-        .then_some(first)
+    let mut known: Option<&str> = None;
+    for (marked, (one, two)) in marked.iter().zip(one.iter().zip(&two)) {
+        let Some(marked) = marked.as_ref().filter(|marked| marked.contains(MARK)) else {
+            continue;
+        };
+        let (one, two) = (one.as_ref()?, two.as_ref()?);
+        if one.contains(UNKNOWN) || !before.iter().chain(behind).all(|text| one.contains(text)) {
+            return None;
+        }
+        let text = text(marked, one, two, texts)?;
+        if *known.get_or_insert(text) != text {
+            return None;
+        }
+    }
+    known.map(str::to_owned)
 }
 
 /// The text of a medium in the prompt `one`, which `two` has twice, and `marked` has a text in its
 /// place.
 fn text<'t>(marked: &str, one: &'t str, two: &str, texts: &'t [String]) -> Option<&'t str> {
-    let is_it = |text: &&str| {
-        let has = |prompt: &str, times: usize| prompt.matches(*text).count() == times;
-        !text.is_empty() && has(one, 1) && has(two, 2)
-    };
     // White space beside texts may be another than beside media.
     let (before, behind) = marked.split_once(MARK)?;
-    let exact = one
-        .strip_prefix(before.trim_end())
-        .and_then(|rest| rest.strip_suffix(behind.trim_start()));
-    let exact = exact.map(str::trim);
+    let rest = one.strip_prefix(before.trim_end());
+    let exact = rest
+        .and_then(|rest| rest.strip_suffix(behind.trim_start()))
+        .map(str::trim);
+    if let Some(exact) = exact
+        && is_medium(exact, one, two)
+    {
+        return Some(exact);
+    }
+    if exact == Some("") || one.len().max(marked.len()) > SEARCHED {
+        return None;
+    }
     // It may have a number, or other texts around it than texts have: then a text of the source
     // shows it.
-    let is_written = exact != Some("") && one.len().max(marked.len()) <= SEARCHED;
-    let texts = texts
-        .iter()
-        .filter(|text| is_written && one.contains(*text) && !marked.contains(*text));
-    exact.filter(is_it).or_else(|| {
-        texts
-            .map(String::as_str)
-            .max_by_key(|text| text.len())
-            .filter(is_it)
-    })
+    let texts = texts.iter().map(|text| &**text);
+    let longest = texts
+        .filter(|text| one.contains(text) && !marked.contains(text))
+        .max_by_key(|text| text.len());
+    longest.filter(|text| is_medium(text, one, two))
+}
+
+/// Whether the prompt `one` has a text once, and `two` has it twice.
+fn is_medium(text: &str, one: &str, two: &str) -> bool {
+    !text.is_empty() && one.matches(text).count() == 1 && two.matches(text).count() == 2
 }
 
 /// Replaces media in a message by the template's text or the host's marker, and appends them to
@@ -123,39 +122,31 @@ pub fn placed(
     found: &mut Vec<Media>,
 ) -> Message {
     let mut message = message.clone();
-    let is_text = |part: &Part| part.kind == "text";
-    let (first, last) = (
-        message.parts.iter().position(is_text),
-        message.parts.iter().rposition(is_text),
-    );
+    let texts = message.parts.iter().map(|part| part.kind == "text");
+    let texts: Vec<bool> = texts.collect();
     let is_ours = request.output.compat == Compat::Off;
-    let shown = template
-        .media(if is_ours {
-            template.role(&message.role)
-        } else {
-            "user"
-        })
-        .filter(|_| native);
+    let role = match is_ours {
+        true => template.role(&message.role),
+        false => "user",
+    };
+    let shown = template.media(role).filter(|_| native);
     for (part_index, part) in message.parts.iter_mut().enumerate() {
         let Some(source) = part.source.take() else {
             continue;
         };
-        let beside = [
-            first.is_some_and(|first| first < part_index),
-            last > Some(part_index),
-        ]
-        .map(|it| it || !is_ours);
+        let (before, behind) = texts.split_at(part_index);
+        let beside = [before, behind].map(|texts| !is_ours || texts.contains(&true));
         let [before, behind] = beside.map(usize::from);
-        let known = KINDS.iter().position(|kind| *kind == part.kind);
-        let shown = shown
-            .zip(known)
-            .and_then(|(shown, kind)| shown[2 * before + behind][kind].clone());
+        let mut kinds = shown
+            .into_iter()
+            .flat_map(|shown| KINDS.iter().zip(&shown[2 * before + behind]));
+        let text = kinds.find_map(|(kind, text)| text.clone().filter(|_| part.kind == *kind));
         let kind = part.kind.clone();
-        let native = shown.is_some();
+        let native = text.is_some();
         if !native {
             "media_marker".clone_into(&mut part.kind);
         }
-        part.text = shown.unwrap_or_else(|| request.media_marker.clone());
+        part.text = text.unwrap_or_else(|| request.media_marker.clone());
         found.push(Media {
             kind,
             message: index,

@@ -50,7 +50,7 @@ impl Messages {
         }))
     }
 
-    /// The engine value for the template; `labels`: those that the texts may contain.
+    /// The engine value for the template; `labels`: the labels that the texts may contain.
     pub(crate) fn value(&self, labels: Option<&Labels>) -> Result<Value> {
         if self.0.prepared.is_empty() {
             return labelled(self, labels);

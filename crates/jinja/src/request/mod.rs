@@ -1,4 +1,5 @@
-//! Requests as what a template sees: as llama.cpp prepares them, or as transformers shows them.
+//! Turns requests into the values that a template sees: as llama.cpp prepares them, or as
+//! transformers shows them.
 
 pub mod context;
 pub mod continued;

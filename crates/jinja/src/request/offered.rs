@@ -4,69 +4,60 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
-
-use crate::probe::caps::reads_field;
-use crate::{Caps, Template};
+use crate::Template;
+use crate::probe::caps::{Trials, reads_field};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{Request, RevealedTools, TOOL_REFERENCE, Tool, ToolChoice};
 
-/// What stands between a namespace and a name where the template says nothing of it.
+/// The text between a namespace and a name, if the template shows no other.
 const BETWEEN: &str = ".";
 
 /// The namespace and the name of the tool in the trial call.
 const TRIED: [&str; 2] = ["NAMESPACE_MARKER", "NAME_MARKER"];
 
-/// Finds out in which namespace the template writes the names of calls, if in one, and what it
-/// writes between another and a name. `prompt` renders a conversation that ends with an assistant
-/// message.
-pub fn namespaces(
-    source: &str,
-    caps: &Caps,
-    prompt: impl Fn(&Value) -> Option<String>,
-) -> [String; 2] {
+/// Finds the namespace in which the template writes the names of calls, empty for none, and the
+/// text that it writes between another namespace and a name.
+pub fn namespaces(trials: &Trials) -> [String; 2] {
     let [namespace, name] = TRIED;
-    let function =
-        json!({"name": name, "namespace": namespace, "arguments": caps.arguments(json!({}))});
+    let arguments = trials.caps.arguments(json!({}));
+    let function = json!({"name": name, "namespace": namespace, "arguments": arguments});
     let call = json!({"id": "call00001", "type": "function", "namespace": namespace, "function": function});
     let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
-    caps.complete(&mut message);
-    let prompt = prompt(&message).unwrap_or_default();
-    let before = prompt.split_once(name).map_or("", |(before, _)| before);
-    let between = before.split_once(namespace).map(|(_, between)| between);
-    let between = between.filter(|between| {
-        !between.is_empty() && !between.contains('\n') && reads_field(source, "namespace")
-    });
+    trials.caps.complete(&mut message);
+    let prompt = trials.prompt_with(&message).unwrap_or_default();
+    let (before, _) = prompt.split_once(name).unwrap_or_default();
+    if let Some((_, between)) = before.split_once(namespace)
+        && !between.is_empty()
+        && !between.contains('\n')
+        && reads_field(trials.source, "namespace")
+    {
+        return ["", between].map(str::to_owned);
+    }
+    let before = before.strip_suffix(BETWEEN).unwrap_or_default();
     let own = before
-        .strip_suffix(BETWEEN)
-        .filter(|_| between.is_none())
-        .map_or("", |before| {
-            before
-                .rsplit(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))
-                .next()
-                .unwrap_or_default()
-        });
-    [own.to_owned(), between.unwrap_or(BETWEEN).to_owned()]
+        .rsplit(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-'))
+        .next();
+    [own.unwrap_or_default(), BETWEEN].map(str::to_owned)
 }
 
 /// The request with the names that the model reads and writes, and the tools that it knows by now:
-/// in `tools` those that the template lists, in `allowed_tools` those that may be called.
+/// in `tools` the tools that the template lists, in `allowed_tools` the tools that may be called.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where a message reveals a tool that is not there, where
-/// two tools have one name, and where a tool must be called that is not revealed.
+/// [`crate::ErrorKind::InvalidArgument`] if a message reveals a tool that does not exist, two tools
+/// have one name, or a tool must be called that no message reveals.
 pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, Request>> {
+    let mut calls = request
+        .messages
+        .iter()
+        .flat_map(|message| &message.tool_calls);
+    let mut parts = request.messages.iter().flat_map(|message| &message.parts);
     let as_it_is = request
         .tools
         .iter()
         .all(|tool| !tool.deferred && tool.namespace.is_empty())
-        && request.messages.iter().all(|message| {
-            message
-                .tool_calls
-                .iter()
-                .all(|call| call.namespace.is_empty())
-                && message.parts.iter().all(|part| part.kind != TOOL_REFERENCE)
-        });
+        && calls.all(|call| call.namespace.is_empty())
+        && parts.all(|part| part.kind != TOOL_REFERENCE);
     if as_it_is || request.plain.is_some() {
         return Ok(Cow::Borrowed(request));
     }
@@ -79,19 +70,17 @@ pub fn offered<'r>(template: &Template, request: &'r Request) -> Result<Cow<'r, 
         (request.output.tool_choice, request.allowed_tools.as_deref())
         && !is_known(tool)
     {
-        let why = format!(
-            "tool_choice: the tool {:?} is deferred, and no message reveals it",
-            tool.name
-        );
-        return Err(Error::invalid(why));
+        let name = &tool.name;
+        let why = "is deferred, and no message reveals it";
+        return Err(Error::invalid(format!(
+            "tool_choice: the tool {name:?} {why}"
+        )));
     }
-    let mut callable = request
+    let callable = request
         .allowed_tools
-        .take()
-        .unwrap_or_else(|| request.tools.clone());
+        .get_or_insert_with(|| request.tools.clone());
     callable.retain(is_known);
     callable.iter_mut().for_each(|tool| tool.deferred = false);
-    request.allowed_tools = Some(callable);
     if !template.ways.knows_deferred {
         request.tools.retain(|tool| !tool.deferred);
         if request.revealed_tools == RevealedTools::Listed {
@@ -113,50 +102,37 @@ impl Template {
 }
 
 /// Joins all names, and returns the index of the tool by the names that a message may reveal it by:
-/// the joined one, and those of the request.
+/// the joined name, and the names in the request.
 fn join_names(template: &Template, request: &mut Request) -> Result<HashMap<String, usize>> {
-    let join = |namespace: &mut String, name: &mut String| {
-        *name = template.joined_name(&std::mem::take(namespace), name);
-    };
     let mut by_name = HashMap::new();
     for (index, tool) in request.tools.iter().enumerate() {
-        by_name.entry(tool.name.clone()).or_insert(index);
-        by_name
-            .entry(format!("{}{BETWEEN}{}", tool.namespace, tool.name))
-            .or_insert(index);
+        let joined = [&tool.namespace, BETWEEN, &tool.name].concat();
+        for name in [tool.name.clone(), joined] {
+            by_name.entry(name).or_insert(index);
+        }
     }
-    for tool in request
-        .tools
-        .iter_mut()
-        .chain(request.allowed_tools.iter_mut().flatten())
-    {
-        join(&mut tool.namespace, &mut tool.name);
+    let allowed = request.allowed_tools.iter_mut().flatten();
+    for tool in request.tools.iter_mut().chain(allowed) {
+        tool.name = template.joined_name(&std::mem::take(&mut tool.namespace), &tool.name);
     }
-    for call in request
-        .messages
-        .iter_mut()
-        .flat_map(|message| &mut message.tool_calls)
-    {
-        join(&mut call.namespace, &mut call.name);
+    for message in &mut request.messages {
+        for call in &mut message.tool_calls {
+            call.name = template.joined_name(&std::mem::take(&mut call.namespace), &call.name);
+        }
     }
     let mut names = HashSet::new();
-    if let Some(twice) = request.tools.iter().find(|tool| !names.insert(&tool.name)) {
-        return Err(Error::invalid(format!(
-            "tools: with its namespace, there is another tool {:?}",
-            twice.name
-        )));
+    for (index, tool) in request.tools.iter().enumerate() {
+        let name = &tool.name;
+        if !names.insert(name) {
+            let why = "with its namespace, there is another tool";
+            return Err(Error::invalid(format!("tools: {why} {name:?}")));
+        }
+        by_name.insert(name.clone(), index);
     }
-    by_name.extend(
-        request
-            .tools
-            .iter()
-            .enumerate()
-            .map(|(index, tool)| (tool.name.clone(), index)),
-    );
     Ok(by_name)
 }
 
-/// Shows what messages reveal, and returns the tools that were deferred, in order.
+/// Shows the tools that messages reveal, and returns the deferred ones among them, in order.
 fn reveal(
     request: &mut Request,
     by_name: &HashMap<String, usize>,
@@ -168,17 +144,17 @@ fn reveal(
         // Templates look for references in results that have nothing else.
         let is_all = message.parts.iter().all(|part| part.kind == TOOL_REFERENCE);
         let template_knows = template_knows && message.role == "tool" && is_all;
-        for (part_index, part) in message
-            .parts
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, part)| part.kind == TOOL_REFERENCE)
-        {
+        for (part_index, part) in message.parts.iter_mut().enumerate() {
+            if part.kind != TOOL_REFERENCE {
+                continue;
+            }
             let Some(tool) = by_name.get(&part.text).map(|index| &request.tools[*index]) else {
-                let place = format!("messages[{index}].content[{part_index}]");
+                let (place, name) = (
+                    format!("messages[{index}].content[{part_index}]"),
+                    &part.text,
+                );
                 return Err(Error::invalid(format!(
-                    "{place}: there is no tool {:?}",
-                    part.text
+                    "{place}: there is no tool {name:?}"
                 )));
             };
             let is_new = tool.deferred && known.insert(tool.name.clone());

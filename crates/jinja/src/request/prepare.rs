@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::media;
 use super::messages::{Messages, Shown};
+use super::said::Said;
 use super::tools::Tools;
-use crate::probe::caps::{Form, UNKNOWN, reads_field};
+use crate::probe::caps::{Form, Trials, UNKNOWN, reads_field};
 use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::{Error, Result, number};
 use chatparse_message::{
@@ -36,12 +37,11 @@ impl Prepared {
     /// Whether the prompt has each text of media as often as there are media with it.
     pub fn is_shown(&self, prompt: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
-        self.media
-            .iter()
-            .for_each(|media| *counts.entry(&media.text).or_default() += 1);
-        counts
-            .into_iter()
-            .all(|(text, count)| prompt.matches(text).count() >= count)
+        for media in &self.media {
+            *counts.entry(&media.text).or_default() += 1;
+        }
+        let mut counts = counts.into_iter();
+        counts.all(|(text, count)| prompt.matches(text).count() >= count)
     }
 }
 
@@ -70,7 +70,7 @@ pub enum ReasoningIn {
     Blocks,
 }
 
-/// A content of blocks, without those that are empty.
+/// A content of blocks, without empty blocks.
 pub fn blocks(thought: &str, said: &str) -> Value {
     let mut blocks = vec![
         json!({"type": "thoughts", "text": thought}),
@@ -81,49 +81,47 @@ pub fn blocks(thought: &str, said: &str) -> Value {
 }
 
 impl ReasoningIn {
-    /// `prompt` renders a conversation that ends with an assistant message.
-    pub(crate) fn of(source: &str, prompt: impl Fn(&Value) -> Option<String>) -> Self {
-        let [usual, others @ ..] = REASONING;
+    pub(crate) fn of(trials: &Trials) -> Self {
+        let (source, [usual, others @ ..]) = (trials.source, REASONING);
         if source.contains(usual) {
             return ReasoningIn::Usual;
         }
-        let fields: Vec<&'static str> = others
-            .into_iter()
-            .filter(|field| reads_field(source, field))
-            .collect();
-        let mut part = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
-        part["content"][0]["unknown"] = json!(UNKNOWN);
-        let mut in_blocks = json!({"role": "assistant", "content": blocks(TRIED[0], TRIED[1])});
-        in_blocks["content"]["unknown"] = json!(UNKNOWN);
-        let shows = |message: &Value| {
-            let prompt = prompt(message).unwrap_or_default();
-            TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN)
-        };
-        let in_field = fields.iter().find(|field| {
+        let mut fields = others.to_vec();
+        fields.retain(|field| reads_field(source, field));
+        for field in &fields {
             let mut message = json!({"role": "assistant", "content": TRIED[1]});
-            message[**field] = json!(TRIED[0]);
-            shows(&message)
-        });
-        if let Some(field) = in_field {
-            ReasoningIn::Field((*field).to_owned())
-        } else if fields.contains(&THINKING) && shows(&part) {
-            ReasoningIn::Part
-        } else if reads_field(source, "blocks") && shows(&in_blocks) {
-            ReasoningIn::Blocks
-        } else {
-            // Not in these places; an unused field does no harm.
-            let read = fields
-                .into_iter()
-                .find(|field| source.contains(&format!(".{field}")));
-            read.map_or(ReasoningIn::Usual, |field| {
-                ReasoningIn::Field(field.to_owned())
-            })
+            message[*field] = json!(TRIED[0]);
+            if shows_tried(trials, &message) {
+                return ReasoningIn::Field((*field).to_owned());
+            }
+        }
+        let mut message = json!({"role": "assistant", "content": thinking_first(TRIED[0], vec![text_part(TRIED[1])])});
+        message["content"][0]["unknown"] = json!(UNKNOWN);
+        if fields.contains(&THINKING) && shows_tried(trials, &message) {
+            return ReasoningIn::Part;
+        }
+        message["content"] = blocks(TRIED[0], TRIED[1]);
+        message["content"]["unknown"] = json!(UNKNOWN);
+        if reads_field(source, "blocks") && shows_tried(trials, &message) {
+            return ReasoningIn::Blocks;
+        }
+        // Not in these places; an unused field does no harm.
+        fields.retain(|field| source.contains(&format!(".{field}")));
+        match fields.first() {
+            Some(field) => ReasoningIn::Field((*field).to_owned()),
+            None => ReasoningIn::Usual,
         }
     }
 }
 
 /// The reasoning and the content of the trial message.
 const TRIED: [&str; 2] = ["REASONING_MARKER", "CONTENT_MARKER"];
+
+/// Whether the prompt of the trial message has both texts, and the message is not printed as data.
+fn shows_tried(trials: &Trials, message: &Value) -> bool {
+    let prompt = trials.prompt_with(message).unwrap_or_default();
+    TRIED.iter().all(|text| prompt.contains(text)) && !prompt.contains(UNKNOWN)
+}
 
 fn thinking_first(thought: &str, said: Vec<Value>) -> Value {
     [thinking_part(thought)].into_iter().chain(said).collect()
@@ -156,8 +154,8 @@ impl Template {
 /// for them.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where a grammar goes with tools, or where a call's
-/// arguments are no JSON object and the request refuses such.
+/// [`crate::ErrorKind::InvalidArgument`] if the request has a grammar and tools, or refuses
+/// arguments that are no JSON object and a call has some.
 pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<Prepared> {
     let callable = request.allowed_tools.as_ref().unwrap_or(&request.tools);
     if !callable.is_empty()
@@ -174,25 +172,20 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
     };
     let last = last.map(Message::with_reasoning_apart);
     let mut media = Vec::new();
-    let mut placed = |index: usize, message: &Message| {
+    let mut messages = Vec::with_capacity(shown.len());
+    for (index, message) in shown.iter().enumerate() {
         if let Some(texts) = texts(message, template, request.output.compat) {
-            return Shown::Texts(texts);
+            messages.push(Shown::Texts(texts));
+            continue;
         }
-        if message.parts.iter().all(|part| part.source.is_none()) {
-            return Shown::Json(message_json(message, template, request.output.compat));
+        let mut message = Cow::Borrowed(message);
+        if message.parts.iter().any(|part| part.source.is_some()) {
+            let placed = media::placed(&message, index, template, request, native, &mut media);
+            message = Cow::Owned(placed);
         }
-        let placed = media::placed(message, index, template, request, native, &mut media);
-        Shown::Json(message_json(&placed, template, request.output.compat))
-    };
-    let mut messages: Vec<Shown> = shown
-        .iter()
-        .enumerate()
-        .map(|(index, message)| placed(index, message))
-        .collect();
-    for (index, message) in messages.iter_mut().enumerate() {
-        if let Shown::Json(message) = message {
-            fit_arguments(message, index, template, request)?;
-        }
+        let mut json = message_json(&message, template, request.output.compat);
+        fit_arguments(&mut json, index, template, request)?;
+        messages.push(Shown::Json(json));
     }
     if !caps.system_role {
         fold_system_message(&mut messages);
@@ -225,16 +218,16 @@ pub fn prepare(template: &Template, request: &Request, native: bool) -> Result<P
 
 /// A message with reasoning only is continued there, any other in its content.
 pub fn resolve(continuation: Continuation, last: Option<&Message>) -> Continuation {
-    match (continuation, last) {
-        (Continuation::Auto, Some(message))
-            if !message.reasoning_content.is_empty()
-                && message.content.is_empty()
-                && message.parts.is_empty() =>
-        {
-            Continuation::Reasoning
-        }
-        (Continuation::Auto, _) => Continuation::Content,
-        (continuation, _) => continuation,
+    let Continuation::Auto = continuation else {
+        return continuation;
+    };
+    let reasons = last.is_some_and(|last| {
+        !last.reasoning_content.is_empty() && last.content.is_empty() && last.parts.is_empty()
+    });
+    if reasons {
+        Continuation::Reasoning
+    } else {
+        Continuation::Content
     }
 }
 
@@ -252,44 +245,45 @@ fn texts(
     let reasons =
         !message.reasoning_content.is_empty() && *template.reasoning_in() != ReasoningIn::Usual;
     let role = template.role(&message.role);
-    if !is_usual || reasons || template.caps().wants_parts() || is_listed(role, template, compat) {
+    if !is_usual
+        || reasons
+        || template.caps().wants_parts()
+        || matches!(form(role, template, compat), Form::Parts | Form::Item)
+    {
         return None;
     }
-    let texts = [("role", role), ("content", &message.content)]
-        .into_iter()
-        .chain(message.further_texts());
-    let mut texts: Vec<(&'static str, Engine)> = texts
-        .map(|(name, text)| (name, Engine::from(text)))
-        .collect();
-    let demanded = template
-        .caps()
-        .demanded_reasoning
-        .as_deref()
-        .filter(|_| role == "assistant");
-    let missing = REASONING.into_iter().find(|field| demanded == Some(field));
-    if let Some(field) = missing.filter(|field| texts.iter().all(|(name, _)| name != field)) {
-        texts.push((field, Engine::from("")));
+    let mut texts: Vec<(&'static str, Engine)> = vec![
+        ("role", role.into()),
+        ("content", message.content.as_str().into()),
+    ];
+    texts.extend(
+        message
+            .further_texts()
+            .map(|(name, text)| (name, text.into())),
+    );
+    let demanded = template.caps().demanded_reasoning.as_deref();
+    for field in REASONING {
+        let is_missing = || texts.iter().all(|(name, _)| *name != field);
+        if role == "assistant" && demanded == Some(field) && is_missing() {
+            texts.push((field, "".into()));
+        }
     }
     Some(texts)
 }
 
 fn message_json(message: &Message, template: &Template, compat: Compat) -> Value {
-    let trimmed;
-    let message = if template.ways.trims {
-        trimmed = trim(message.clone());
-        &trimmed
-    } else {
-        message
-    };
-    // Reasoning among the parts stays there if the template renders it there, and they do not
+    let mut message = Cow::Borrowed(message);
+    if template.ways.trims {
+        trim(message.to_mut());
+    }
+    // Reasoning among the parts stays there if the template renders it there, and the parts do not
     // become one text.
-    let apart = match template.reasoning_in() {
+    let message = match template.reasoning_in() {
         ReasoningIn::Part if message.parts.iter().all(|part| part.kind != "media_marker") => {
-            Cow::Borrowed(message)
+            message.clone()
         }
         _ => message.with_reasoning_apart(),
     };
-    let message = &*apart;
     let mut json = message.to_json();
     let role = template.role(&message.role);
     json["role"] = json!(role);
@@ -302,10 +296,9 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
             ReasoningIn::Usual | ReasoningIn::Blocks => {}
             ReasoningIn::Field(name) => json[&**name] = json!(thought),
             ReasoningIn::Part => {
-                let said = as_parts(&json["content"])
-                    .into_iter()
-                    .filter(|part| part["text"] != "");
-                json["content"] = thinking_first(thought, said.collect());
+                let mut parts = as_parts(&json["content"]);
+                parts.retain(|part| part["text"] != "");
+                json["content"] = thinking_first(thought, parts);
             }
         }
     }
@@ -313,38 +306,25 @@ fn message_json(message: &Message, template: &Template, compat: Compat) -> Value
     json
 }
 
-fn trim(mut message: Message) -> Message {
-    let trim = |text: &mut String| {
+fn trim(message: &mut Message) {
+    let parts = message.parts.iter_mut().filter(|part| part.kind == "text");
+    let texts = [&mut message.content, &mut message.reasoning_content];
+    for text in texts.into_iter().chain(parts.map(|part| &mut part.text)) {
         *text = text
             .trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}')
-            .to_owned()
-    };
-    trim(&mut message.content);
-    trim(&mut message.reasoning_content);
-    message
-        .parts
-        .iter_mut()
-        .filter(|part| part.kind == "text")
-        .for_each(|part| trim(&mut part.text));
-    message
+            .to_owned();
+    }
 }
 
 /// Converts the content to the form that the template takes for this role; in llama.cpp's way, for
 /// the user's. Parts with media stay.
 fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Compat) {
     let caps = template.caps();
-    let form = || {
-        if compat == Compat::LlamaCpp {
-            Form::Unknown
-        } else {
-            template.form(role)
-        }
-    };
     if let Value::Array(parts) = content
-        && parts.iter().all(is_text)
+        && parts.iter().all(|part| part["type"] == "text")
     {
         let is_one = parts.len() == 1;
-        let joined = match form() {
+        let joined = match form(role, template, compat) {
             Form::Text | Form::Item => true,
             Form::Parts => false,
             Form::Both => is_one,
@@ -354,30 +334,30 @@ fn fit_content(content: &mut Value, role: &str, template: &Template, compat: Com
             Form::Unknown => is_one || !caps.wants_parts(),
         };
         if joined {
-            let texts = parts
-                .iter()
-                .map(|part| ("text", part["text"].as_str().unwrap_or_default()));
-            *content = Value::String(join_parts(texts));
+            *content = joined_texts(parts).into();
         }
     }
-    if let Value::String(text) = content
-        && (is_listed(role, template, compat) || caps.wants_parts() && form() != Form::Text)
-    {
-        *content = json!([if form() == Form::Item {
-            json!(text)
-        } else {
-            text_part(text)
-        }]);
+    if let Value::String(text) = content {
+        *content = match form(role, template, compat) {
+            Form::Item => json!([text]),
+            Form::Parts => json!([text_part(text)]),
+            Form::Both | Form::Unknown if caps.wants_parts() => json!([text_part(text)]),
+            _ => return,
+        };
     }
 }
 
-/// Whether a text of this role is shown in a list only: the template goes through its letters.
-fn is_listed(role: &str, template: &Template, compat: Compat) -> bool {
-    compat == Compat::Off && matches!(template.form(role), Form::Parts | Form::Item)
+/// How a text of this role may be given; in llama.cpp's way, no role differs.
+fn form(role: &str, template: &Template, compat: Compat) -> Form {
+    match compat {
+        Compat::LlamaCpp => Form::Unknown,
+        _ => template.form(role),
+    }
 }
 
-fn is_text(part: &Value) -> bool {
-    part["type"] == "text"
+fn joined_texts(parts: &[Value]) -> String {
+    let texts = parts.iter().map(|part| part["text"].as_str());
+    join_parts(texts.map(|text| ("text", text.unwrap_or_default())))
 }
 
 /// Merges a leading system message into the next message, or drops it if there is none.
@@ -422,12 +402,7 @@ fn write_blocks(messages: &mut [Shown]) {
         return;
     }
     for (index, mut json) in answers {
-        let parts = as_parts(&json["content"]);
-        let said = join_parts(
-            parts
-                .iter()
-                .map(|part| ("text", part["text"].as_str().unwrap_or_default())),
-        );
+        let said = joined_texts(&as_parts(&json["content"]));
         json["content"] = blocks(json[REASONING[0]].as_str().unwrap_or_default(), &said);
         messages[index] = Shown::Json(json);
     }
@@ -455,12 +430,12 @@ fn fit_arguments(
             (Ok(Value::Null), _) if is_ours => true,
             (_, MalformedArguments::Empty) => true,
             (read, MalformedArguments::Error) => {
-                let trouble = match read {
+                let why = match read {
                     Ok(_) => "not a JSON object".to_owned(),
                     Err(error) => format!("not JSON: {error}"),
                 };
-                let path = format!("messages[{index}].tool_calls[{call_index}].function.arguments");
-                return Err(Error::invalid(format!("{path}: {trouble}")));
+                let path = Said::Call(index, call_index).place();
+                return Err(Error::invalid(format!("{path}: {why}")));
             }
             _ if text.trim().is_empty() && (is_ours || caps.object_arguments) => true,
             _ => caps.tool_calls && !template.shows_any_arguments(),

@@ -1,11 +1,12 @@
-//! Messages as a template takes them, where it raises on them as they were sent, or leaves out what
-//! they say: [`Roles::Fit`].
+//! Changes messages if the template raises on them as they were sent, or leaves out their texts:
+//! [`Roles::Fit`].
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::said::{Said, is_system};
 use crate::Template;
+use chatparse_base::sort;
 use chatparse_message::{Continuation, Message, Part, Request, ToolCall};
 
 /// A change of a conversation.
@@ -43,15 +44,15 @@ enum Change {
     Call,
 }
 
-/// The ways with instructions: what rewrites least of what was sent before comes first.
+/// The ways with instructions. The way that rewrites least of the earlier prompts comes first.
 const INSTRUCTIONS: [&[Change]; 3] = [
     &[Change::Lead, Change::Place],
     &[Change::Systems],
     &[Change::User],
 ];
 
-/// The other changes, before those and after them, the cheapest first: what changes least of what
-/// the model reads.
+/// The changes before and after [`INSTRUCTIONS`]. The change that alters least of the prompt comes
+/// first.
 const BEFORE: [Change; 3] = [Change::Ids, Change::Split, Change::Apart];
 const AFTER: [Change; 7] = [
     Change::Join,
@@ -72,14 +73,14 @@ pub struct Fit(u16);
 pub struct Fitted<'r> {
     pub request: Cow<'r, Request>,
     pub fit: Fit,
-    /// What was changed: which message, and how.
+    /// The changes: which message, and how.
     pub notes: Vec<String>,
-    /// For each message, those as sent that it has the texts of, and how many calls of the first
-    /// one precede its own; empty if all are as sent.
+    /// For each message: the messages as sent whose texts it has, and how many calls of the first
+    /// of them precede its own. Empty if all are as sent.
     from: Vec<(Vec<usize>, usize)>,
 }
 
-/// What was made of a request with changed messages, and the texts as sent that its prompt lacks.
+/// The prompt of a request with changed messages, and the texts as sent that it lacks.
 #[derive(Debug)]
 pub struct Arranged<'r, T> {
     pub made: T,
@@ -87,7 +88,7 @@ pub struct Arranged<'r, T> {
     pub lost: Vec<Said>,
 }
 
-/// A message, and those of the request that it has the texts of; none if it was put.
+/// A message, and the messages of the request that it has the texts of; none if it was put.
 struct Turn {
     message: Message,
     from: Vec<usize>,
@@ -128,10 +129,14 @@ impl Turn {
             None => format!("a turn that was put ({role})"),
         }
     }
+
+    fn note(&self, notes: &mut Vec<String>, change: &str) {
+        notes.push(format!("{}: {change}", self.place()));
+    }
 }
 
 impl<'r> Fitted<'r> {
-    /// What `render` makes of it.
+    /// Renders the request.
     fn made<T>(
         self,
         render: &mut impl FnMut(&Request) -> Option<(T, Vec<Said>)>,
@@ -144,7 +149,7 @@ impl<'r> Fitted<'r> {
                 Some((from, calls)) => lost.extend(from.iter().map(|sent| said.of(*sent, *calls))),
             }
         }
-        lost.sort_unstable();
+        sort::sort(&mut lost);
         lost.dedup();
         Some(Arranged {
             made,
@@ -157,9 +162,9 @@ impl<'r> Fitted<'r> {
 impl<'r, T> Arranged<'r, T> {
     /// Finds the fewest changes with which the prompt lacks the fewest texts. `render` makes it,
     /// and says which texts it lacks; `None` if the template raises. Changes are added as long as
-    /// they may help, and then those are left out that are not needed: so there are, for each way
-    /// with instructions, fewer renders than twice the changes. `None`: the template raises on all
-    /// of it.
+    /// they may help, and then the changes that are not needed are left out: so there are, for each
+    /// way with instructions, fewer renders than twice the changes. `None`: the template raises on
+    /// all of it.
     pub fn find(
         template: &Template,
         sent: &'r Request,
@@ -175,15 +180,15 @@ impl<'r, T> Arranged<'r, T> {
             }
             let (mut fit, mut notes, mut raises) = (base_fit, base_notes.clone(), raises_as_sent);
             for change in BEFORE.iter().chain(instructions).chain(&AFTER) {
-                let lost = best.as_ref().map_or(&[][..], |best| &best.lost);
-                if !raises && !lost.iter().any(|said| change.may_help(*said, sent)) {
+                let mut lost = best.iter().flat_map(|best| &best.lost);
+                if !raises && !lost.any(|said| change.may_help(*said, sent)) {
                     continue;
                 }
                 let next = fit.with(*change).apply(template, sent);
-                let (next_fit, next_notes) = (next.fit, next.notes.clone());
-                if next_notes == notes {
+                if next.notes == notes {
                     continue;
                 }
+                let (next_fit, next_notes) = (next.fit, next.notes.clone());
                 let made = next.made(&mut render);
                 if made.is_none() && !raises_as_sent && BEFORE.contains(change) {
                     continue;
@@ -196,12 +201,8 @@ impl<'r, T> Arranged<'r, T> {
             }
         }
         let mut best = best?;
-        for change in BEFORE
-            .iter()
-            .chain(INSTRUCTIONS.into_iter().flatten())
-            .chain(&AFTER)
-            .rev()
-        {
+        let instructions = INSTRUCTIONS.into_iter().flatten();
+        for change in BEFORE.iter().chain(instructions).chain(&AFTER).rev() {
             if !best.fitted.fit.has(*change) {
                 continue;
             }
@@ -224,10 +225,7 @@ impl Change {
 
     /// Whether a prompt that lacks this may have it with the change.
     fn may_help(self, lost: Said, sent: &Request) -> bool {
-        let instructs = matches!(
-            self,
-            Change::Lead | Change::Place | Change::Systems | Change::User
-        );
+        let instructs = INSTRUCTIONS.iter().any(|ways| ways.contains(&self));
         match lost {
             Said::Tool(_) => instructs,
             Said::Reasoning(_) => false,
@@ -266,14 +264,13 @@ impl Fit {
     }
 
     /// The request with these changes. A message that is continued stays as it is. Except for ids,
-    /// what is done depends on nothing but the roles, on who calls and on which ids are equal, so
+    /// the changes depend on nothing but the roles, on who calls and on which ids are equal, so
     /// texts may be marked.
     pub fn apply<'r>(self, template: &Template, sent: &'r Request) -> Fitted<'r> {
-        let answers = if self.has(Change::Results) {
-            answers(template, &sent.messages)
-        } else {
-            Vec::new()
-        };
+        let mut answers = Vec::new();
+        if self.has(Change::Results) {
+            answers = find_answers(template, &sent.messages);
+        }
         let is_ordered = answers
             .iter()
             .all(|answer| answer.index == answer.place && answer.name.is_none());
@@ -287,114 +284,71 @@ impl Fit {
         }
         let mut notes = Vec::new();
         let mut request = self.with_ids(template, sent, &mut notes);
+        // No change may touch the message that is continued.
         let continued = match request.continuation {
             Continuation::None => None,
             _ => request.messages.pop(),
         };
-        let messages = std::mem::take(&mut request.messages)
-            .into_iter()
-            .enumerate();
-        let mut turns: Vec<Turn> = messages
-            .map(|(index, message)| Turn::new(message, vec![index]))
-            .collect();
-        turns = in_order(turns, &answers, &mut notes);
+        let messages = std::mem::take(&mut request.messages).into_iter();
+        let turns = messages
+            .enumerate()
+            .map(|(index, message)| Turn::new(message, vec![index]));
+        let mut turns = Turns {
+            all: turns.collect(),
+            notes,
+            is_blank: self.has(Change::Blank),
+        };
+        // Calls and results come first: splitting makes turns that later changes join or answer.
+        turns.order(&answers);
         if self.has(Change::Call) {
-            turns = with_calls(turns, &mut notes);
+            turns.add_calls();
         }
         if self.has(Change::Split) {
-            turns = split(turns, &mut notes);
+            turns.split();
         }
         if self.has(Change::Apart) {
-            turns = apart(turns, &mut notes);
+            turns.part_texts();
         }
+        // Instructions come before joining, because moving them makes new neighbours.
         if self.has(Change::Systems) {
-            let (systems, rest): (Vec<Turn>, Vec<Turn>) =
-                turns.into_iter().partition(Turn::is_system);
-            for (_, turn) in systems
-                .iter()
-                .enumerate()
-                .filter(|(at, turn)| turn.from[0] != *at)
-            {
-                notes.push(format!("{}: moved to the front", turn.place()));
-            }
-            turns = joined(systems, |_, _| true, &mut notes);
-            turns.extend(rest);
+            turns.move_systems();
         }
-        let leading = turns.iter().take_while(|turn| turn.is_system()).count();
-        if self.has(Change::Place) || self.has(Change::User) {
-            let later = if self.has(Change::User) { 0 } else { leading };
-            for turn in turns[later..].iter_mut().filter(|turn| turn.is_system()) {
-                notes.push(format!("{}: is the user's in the prompt", turn.place()));
-                "user".clone_into(&mut turn.message.role);
-            }
+        if self.has(Change::User) {
+            turns.give_to_user(0);
+        } else if self.has(Change::Place) {
+            turns.give_to_user(turns.instructions());
         }
         if self.has(Change::Lead) {
-            turns = joined(
-                turns,
-                |last, next| last.is_system() && next.is_system(),
-                &mut notes,
-            );
+            turns.join(|last, next| last.is_system() && next.is_system());
         }
         if self.has(Change::Join) || self.has(Change::JoinCalls) {
             let with_calls = self.has(Change::JoinCalls);
-            let alike = |last: &Turn, next: &Turn| {
+            turns.join(|last, next| {
                 let joins = last.message.role == next.message.role && !next.is("tool");
                 joins && (with_calls || !last.calls() && !next.calls())
-            };
-            turns = joined(turns, alike, &mut notes);
+            });
         }
-        let blank = self.has(Change::Blank);
-        let (text, is) = if blank {
-            (" ", "a blank")
-        } else {
-            ("", "an empty")
-        };
-        let mut put = |turns: &mut Vec<Turn>, at: usize, role: &str| {
-            let (side, other) = if at < turns.len() {
-                ("in front of", at)
-            } else {
-                ("behind", at.saturating_sub(1))
-            };
-            let place = turns
-                .get(other)
-                .map_or_else(String::new, |turn| format!("{side} {}: ", turn.place()));
-            notes.push(format!("{place}{is} turn of the {role} was put"));
-            turns.insert(at, Turn::put(role, text));
-        };
+        // Turns are put last, where the roles do not alternate even now.
         if self.has(Change::Answer) {
-            let mut answered: Vec<Turn> = Vec::with_capacity(turns.len());
-            for turn in turns {
-                let waits = answered
-                    .last()
-                    .is_some_and(|last| last.is("tool") || last.calls());
-                let (goes_on, place) = (turn.is("user") && waits, answered.len());
-                answered.push(turn);
-                if goes_on {
-                    put(&mut answered, place, "assistant");
-                }
-            }
-            turns = answered;
+            turns.answer();
         }
-        let first = turns
-            .iter()
-            .position(|turn| !turn.is_system())
-            .unwrap_or(turns.len());
-        if self.has(Change::First) && !turns.get(first).is_some_and(|turn| turn.is("user")) {
-            put(&mut turns, first, "user");
+        let first = turns.instructions();
+        if self.has(Change::First) && !turns.all.get(first).is_some_and(|turn| turn.is("user")) {
+            turns.put(first, "user");
         }
         let open = continued.is_none() && request.add_generation_prompt;
         if self.has(Change::Last)
             && open
-            && turns
-                .last()
-                .is_some_and(|last| last.is("assistant") && !last.calls())
+            && let Some(last) = turns.all.last()
+            && last.is("assistant")
+            && !last.calls()
         {
-            let end = turns.len();
-            put(&mut turns, end, "user");
+            turns.put(turns.all.len(), "user");
         }
-        turns.extend(continued.map(|message| Turn::new(message, vec![sent.messages.len() - 1])));
+        let Turns { mut all, notes, .. } = turns;
+        all.extend(continued.map(|message| Turn::new(message, vec![sent.messages.len() - 1])));
         let from;
-        (request.messages, from) = turns
+        (request.messages, from) = all
             .into_iter()
             .map(|turn| (turn.message, (turn.from, turn.calls_before)))
             .unzip();
@@ -407,46 +361,25 @@ impl Fit {
     }
 
     /// The request with ids of nine letters and digits, or with the names of tools in them where
-    /// the template's have. Equal ids stay equal, and a result without an id gets that of the first
-    /// call that waits for one.
+    /// the template's ids have the names. Equal ids stay equal, and a result without an id gets
+    /// that of the first call that waits for one.
     pub fn with_ids(self, template: &Template, sent: &Request, notes: &mut Vec<String>) -> Request {
         let mut request = sent.clone();
         if !self.has(Change::Ids) {
             return request;
         }
-        let has_form =
-            |id: &str| id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let all = sent.messages.iter().flat_map(|message| {
-            message
-                .tool_calls
-                .iter()
-                .map(|call| &*call.id)
-                .chain([&*message.tool_call_id])
-        });
-        let mut used: HashSet<String> = all.filter(|id| has_form(id)).map(str::to_owned).collect();
-        let (mut count, mut known) = (0, HashMap::new());
-        let mut new_id = |name: &str| loop {
-            let id = template.call_id(&format!("call{count:05}"), name, count);
-            count += 1;
-            if used.insert(id.clone()) {
-                return id;
-            }
+        let mut ids = Ids {
+            template,
+            used: HashSet::new(),
+            new: HashMap::new(),
+            count: 0,
+            notes,
         };
-        let mut change = |id: &mut String, name: &str, place: String| {
-            let new = match known.get(&*id) {
-                Some(new) => String::clone(new),
-                None if has_form(id) && has_form(&template.call_id("call00000", name, 0)) => return,
-                None => {
-                    let new = new_id(name);
-                    notes.push(format!("{place}: {id:?} is {new:?} in the prompt"));
-                    if !id.is_empty() {
-                        known.insert(id.clone(), new.clone());
-                    }
-                    new
-                }
-            };
-            *id = new;
-        };
+        for message in &sent.messages {
+            let calls = message.tool_calls.iter().map(|call| &call.id);
+            let all = calls.chain([&message.tool_call_id]);
+            ids.used.extend(all.filter(|id| has_form(id)).cloned());
+        }
         let mut waiting = VecDeque::new();
         for (index, message) in request.messages.iter_mut().enumerate() {
             if !message.tool_calls.is_empty() {
@@ -454,26 +387,19 @@ impl Fit {
             }
             for (call_index, call) in message.tool_calls.iter_mut().enumerate() {
                 let was_missing = call.id.is_empty();
-                change(
-                    &mut call.id,
-                    &call.name,
-                    format!("messages[{index}].tool_calls[{call_index}].id"),
-                );
+                let place = format!("messages[{index}].tool_calls[{call_index}].id");
+                ids.change(&mut call.id, &call.name, place);
                 if was_missing {
                     waiting.push_back(call.id.clone());
                 }
             }
             if message.role == "tool" {
-                match waiting
-                    .pop_front()
-                    .filter(|_| message.tool_call_id.is_empty())
-                {
-                    Some(id) => message.tool_call_id = id,
-                    None => change(
-                        &mut message.tool_call_id,
-                        &message.name,
-                        format!("messages[{index}].tool_call_id"),
-                    ),
+                match waiting.pop_front() {
+                    Some(id) if message.tool_call_id.is_empty() => message.tool_call_id = id,
+                    _ => {
+                        let place = format!("messages[{index}].tool_call_id");
+                        ids.change(&mut message.tool_call_id, &message.name, place);
+                    }
                 }
             }
         }
@@ -481,206 +407,289 @@ impl Fit {
     }
 }
 
+/// The ids of calls in a prompt.
+struct Ids<'t> {
+    template: &'t Template,
+    used: HashSet<String>,
+    /// The new id of an id as sent.
+    new: HashMap<String, String>,
+    count: usize,
+    notes: &'t mut Vec<String>,
+}
+
+impl Ids<'_> {
+    /// Changes the id of a call of the tool `name`, unless it has the form that the template needs.
+    fn change(&mut self, id: &mut String, name: &str, place: String) {
+        if let Some(new) = self.new.get(id) {
+            id.clone_from(new);
+            return;
+        }
+        if has_form(id) && has_form(&self.template.call_id("call00000", name, 0)) {
+            return;
+        }
+        let new = self.next(name);
+        self.notes
+            .push(format!("{place}: {id:?} is {new:?} in the prompt"));
+        let sent = std::mem::replace(id, new.clone());
+        if !sent.is_empty() {
+            self.new.insert(sent, new);
+        }
+    }
+
+    /// The next id that no call has.
+    fn next(&mut self, name: &str) -> String {
+        loop {
+            let plain = format!("call{:05}", self.count);
+            let id = self.template.call_id(&plain, name, self.count);
+            self.count += 1;
+            if self.used.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+}
+
+/// Whether an id has nine letters and digits.
+fn has_form(id: &str) -> bool {
+    id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// A result of a run whose ids match one call each of the turn before.
 struct Answer<'m> {
     index: usize,
     /// The index that it has in the order of the calls.
     place: usize,
-    /// The name of its call, if it has none and the template shows it.
+    /// The name of its call, if the result has none and the template shows it.
     name: Option<&'m str>,
 }
 
-fn answers<'m>(template: &Template, messages: &'m [Message]) -> Vec<Answer<'m>> {
-    let mut all = Vec::new();
+fn find_answers<'m>(template: &Template, messages: &'m [Message]) -> Vec<Answer<'m>> {
+    let mut answers = Vec::new();
     let mut calls: HashMap<&str, usize> = HashMap::new();
-    let mut caller = None;
-    let mut at = 0;
-    while at < messages.len() {
-        let run = messages[at..]
-            .iter()
-            .take_while(|message| message.role == "tool")
-            .count();
+    let mut called: Option<&[ToolCall]> = None;
+    let mut start = 0;
+    while let Some(message) = messages.get(start) {
+        let results = messages[start..].iter();
+        let run = results.take_while(|message| message.role == "tool").count();
         if run == 0 {
-            let called = &messages[at].tool_calls;
-            calls = called
+            let all = &message.tool_calls;
+            calls = all
                 .iter()
                 .enumerate()
                 .map(|(index, call)| (&*call.id, index))
                 .collect();
             // Of two calls of one id, or one without, a result may be of either.
-            let is_clear = calls.len() == called.len() && !calls.contains_key("");
-            caller = Some(&messages[at]).filter(|_| is_clear);
-            at += 1;
+            let is_clear = calls.len() == all.len() && !calls.contains_key("");
+            called = is_clear.then_some(all);
+            start += 1;
             continue;
         }
-        let results = &messages[at..at + run];
         let mut matched: Vec<(usize, usize)> = Vec::new();
-        for (index, result) in results.iter().enumerate() {
-            matched.extend(calls.get(&*result.tool_call_id).map(|call| (*call, index)));
+        for index in start..start + run {
+            let call = calls.get(&*messages[index].tool_call_id);
+            matched.extend(call.map(|call| (*call, index)));
         }
-        matched.sort_unstable();
+        sort::sort(&mut matched);
         let is_one_each =
             matched.len() == run && matched.windows(2).all(|pair| pair[0].0 != pair[1].0);
-        if let Some(caller) = caller.filter(|_| is_one_each) {
-            all.extend(
-                matched
-                    .into_iter()
-                    .enumerate()
-                    .map(|(place, (call, index))| Answer {
-                        index: at + index,
-                        place: at + place,
-                        name: Some(&*caller.tool_calls[call].name)
-                            .filter(|_| results[index].name.is_empty() && template.names_results()),
-                    }),
-            );
+        if let Some(called) = called.filter(|_| is_one_each) {
+            for (place, (call, index)) in (start..).zip(matched) {
+                let is_named = !messages[index].name.is_empty() || !template.names_results();
+                let name = (!is_named).then_some(&*called[call].name);
+                answers.push(Answer { index, place, name });
+            }
         }
-        at += run;
+        start += run;
     }
-    all
+    answers
 }
 
-/// Results in the order of their calls, with the calls' names.
-fn in_order(mut turns: Vec<Turn>, answers: &[Answer], notes: &mut Vec<String>) -> Vec<Turn> {
-    let mut places: Vec<usize> = (0..turns.len()).collect();
-    for Answer { index, place, name } in answers {
-        // A result that is continued is none of the turns.
-        let Some(turn) = turns.get_mut(*index) else {
-            continue;
+/// The turns of a request while they are changed.
+struct Turns {
+    all: Vec<Turn>,
+    notes: Vec<String>,
+    /// Turns that are put have a blank.
+    is_blank: bool,
+}
+
+impl Turns {
+    fn take(&mut self) -> std::vec::IntoIter<Turn> {
+        std::mem::take(&mut self.all).into_iter()
+    }
+
+    /// The number of instructions that begin the conversation.
+    fn instructions(&self) -> usize {
+        self.all.iter().take_while(|turn| turn.is_system()).count()
+    }
+
+    /// Puts a turn before the turn at `at`, or at the end.
+    fn put(&mut self, at: usize, role: &str) {
+        let (side, neighbour) = match self.all.get(at) {
+            None => ("behind", self.all.last()),
+            next => ("in front of", next),
         };
-        if let Some(name) = name {
-            (*name).clone_into(&mut turn.message.name);
-        }
-        if index != place {
-            notes.push(format!(
-                "{}: in the order of the calls in the prompt",
-                turn.place()
-            ));
-        }
-        places[*index] = *place;
+        let place = neighbour.map_or_else(String::new, |turn| format!("{side} {}: ", turn.place()));
+        let (text, is) = match self.is_blank {
+            true => (" ", "a blank"),
+            false => ("", "an empty"),
+        };
+        self.notes
+            .push(format!("{place}{is} turn of the {role} was put"));
+        self.all.insert(at, Turn::put(role, text));
     }
-    let mut placed: Vec<(usize, Turn)> = places.into_iter().zip(turns).collect();
-    placed.sort_by_key(|(place, _)| *place);
-    placed.into_iter().map(|(_, turn)| turn).collect()
-}
 
-/// Each call of a turn as a turn of its own, before its result: the next one, if it has the call's
-/// id or one of them has none.
-fn split(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
-    let mut all: Vec<Turn> = Vec::with_capacity(turns.len());
-    let mut rest = turns.into_iter().peekable();
-    while let Some(mut turn) = rest.next() {
-        if turn.message.tool_calls.len() < 2 {
-            all.push(turn);
-            continue;
+    /// Puts results in the order of their calls, and gives them the calls' names.
+    fn order(&mut self, answers: &[Answer]) {
+        let mut places: Vec<usize> = (0..self.all.len()).collect();
+        for Answer { index, place, name } in answers {
+            // A result that is continued is none of the turns.
+            let Some(turn) = self.all.get_mut(*index) else {
+                continue;
+            };
+            if let Some(name) = name {
+                (*name).clone_into(&mut turn.message.name);
+            }
+            if index != place {
+                turn.note(&mut self.notes, "in the order of the calls in the prompt");
+            }
+            places[*index] = *place;
         }
-        let mut results = VecDeque::new();
-        while let Some(result) = rest.next_if(|next| next.is("tool")) {
-            results.push_back(result);
+        let mut places = places.into_iter();
+        sort::by_key(&mut self.all, |_| places.next());
+    }
+
+    /// Moves instructions to the front, and joins them.
+    fn move_systems(&mut self) {
+        let (systems, others): (Vec<Turn>, Vec<Turn>) = self.take().partition(Turn::is_system);
+        for (index, turn) in systems.iter().enumerate() {
+            if turn.from[0] != index {
+                turn.note(&mut self.notes, "moved to the front");
+            }
         }
-        let calls = std::mem::take(&mut turn.message.tool_calls);
-        for (index, call) in calls.into_iter().enumerate() {
-            let mut own = match index {
-                0 => Turn::new(turn.message.clone(), turn.from.clone()),
-                _ => Turn {
+        self.all = systems;
+        self.join(|_, _| true);
+        self.all.extend(others);
+    }
+
+    /// Makes the instructions from `first` on the user's.
+    fn give_to_user(&mut self, first: usize) {
+        for turn in self.all[first..].iter_mut().filter(|turn| turn.is_system()) {
+            turn.note(&mut self.notes, "is the user's in the prompt");
+            "user".clone_into(&mut turn.message.role);
+        }
+    }
+
+    /// Puts an answer before each turn of the user that follows calls or results.
+    fn answer(&mut self) {
+        for turn in self.take() {
+            let last = self.all.last();
+            let waits = last.is_some_and(|last| last.is("tool") || last.calls());
+            let (goes_on, place) = (turn.is("user") && waits, self.all.len());
+            self.all.push(turn);
+            if goes_on {
+                self.put(place, "assistant");
+            }
+        }
+    }
+
+    /// Makes each call of a turn a turn of its own, before its result: the next one, if it has the
+    /// call's id or one of them has none.
+    fn split(&mut self) {
+        let mut rest = self.take().peekable();
+        while let Some(mut turn) = rest.next() {
+            if turn.message.tool_calls.len() < 2 {
+                self.all.push(turn);
+                continue;
+            }
+            let mut results = VecDeque::new();
+            while let Some(result) = rest.next_if(|next| next.is("tool")) {
+                results.push_back(result);
+            }
+            let calls = std::mem::take(&mut turn.message.tool_calls);
+            for (index, call) in calls.into_iter().enumerate() {
+                let mut own = Turn {
                     from: turn.from.clone(),
                     calls_before: index,
                     ..Turn::put("assistant", "")
-                },
-            };
-            if index > 0 {
-                notes.push(format!(
-                    "{}: call {index} is a turn of its own in the prompt",
-                    turn.place()
+                };
+                if index == 0 {
+                    own.message = turn.message.clone();
+                } else {
+                    let what = format!("call {index} is a turn of its own in the prompt");
+                    turn.note(&mut self.notes, &what);
+                }
+                let id = results
+                    .front()
+                    .map(|result: &Turn| &result.message.tool_call_id);
+                let is_answered =
+                    id.is_some_and(|id| id.is_empty() || call.id.is_empty() || *id == call.id);
+                own.message.tool_calls.push(call);
+                self.all.push(own);
+                if is_answered {
+                    self.all.extend(results.pop_front());
+                }
+            }
+            self.all.extend(results);
+        }
+    }
+
+    /// Makes each text beside calls a message of its own before them.
+    fn part_texts(&mut self) {
+        for mut turn in self.take() {
+            let message = &mut turn.message;
+            let says = !message.content.is_empty() || !message.parts.is_empty();
+            if says && !message.tool_calls.is_empty() {
+                let mut text = Message::new(&message.role, std::mem::take(&mut message.content));
+                text.parts = std::mem::take(&mut message.parts);
+                self.all.push(Turn::new(text, turn.from.clone()));
+                turn.note(
+                    &mut self.notes,
+                    "its text is a message of its own in the prompt",
+                );
+            }
+            self.all.push(turn);
+        }
+    }
+
+    /// Puts calls before results that follow none: hosts cut histories.
+    fn add_calls(&mut self) {
+        for turn in self.take() {
+            let last = self.all.last();
+            let follows = last.is_some_and(|last| last.calls() || last.is("tool"));
+            if turn.is("tool") && !follows {
+                let place = turn.place();
+                self.notes.push(format!(
+                    "in front of {place}: a call without arguments was put"
                 ));
+                let Message {
+                    name, tool_call_id, ..
+                } = &turn.message;
+                let name = if name.is_empty() { "tool" } else { name };
+                let mut call = Turn::put("assistant", "");
+                call.message.tool_calls = vec![ToolCall::new(name, "{}", tool_call_id)];
+                self.all.push(call);
             }
-            let answers = |result: &Turn| {
-                let id = &result.message.tool_call_id;
-                id.is_empty() || call.id.is_empty() || *id == call.id
-            };
-            let result = if results.front().is_some_and(answers) {
-                results.pop_front()
-            } else {
-                None
-            };
-            own.message.tool_calls.push(call);
-            all.push(own);
-            all.extend(result);
+            self.all.push(turn);
         }
-        all.extend(results);
     }
-    all
-}
 
-/// Each text beside calls as a message of its own before them.
-fn apart(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
-    let mut all: Vec<Turn> = Vec::with_capacity(turns.len());
-    for mut turn in turns {
-        let message = &mut turn.message;
-        let says = !message.content.is_empty() || !message.parts.is_empty();
-        if says && !message.tool_calls.is_empty() {
-            let mut said = Message::new(&message.role, std::mem::take(&mut message.content));
-            said.parts = std::mem::take(&mut message.parts);
-            all.push(Turn::new(said, turn.from.clone()));
-            notes.push(format!(
-                "{}: its text is a message of its own in the prompt",
-                turn.place()
-            ));
-        }
-        all.push(turn);
-    }
-    all
-}
-
-/// Calls in front of results that follow none: hosts cut histories.
-fn with_calls(turns: Vec<Turn>, notes: &mut Vec<String>) -> Vec<Turn> {
-    let mut called: Vec<Turn> = Vec::with_capacity(turns.len());
-    for turn in turns {
-        let follows = called
-            .last()
-            .is_some_and(|last| last.calls() || last.is("tool"));
-        if turn.is("tool") && !follows {
-            notes.push(format!(
-                "in front of {}: a call without arguments was put",
-                turn.place()
-            ));
-            let Message {
-                name, tool_call_id, ..
-            } = &turn.message;
-            let name = if name.is_empty() { "tool" } else { name };
-            let mut call = Turn::put("assistant", "");
-            call.message
-                .tool_calls
-                .push(ToolCall::new(name, "{}", tool_call_id));
-            called.push(call);
-        }
-        called.push(turn);
-    }
-    called
-}
-
-/// Joins neighbours that are alike.
-fn joined(
-    turns: Vec<Turn>,
-    alike: impl Fn(&Turn, &Turn) -> bool,
-    notes: &mut Vec<String>,
-) -> Vec<Turn> {
-    let mut all: Vec<Turn> = Vec::with_capacity(turns.len());
-    for next in turns {
-        match all.last_mut().filter(|last| alike(last, &next)) {
-            Some(last) => {
-                notes.push(format!("{}: joined to {}", next.place(), last.place()));
-                join(&mut last.message, next.message);
-                last.from.extend(next.from);
+    /// Joins neighbours that are alike.
+    fn join(&mut self, alike: impl Fn(&Turn, &Turn) -> bool) {
+        for next in self.take() {
+            match self.all.last_mut().filter(|last| alike(last, &next)) {
+                Some(last) => {
+                    next.note(&mut self.notes, &format!("joined to {}", last.place()));
+                    join(&mut last.message, next.message);
+                    last.from.extend(next.from);
+                }
+                None => self.all.push(next),
             }
-            None => all.push(next),
         }
     }
-    all
 }
 
-/// Adds what `next` says to a message, behind a blank line.
+/// Adds the texts and calls of `next` to a message, after a blank line.
 fn join(message: &mut Message, mut next: Message) {
-    let is_text = |message: &Message| message.parts.iter().all(|part| part.kind == "text");
     if is_text(message) && is_text(&next) {
         if !message.parts.is_empty() {
             message.content = message.text();
@@ -688,23 +697,14 @@ fn join(message: &mut Message, mut next: Message) {
         }
         add(&mut message.content, &next.text());
     } else {
-        let parts = |message: &mut Message| match std::mem::take(&mut message.parts) {
-            parts if parts.is_empty() && !message.content.is_empty() => {
-                let mut part = Part::default();
-                (part.kind, part.text) = ("text".to_owned(), std::mem::take(&mut message.content));
-                vec![part]
-            }
-            parts => parts,
-        };
-        let mut all = parts(message);
-        let mut more = parts(&mut next).into_iter().peekable();
-        if let Some(last) = all.last_mut().filter(|part| part.kind == "text")
+        message.parts = take_parts(message);
+        let mut more = take_parts(&mut next).into_iter().peekable();
+        if let Some(last) = message.parts.last_mut().filter(|part| part.kind == "text")
             && let Some(part) = more.next_if(|part| part.kind == "text")
         {
             add(&mut last.text, &part.text);
         }
-        all.extend(more);
-        message.parts = all;
+        message.parts.extend(more);
     }
     add(&mut message.reasoning_content, &next.reasoning_content);
     message.tool_calls.extend(next.tool_calls);
@@ -714,6 +714,21 @@ fn join(message: &mut Message, mut next: Message) {
     for (field, value) in next.more {
         message.more.entry(field).or_insert(value);
     }
+}
+
+fn is_text(message: &Message) -> bool {
+    message.parts.iter().all(|part| part.kind == "text")
+}
+
+/// Takes the content of a message as parts.
+fn take_parts(message: &mut Message) -> Vec<Part> {
+    let mut parts = std::mem::take(&mut message.parts);
+    if parts.is_empty() && !message.content.is_empty() {
+        let mut part = Part::default();
+        (part.kind, part.text) = ("text".to_owned(), std::mem::take(&mut message.content));
+        parts.push(part);
+    }
+    parts
 }
 
 fn add(text: &mut String, more: &str) {

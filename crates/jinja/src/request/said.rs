@@ -1,4 +1,4 @@
-//! Whether a prompt has what its conversation says.
+//! Finds the texts of a conversation that its prompt lacks.
 //!
 //! A piece of each text is looked for, in characters that no template changes. Where one is
 //! missing, the text may be written another way: a render with marked texts decides.
@@ -74,13 +74,10 @@ pub fn lost(
         missing: Vec::new(),
     };
     if template.caps().tools {
-        for (index, tool) in request
-            .tools
-            .iter()
-            .enumerate()
-            .filter(|(_, tool)| !tool.deferred)
-        {
-            search.look(Said::Tool(index), &tool.name);
+        for (index, tool) in request.tools.iter().enumerate() {
+            if !tool.deferred {
+                search.look(Said::Tool(index), &tool.name);
+            }
         }
         search.at = 0;
     }
@@ -91,13 +88,9 @@ pub fn lost(
             search.at = 0;
         }
         search.think(Said::Reasoning(index), piece(&message.reasoning_content));
-        let parts = message
-            .parts
-            .iter()
-            .filter(|part| part.kind == "text")
-            .map(|part| &part.text);
-        for text in [&message.content].into_iter().chain(parts) {
-            search.look(Said::Content(index), piece(text));
+        search.look(Said::Content(index), piece(&message.content));
+        for part in message.parts.iter().filter(|part| part.kind == "text") {
+            search.look(Said::Content(index), piece(&part.text));
         }
         for (call_index, call) in message.tool_calls.iter().enumerate() {
             let said = Said::Call(index, call_index);
@@ -109,23 +102,21 @@ pub fn lost(
         }
     }
     search.end_thought(prompt.len());
-    let Search { mut missing, .. } = search;
-    missing.dedup();
-    let (thoughts, suspects): (Vec<Said>, Vec<Said>) = missing
+    search.missing.dedup();
+    let (mut lost, suspects): (Vec<Said>, Vec<Said>) = search
+        .missing
         .into_iter()
         .partition(|said| matches!(said, Said::Reasoning(_)));
-    let mut lost = thoughts;
     if !suspects.is_empty()
         && let Some(marked) = render(&marked(request, &suspects))
     {
-        let suspects = suspects.into_iter().enumerate();
-        lost.extend(
-            suspects
-                .filter(|(index, _)| !marked.contains(&mark(*index)))
-                .map(|(_, said)| said),
-        );
+        for (index, said) in suspects.into_iter().enumerate() {
+            if !marked.contains(&mark(index)) {
+                lost.push(said);
+            }
+        }
     }
-    lost.sort_unstable();
+    chatparse_base::sort::sort(&mut lost);
     lost
 }
 
@@ -189,40 +180,41 @@ const CHOSEN_IN: usize = 32;
 /// The longest piece that is looked for, in bytes.
 const PIECE: usize = 24;
 
-/// The longest run of letters, digits, blanks and what is not ASCII near the end of a text, or near
-/// its beginning.
+/// The longest run of letters, digits, blanks and characters beyond ASCII near the end of a text,
+/// or near its beginning.
 fn piece(text: &str) -> &str {
-    fn longest(text: &str) -> &str {
-        let is_inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ' || !byte.is_ascii();
-        let (mut best, mut from) = ("", 0);
-        for (at, byte) in text.bytes().enumerate().chain([(text.len(), b'"')]) {
-            if !is_inside(byte) {
-                let run = text[from..at].trim();
-                best = if run.len() > best.len() { run } else { best };
-                from = at + 1;
-            }
-        }
-        best[char_border_behind(best, best.len().saturating_sub(PIECE))..].trim_start()
-    }
-    let tail = &text[char_border_behind(text, text.len().saturating_sub(CHOSEN_IN))..];
-    match longest(tail) {
-        "" => longest(&text[..char_border_before(text, CHOSEN_IN)]),
+    match longest_run(end(text, CHOSEN_IN)) {
+        "" => longest_run(&text[..char_border_before(text, CHOSEN_IN)]),
         run => run,
     }
 }
 
+fn longest_run(text: &str) -> &str {
+    let mut best = "";
+    for run in text.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && c != ' ') {
+        let run = run.trim();
+        if run.len() > best.len() {
+            best = run;
+        }
+    }
+    end(best, PIECE).trim_start()
+}
+
+/// The last characters of a text, at most so many bytes.
+fn end(text: &str, bytes: usize) -> &str {
+    &text[char_border_behind(text, text.len().saturating_sub(bytes))..]
+}
+
 /// The same of the JSON of arguments: in a value, because tools name the keys.
 fn argument_piece(arguments: &str) -> &str {
-    let tail =
-        &arguments[char_border_behind(arguments, arguments.len().saturating_sub(CHOSEN_IN))..];
-    let texts: Vec<&str> = tail.split('"').collect();
+    let mut texts = end(arguments, CHOSEN_IN).split('"').peekable();
     let mut longest = "";
-    for (index, text) in texts.iter().enumerate() {
+    while let Some(text) = texts.next() {
         let is_key = texts
-            .get(index + 1)
+            .peek()
             .is_some_and(|next| next.trim_start().starts_with(':'));
         let run = piece(text);
-        // What follows a backslash is no letter of the value.
+        // A letter after a backslash is none of the value.
         if run.len() > longest.len() && !is_key && !text.contains('\\') {
             longest = run;
         }
@@ -245,16 +237,13 @@ fn marked(request: &Request, suspects: &[Said]) -> Request {
             Said::Reasoning(message) => marked.messages[message].reasoning_content = mark,
             Said::Content(message) => {
                 let message = &mut marked.messages[message];
-                let parts = message
-                    .parts
-                    .iter_mut()
-                    .filter(|part| part.kind == "text")
-                    .map(|part| &mut part.text);
-                let texts = [&mut message.content]
-                    .into_iter()
-                    .chain(parts)
-                    .filter(|text| !text.is_empty());
-                texts.for_each(|text| text.clone_from(&mark));
+                let parts = message.parts.iter_mut().filter(|part| part.kind == "text");
+                let texts = parts.map(|part| &mut part.text);
+                for text in texts.chain([&mut message.content]) {
+                    if !text.is_empty() {
+                        text.clone_from(&mark);
+                    }
+                }
             }
             Said::Call(message, call) => {
                 marked.messages[message].tool_calls[call].arguments =

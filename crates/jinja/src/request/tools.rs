@@ -42,8 +42,8 @@ impl Tools {
         }
     }
 
-    /// The engine value for the template; `labels`: those that the texts may contain; `memo`: what
-    /// is known of tools.
+    /// The engine value for the template; `labels`: the labels that the texts may contain; `memo`:
+    /// the memory of tools of earlier renders.
     pub(crate) fn value(&self, labels: Option<&Labels>, memo: Option<&Memo>) -> Result<Value> {
         match (self, memo) {
             (Tools::Json(json), _) => labelled(json, labels),

@@ -2,25 +2,25 @@
 //! and `kwargs`.
 //!
 //! In llama.cpp, a macro also sees its caller's variables, and templates made for it rely on that:
-//! a macro reads the variable of the loop that calls it. In Jinja, it sees those of the place where
-//! it is defined, which come first here as well.
+//! a macro reads the variable of the loop that calls it. In Jinja, a macro sees the variables of
+//! the place where it is defined; they come first here as well.
 
 use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::ops::Range;
 use std::sync::Arc;
 
-use minijinja::State;
 use minijinja::value::{Kwargs, Object, ObjectRepr, Value};
+use minijinja::{ErrorKind, State};
 
-use super::rewrite::expr::{Rewriter, Stop};
+use super::rewrite::expr::{Rewrite, Rewriter, Stop};
 use super::rewrite::token::{self, Token, tokens};
 use super::texts::SourceParts;
 use crate::builtins::args::Args;
 use crate::fault::Result;
 use crate::python::pyobject::{Dict, List};
 
-/// The tags to insert behind a macro's opening tag, and behind its closing one. The end of the last
+/// The tags to insert after a macro's opening tag, and after its closing tag. The end of the last
 /// tag is missing in each.
 #[derive(Default)]
 pub struct Around {
@@ -29,7 +29,7 @@ pub struct Around {
 }
 
 /// Rewrites the inside of `{% macro name(parameters) %}`, a tag whose inside begins at `start`.
-pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Result<Around, Stop> {
+pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Rewrite<Around> {
     tag.copy();
     let Token::Name(name) = tag.copy() else {
         return Err(Stop::Syntax);
@@ -108,26 +108,27 @@ const CALLER: &str = "op_caller";
 impl<'s> Extras<'s> {
     /// `callers`: from [`callers`].
     pub fn of(source: &str, callers: Vec<&'s str>) -> Extras<'s> {
-        let places = |word: &str| source.match_indices(word).map(|(at, _)| at).collect();
+        let [varargs, kwargs] = EXTRAS;
+        let [varargs, kwargs, ends] = [varargs, kwargs, "endmacro"]
+            .map(|word| source.match_indices(word).map(|(at, _)| at).collect());
         Extras {
-            named: EXTRAS.map(places),
-            ends: places("endmacro"),
+            named: [varargs, kwargs],
+            ends,
             callers,
         }
     }
 
     /// Which of them the macro that begins at `start` uses.
     fn asked(&self, start: usize) -> [bool; 2] {
-        let behind = |places: &[usize]| {
-            places
-                .get(places.partition_point(|at| *at < start))
-                .copied()
-        };
-        let end = behind(&self.ends).unwrap_or(start);
-        self.named
-            .each_ref()
-            .map(|places| behind(places).is_some_and(|at| at < end))
+        let end = next_place(&self.ends, start).unwrap_or(start);
+        let named = self.named.each_ref();
+        named.map(|places| next_place(places, start).is_some_and(|at| at < end))
     }
+}
+
+fn next_place(places: &[usize], start: usize) -> Option<usize> {
+    let index = places.partition_point(|at| *at < start);
+    places.get(index).copied()
 }
 
 /// Variables that are set inside of loops and macros only, and that another macro reads: the
@@ -178,10 +179,10 @@ impl<'s> Scopes<'s> {
         let mut scopes = Scopes::default();
         // The open macro, and the number of open loops and calls.
         let (mut inside, mut depth) = (None, 0_usize);
-        for tag in tags
-            .iter()
-            .filter(|tag| source[tag.start..].starts_with("{%"))
-        {
+        for tag in tags {
+            if !source[tag.start..].starts_with("{%") {
+                continue;
+            }
             let start = token::inside(source, tag.start);
             let mut tokens = names(source, start);
             match tokens.next() {
@@ -196,9 +197,8 @@ impl<'s> Scopes<'s> {
                     inside = Some(scopes.macros.len());
                     scopes.macros.push(start..source.len());
                     scopes.outer.extend(tokens.next());
-                    scopes
-                        .inner
-                        .extend(parameters(source, start).map(|name| (name, inside)));
+                    let parameters = parameters(source, start);
+                    scopes.inner.extend(parameters.map(|name| (name, inside)));
                 }
                 Some("endmacro") => {
                     if let Some(body) = inside.take() {
@@ -221,12 +221,9 @@ impl<'s> Scopes<'s> {
 
 /// The names in a tag.
 fn names(source: &str, from: usize) -> impl Iterator<Item = &str> {
-    tokens(source, from, "%}").filter_map(|token| {
-        if let Token::Name(name) = token {
-            Some(name)
-        } else {
-            None
-        }
+    tokens(source, from, "%}").filter_map(|token| match token {
+        Token::Name(name) => Some(name),
+        _ => None,
     })
 }
 
@@ -236,29 +233,33 @@ fn parameters(source: &str, from: usize) -> impl Iterator<Item = &str> {
     let mut last = Token::None;
     tokens(source, from, "%}").filter_map(move |token| {
         let before = std::mem::replace(&mut last, token);
+        token.count_brackets(&mut depth);
         match token {
-            Token::Sign("(" | "[" | "{") => depth += 1,
-            Token::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
             Token::Name(name) if depth == 1 && matches!(before, Token::Sign("(" | ",")) => {
-                return Some(name);
+                Some(name)
             }
-            _ => {}
+            _ => None,
         }
-        None
     })
 }
 
 /// Whether a tag reads the variable `name`.
 fn reads_variable(tag: &str, name: &str) -> bool {
     let end = if tag.starts_with("{{") { "}}" } else { "%}" };
+    if !tag.contains(name) {
+        return false;
+    }
     let mut before = Token::None;
-    let reads = |token| {
-        std::mem::replace(&mut before, token) != Token::Sign(".") && token == Token::Name(name)
-    };
-    tag.contains(name) && tokens(tag, token::inside(tag, 0), end).any(reads)
+    for token in tokens(tag, token::inside(tag, 0), end) {
+        if token == Token::Name(name) && before != Token::Sign(".") {
+            return true;
+        }
+        before = token;
+    }
+    false
 }
 
-/// The words in an expression, including those in strings.
+/// The words in an expression, including words in strings.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c != '_' && !c.is_alphanumeric())
 }
@@ -277,26 +278,17 @@ struct Catching {
 /// `op.catch`: its arguments are the macro, whether it uses `varargs` and `kwargs`, the variables
 /// of callers, and the macro's parameters.
 pub fn catch(_: &mut State, args: &[Value]) -> Result<Value> {
-    let flag = |at: usize| args.get(at).is_some_and(Value::is_true);
-    let callers = args
-        .get(3)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
-    let names = args
-        .iter()
-        .skip(4)
-        .filter_map(|name| name.as_str().map(str::to_owned))
-        .collect();
-    let inner = args.first().cloned().unwrap_or_default();
+    let [inner, varargs, kwargs, callers, names @ ..] = args else {
+        return Err(ErrorKind::MissingArgument.into());
+    };
+    let callers = callers.as_str().unwrap_or_default().split_whitespace();
+    let names = names.iter().filter_map(Value::as_str);
     Ok(Value::from_object(Catching {
-        inner,
-        varargs: flag(1),
-        kwargs: flag(2),
-        callers,
-        names,
+        inner: inner.clone(),
+        varargs: varargs.is_true(),
+        kwargs: kwargs.is_true(),
+        callers: callers.map(str::to_owned).collect(),
+        names: names.map(str::to_owned).collect(),
     }))
 }
 
@@ -307,15 +299,12 @@ impl Object for Catching {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match key.as_str()? {
-            "arguments" => List::tuple(
-                self.names
-                    .iter()
-                    .map(|name| Value::from(name.as_str()))
-                    .collect(),
-            )
-            .ok(),
-            "catch_varargs" => Some(Value::from(self.varargs)),
-            "catch_kwargs" => Some(Value::from(self.kwargs)),
+            "arguments" => {
+                let names = self.names.iter().map(|name| name.as_str().into());
+                List::tuple(names.collect()).ok()
+            }
+            "catch_varargs" => Some(self.varargs.into()),
+            "catch_kwargs" => Some(self.kwargs.into()),
             key => self.inner.get_attr(key).ok(),
         }
     }
@@ -336,26 +325,22 @@ impl Object for Catching {
                 !self.kwargs || name == "caller" || self.names.iter().any(|known| known == name);
             match known {
                 true => named.push((name.to_owned(), given.named(name))),
-                false => others.push((Value::from(name), given.named(name))),
+                false => others.push((name.into(), given.named(name))),
             }
         }
         if self.varargs {
-            named.push((
-                "varargs".to_owned(),
-                List::tuple(positional[own..].to_vec())?,
-            ));
+            let more = List::tuple(positional[own..].to_vec())?;
+            named.push(("varargs".to_owned(), more));
         }
         if self.kwargs {
             named.push(("kwargs".to_owned(), Dict::of(others)?));
         }
         if !self.callers.is_empty() {
-            let seen = self
-                .callers
-                .iter()
-                .filter_map(|name| Some((name.as_str(), state.lookup(name)?)));
+            let callers = self.callers.iter();
+            let seen = callers.filter_map(|name| Some((name.as_str(), state.lookup(name)?)));
             named.push((CALLER.to_owned(), Value::from_pairs(seen)));
         }
-        call.push(Value::from(named.into_iter().collect::<Kwargs>()));
+        call.push(named.into_iter().collect::<Kwargs>().into());
         self.inner.call(state, &call)
     }
 }

@@ -32,16 +32,14 @@ pub struct SourceParts {
 }
 
 impl SourceParts {
-    /// The parts of a source. What is not read as a tag is a text.
+    /// The parts of a source. Everything that cannot be read as a tag is a text.
     pub fn of(source: &str) -> Self {
         let mut parts = SourceParts::default();
         let mut at = 0;
         while let Some(open) = find_tag(source, at) {
             parts.plain(source, at..open);
             at = match source.as_bytes()[open + 1] {
-                b'#' => source[open..]
-                    .find("#}")
-                    .map_or(source.len(), |end| open + end + 2),
+                b'#' => token::comment_end(source, open),
                 b'{' => parts.tag(source, open, "}}"),
                 _ => parts.tag(source, open, "%}"),
             };
@@ -66,6 +64,7 @@ impl SourceParts {
         let (mut at, mut brackets) = (open + 2, 0_usize);
         loop {
             let (token, start, behind) = token::next(source, at, end, brackets > 0);
+            token.count_brackets(&mut brackets);
             match token {
                 Token::None => {
                     return start + source[start..].chars().next().map_or(0, char::len_utf8);
@@ -75,8 +74,6 @@ impl SourceParts {
                     return behind;
                 }
                 Token::Literal => self.texts.extend(quoted(source, start..behind)),
-                Token::Sign("(" | "[" | "{") => brackets += 1,
-                Token::Sign(")" | "]" | "}") => brackets = brackets.saturating_sub(1),
                 Token::Name(_) | Token::Sign(_) => {}
             }
             at = behind;
@@ -119,25 +116,21 @@ pub fn open_block(source: &str) -> Option<(&str, usize)> {
     let mut open = Vec::new();
     for tag in SourceParts::of(source).tags {
         let mut tokens = token::tokens(source, token::inside(source, tag.start), "%}");
-        let Some(Token::Name(name)) = tokens
-            .next()
-            .filter(|_| source[tag.start..].starts_with("{%"))
-        else {
-            continue;
-        };
-        let opens = match name {
+        match tokens.next() {
+            _ if !source[tag.start..].starts_with("{%") => {}
             // Nothing in it is a tag.
-            "raw" => return None,
-            "set" => {
-                tokens.find(|token| matches!(token, Token::Sign("=" | "|")))
-                    != Some(Token::Sign("="))
+            Some(Token::Name("raw")) => return None,
+            Some(Token::Name("set")) => {
+                let sign = tokens.find(|token| matches!(token, Token::Sign("=" | "|")));
+                if sign != Some(Token::Sign("=")) {
+                    open.push(("set", tag.start));
+                }
             }
-            _ => ["if", "for", "macro", "call", "filter", "with", "generation"].contains(&name),
-        };
-        if opens {
-            open.push((name, tag.start));
-        } else if name.starts_with("end") {
-            open.pop();
+            Some(Token::Name(
+                name @ ("if" | "for" | "macro" | "call" | "filter" | "with" | "generation"),
+            )) => open.push((name, tag.start)),
+            Some(Token::Name(name)) if name.starts_with("end") => drop(open.pop()),
+            _ => {}
         }
     }
     open.pop()
@@ -150,7 +143,7 @@ mod tests {
 
     #[test]
     fn texts_and_their_places() {
-        // What is no tag is a text, also where it breaks in a character.
+        // A tag that cannot be read is a text, even if it breaks in a character.
         assert_eq!(SourceParts::of("{{ \u{fffd}").tags, []);
         let source = "a{# 'b' #}{{- 'c\\n\\'' ~ d | upper ~ e.title() -}}\nf{% if g == \"h\" %}";
         let parts = SourceParts::of(source);

@@ -21,8 +21,11 @@ pub enum Stop {
     Depth,
 }
 
+/// The result of rewriting a part of a tag.
+pub type Rewrite<T = ()> = Result<T, Stop>;
+
 /// The height of an expression's tree.
-type Height = Result<usize, Stop>;
+type Height = Rewrite<usize>;
 
 /// One more than the higher of two trees.
 fn above(left: usize, right: usize) -> Height {
@@ -62,7 +65,7 @@ fn is_short(operand: &str) -> bool {
     constant && end == operand.len() && end <= SHORT
 }
 
-/// What makes a filter's name unknown to the engine.
+/// A prefix that makes a filter's name unknown to the engine.
 pub const UNKNOWN: &str = "unknown.";
 
 /// Reads the inside of a tag and appends its rewritten form to the output.
@@ -78,7 +81,7 @@ pub struct Rewriter<'s> {
     /// The length of the longest name.
     pub longest_name: usize,
     pub out: String,
-    /// Where the output has the last sum or concatenation.
+    /// The place of the last sum or concatenation in the output.
     pub joined: Range<usize>,
     /// The next token and its place, as returned by [`token::next`].
     ahead: (Token<'s>, usize, usize),
@@ -125,11 +128,9 @@ impl<'s> Rewriter<'s> {
     /// Advances to the token after the next one, and copies the source up to `copied`.
     fn pass(&mut self, copied: usize) -> Token<'s> {
         let (token, _, end) = self.ahead;
-        match token {
-            Token::Sign("(" | "[" | "{") => self.open += 1,
-            Token::Sign(")" | "]" | "}") => self.open = self.open.saturating_sub(1),
-            Token::Name(name) => self.longest_name = self.longest_name.max(name.len()),
-            _ => {}
+        token.count_brackets(&mut self.open);
+        if let Token::Name(name) = token {
+            self.longest_name = self.longest_name.max(name.len());
         }
         self.out.push_str(&self.source[self.pos..copied]);
         self.pos = end;
@@ -152,7 +153,7 @@ impl<'s> Rewriter<'s> {
         there
     }
 
-    pub fn expect(&mut self, sign: &str) -> Result<(), Stop> {
+    pub fn expect(&mut self, sign: &str) -> Rewrite {
         if self.copy_if(Token::Sign(sign)) {
             Ok(())
         } else {
@@ -161,7 +162,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Copies a token without parsing it. Such tokens count too, because the engine parses them.
-    pub fn copy_unread(&mut self) -> Result<Token<'s>, Stop> {
+    pub fn copy_unread(&mut self) -> Rewrite<Token<'s>> {
         self.unread += 1;
         match self.peek() {
             Token::None => Err(Stop::Syntax),
@@ -171,14 +172,15 @@ impl<'s> Rewriter<'s> {
     }
 
     /// Copies everything up to the tag's end.
-    pub fn copy_to_end(&mut self) -> Result<(), Stop> {
+    pub fn copy_to_end(&mut self) -> Rewrite {
         while !matches!(self.peek(), Token::End(_)) {
             self.copy_unread()?;
         }
         Ok(())
     }
 
-    fn wrap(&mut self, start: usize, before: &str, after: &str) {
+    /// Puts texts around the output from `start` on.
+    pub fn wrap(&mut self, start: usize, before: &str, after: &str) {
         self.out.insert_str(start, before);
         self.out.push_str(after);
     }
@@ -258,18 +260,12 @@ impl<'s> Rewriter<'s> {
 
     /// Replaces a comparison by a filter, because the engine's differs from Python's.
     fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
-        let (start, left, right) = (
-            left.start,
-            self.out[left].to_owned(),
-            self.out.split_off(right),
-        );
-        self.out.truncate(start);
+        let mut part = self.out.split_off(right);
+        let mut whole = self.out.split_off(left.start);
         let not = if negated { "not " } else { "" };
-        let (whole, part) = if filter == "in" {
-            (right, left)
-        } else {
-            (left, right)
-        };
+        if filter == "in" {
+            std::mem::swap(&mut whole, &mut part);
+        }
         self.out
             .extend(["(", not, "(", &whole, ")|op.", filter, "(", &part, "))"]);
     }
@@ -328,19 +324,17 @@ impl<'s> Rewriter<'s> {
             let filter = match self.peek() {
                 Token::Sign("*") => ")|op.mul(",
                 Token::Sign("%") => ")|op.mod(",
-                Token::Sign("/" | "//") => "",
+                Token::Sign("/" | "//") => {
+                    self.copy();
+                    height = above(height, self.power()?)?;
+                    continue;
+                }
                 _ => return Ok(height),
             };
-            if filter.is_empty() {
-                self.copy();
-            } else {
-                self.skip();
-                self.wrap(start, "(", filter);
-            }
+            self.skip();
+            self.wrap(start, "(", filter);
             height = above(height, self.power()?)?;
-            if !filter.is_empty() {
-                self.out.push(')');
-            }
+            self.out.push(')');
         }
     }
 
@@ -398,7 +392,7 @@ impl<'s> Rewriter<'s> {
     }
 
     /// The name of a filter or test. One with a dot is unknown, as only the pass's own have dots.
-    fn filter_name(&mut self) -> Result<(), Stop> {
+    fn filter_name(&mut self) -> Rewrite {
         let (before, mut parts) = (self.out.len(), 0);
         loop {
             let Token::Name(_) = self.copy() else {
@@ -424,7 +418,7 @@ impl<'s> Rewriter<'s> {
             minus ^= sign == "-";
             signs = above(signs, 0)?;
         }
-        // Behind the white space, because a sign at the start of a tag has another meaning.
+        // After the white space, because a sign at the start of a tag has another meaning.
         let start = self.out.len();
         let literal = self.peek() == Token::Literal;
         let height = self.postfix()?;

@@ -5,9 +5,7 @@
 pub mod expr;
 pub mod token;
 
-use memchr::memmem;
-
-use self::expr::{Rewriter, Stop};
+use self::expr::{Rewrite, Rewriter, Stop};
 use self::token::{Token, find_tag, tokens};
 use crate::request::context::ASKS;
 use crate::source::macros::{self, Around, Extras};
@@ -16,29 +14,24 @@ use chatparse_base::{Error, ErrorKind, Place, Result};
 
 /// The source with line feeds only, and without the last one.
 pub fn normalize(source: &str) -> String {
-    let mut source = match memmem::find(source.as_bytes(), b"\r") {
-        Some(_) => source.replace("\r\n", "\n").replace('\r', "\n"),
-        None => source.to_owned(),
-    };
-    if source.ends_with('\n') {
-        source.pop();
-    }
-    source
+    let source = source.replace("\r\n", "\n").replace('\r', "\n");
+    source.strip_suffix('\n').unwrap_or(&source).to_owned()
 }
 
 /// The source with the patches for known faults, if it has one.
 pub fn patched(source: &str) -> Option<String> {
-    let rows = include_str!("../patches.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
-    let patches = rows.filter_map(|line| line.split_once(' '));
-    let mut patches = patches
-        .filter(|(text, condition)| source.contains(text) && source.contains(condition))
-        .peekable();
-    patches.peek()?;
-    Some(patches.fold(source.to_owned(), |source, (_, condition)| {
-        source.replace(condition, "{%- if false %}")
-    }))
+    let mut patched: Option<String> = None;
+    for line in include_str!("../patches.txt").lines() {
+        if let Some((text, condition)) = line.split_once(' ')
+            && !line.starts_with('#')
+            && source.contains(text)
+            && source.contains(condition)
+        {
+            let before = patched.as_deref().unwrap_or(source);
+            patched = Some(before.replace(condition, "{%- if false %}"));
+        }
+    }
+    patched
 }
 
 /// A source in the form that the engine compiles. Line numbers are unchanged.
@@ -99,12 +92,7 @@ pub fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
     while let Some(next) = find_tag(source, pos) {
         pass.text(&source[pos..next]);
         pos = match &source[next..next + 2] {
-            "{#" => pass.verbatim(
-                next,
-                source[next..]
-                    .find("#}")
-                    .map_or(source.len(), |at| next + at + 2),
-            ),
+            "{#" => pass.verbatim(next, token::comment_end(source, next)),
             "{{" => pass.tag(next, "}}")?,
             _ => pass.tag(next, "%}")?,
         };
@@ -126,9 +114,11 @@ struct Block {
     captured: bool,
     account: Option<usize>,
     bytes: usize,
-    /// Tags to insert behind the closing tag, without the end of the last.
+    /// Tags to insert after the closing tag, without the end of the last.
     after: String,
 }
+
+const TOO_DEEP: &str = "an expression is nested too deeply";
 
 /// The width of the placeholder for a number of bytes.
 const DIGITS: usize = 8;
@@ -178,77 +168,65 @@ impl<'s> Pass<'s> {
         let kind = if end == "}}" {
             rewriter.expression().map(|_| Kind::Plain)
         } else {
-            statement(
-                &mut rewriter,
-                self.extras
-                    .get_or_insert_with(|| Extras::of(self.source, self.callers.to_vec())),
-            )
+            let (source, callers) = (self.source, self.callers);
+            let extras = self
+                .extras
+                .get_or_insert_with(|| Extras::of(source, callers.to_vec()));
+            statement(&mut rewriter, extras)
         };
         if rewriter.longest_name > NAME_BYTES {
-            return Err(self.failure(start, ErrorKind::Limit, "a name is too long"));
+            return Err(self.excess(start, "a name is too long"));
         }
-        let too_deep = |pass: &Self| {
-            Err(pass.failure(
-                start,
-                ErrorKind::Limit,
-                "an expression is nested too deeply",
-            ))
-        };
         match (kind, rewriter.peek()) {
             (Ok(kind), Token::End(mark)) => {
                 rewriter.copy();
-                self.out = std::mem::take(&mut rewriter.out);
+                let behind = rewriter.pos();
+                self.out = rewriter.out;
                 let raw = matches!(kind, Kind::Raw);
                 if end == "%}" {
-                    self.look_for_opening(&kind, inside, rewriter.pos());
+                    self.look_for_opening(&kind, inside, behind);
                 }
                 self.finish(kind, mark);
                 if self.elifs.iter().sum::<usize>() > OPEN_ELIFS {
-                    return Err(self.failure(
-                        start,
-                        ErrorKind::Limit,
-                        "too many branches of conditions",
-                    ));
+                    return Err(self.excess(start, "too many branches of conditions"));
                 }
                 if self.scopes > OPEN_SCOPES {
-                    return Err(self.failure(start, ErrorKind::Limit, "too many nested loops"));
+                    return Err(self.excess(start, "too many nested loops"));
                 }
-                Ok(if raw {
-                    self.raw(rewriter.pos())
-                } else {
-                    rewriter.pos()
-                })
+                Ok(if raw { self.raw(behind) } else { behind })
             }
-            (Err(Stop::Depth), _) => too_deep(self),
-            // Unknown syntax is copied, for the engine to report it.
+            (Err(Stop::Depth), _) => Err(self.excess(start, TOO_DEEP)),
             _ => {
-                let mut out = rewriter.out;
-                out.truncate(written);
-                let mut rewriter = Rewriter::new(self.source, inside, end, out);
-                match rewriter.copy_to_end() {
-                    Ok(()) => {
-                        rewriter.copy();
-                        let end = rewriter.pos();
-                        self.out = rewriter.out;
-                        if self.unread.is_none() {
-                            let what = "syntax error: this tag cannot be read";
-                            self.unread = Some(self.failure(start, ErrorKind::Template, what));
-                        }
-                        Ok(end)
-                    }
-                    Err(Stop::Syntax) => Err(self.failure(
-                        start,
-                        ErrorKind::Template,
-                        "syntax error: the tag has no end",
-                    )),
-                    Err(Stop::Depth) => too_deep(self),
-                }
+                rewriter.out.truncate(written);
+                self.copy_unknown(start, Rewriter::new(self.source, inside, end, rewriter.out))
             }
         }
     }
 
-    fn failure(&self, at: usize, kind: ErrorKind, what: &str) -> Error {
-        Error::in_template(kind, place(self.source, at), what, "")
+    /// Copies a tag of unknown syntax, for the engine to report it. Returns its end.
+    fn copy_unknown(&mut self, start: usize, mut rewriter: Rewriter) -> Result<usize> {
+        match rewriter.copy_to_end() {
+            Ok(()) => {
+                rewriter.copy();
+                let end = rewriter.pos();
+                self.out = rewriter.out;
+                if self.unread.is_none() {
+                    self.unread = Some(self.unreadable(start, "this tag cannot be read"));
+                }
+                Ok(end)
+            }
+            Err(Stop::Syntax) => Err(self.unreadable(start, "the tag has no end")),
+            Err(Stop::Depth) => Err(self.excess(start, TOO_DEEP)),
+        }
+    }
+
+    fn unreadable(&self, at: usize, what: &str) -> Error {
+        let what = format!("syntax error: {what}");
+        Error::in_template(ErrorKind::Template, place(self.source, at), &what, "")
+    }
+
+    fn excess(&self, at: usize, what: &str) -> Error {
+        Error::in_template(ErrorKind::Limit, place(self.source, at), what, "")
     }
 
     fn raw(&mut self, from: usize) -> usize {
@@ -266,7 +244,7 @@ impl<'s> Pass<'s> {
         self.verbatim(from, self.source.len())
     }
 
-    /// Inserts `tags`, without the end of the last, behind the previous tag, whose end is `mark`.
+    /// Inserts `tags`, without the end of the last, after the previous tag, whose end is `mark`.
     fn append(&mut self, tags: &str, mark: &str) {
         if !tags.is_empty() {
             self.out.truncate(self.out.len() - mark.len());
@@ -281,10 +259,9 @@ impl<'s> Pass<'s> {
         self.append(&around.before, mark);
         let account = captured.then(|| {
             self.out.truncate(self.out.len() - mark.len());
-            self.out.push_str("%}{% if ");
+            self.out += "%}{% if ";
             let account = self.out.len();
-            self.out
-                .push_str(&format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0));
+            self.out += &format!("{:DIGITS$}|op.spend %}}{{% endif {mark}", 0);
             account
         });
         self.blocks.push(Block {
@@ -328,24 +305,20 @@ impl<'s> Pass<'s> {
                 self.scopes -= usize::from(name == "for");
                 self.append(&block.after, mark);
                 if let Some(account) = block.account {
-                    self.out.replace_range(
-                        account..account + DIGITS,
-                        &format!("{:DIGITS$}", block.bytes),
-                    );
+                    let bytes = format!("{:DIGITS$}", block.bytes);
+                    self.out.replace_range(account..account + DIGITS, &bytes);
                 }
             }
             Kind::Assign => self.append("%}{% endif ", mark),
             Kind::Scope => self.scopes += 1,
             Kind::EndScope => self.scopes = self.scopes.saturating_sub(1),
             Kind::If => self.elifs.push(0),
-            Kind::Elif => self
-                .elifs
-                .last_mut()
-                .into_iter()
-                .for_each(|count| *count += 1),
-            Kind::EndIf => {
-                self.elifs.pop();
+            Kind::Elif => {
+                if let Some(count) = self.elifs.last_mut() {
+                    *count += 1;
+                }
             }
+            Kind::EndIf => drop(self.elifs.pop()),
             // The engine trims a line break here, Jinja does not.
             Kind::Raw if mark == "%}" => {
                 self.out.truncate(self.out.len() - mark.len());
@@ -373,7 +346,7 @@ enum Kind {
 }
 
 /// Rewrites the inside of `{% ... %}`.
-fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, Stop> {
+fn statement(tag: &mut Rewriter, extras: &Extras) -> Rewrite<Kind> {
     let Token::Name(name) = tag.peek() else {
         return Err(Stop::Syntax);
     };
@@ -400,8 +373,7 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
             tag.copy();
             let start = tag.out.len();
             tag.condition()?;
-            tag.out.insert(start, '(');
-            tag.out.push_str(")|op.each");
+            tag.wrap(start, "(", ")|op.each");
             if tag.copy_if(Token::Name("if")) {
                 tag.expression()?;
             }
@@ -436,16 +408,17 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
         }
         _ => {
             tag.copy_to_end()?;
-            let closed = ["for", "macro", "call", "filter", "set"];
             Ok(match name {
                 "raw" => Kind::Raw,
                 "else" => Kind::Else,
                 "endif" => Kind::EndIf,
                 "endwith" => Kind::EndScope,
-                _ => closed
-                    .into_iter()
-                    .find(|open| name.strip_prefix("end") == Some(open))
-                    .map_or(Kind::Plain, Kind::Close),
+                "endfor" => Kind::Close("for"),
+                "endmacro" => Kind::Close("macro"),
+                "endcall" => Kind::Close("call"),
+                "endfilter" => Kind::Close("filter"),
+                "endset" => Kind::Close("set"),
+                _ => Kind::Plain,
             })
         }
     }
@@ -453,13 +426,12 @@ fn statement(tag: &mut Rewriter, extras: &Extras) -> std::result::Result<Kind, S
 
 fn replace(tag: &mut Rewriter, text: &str, kind: Kind) -> Kind {
     tag.skip();
-    tag.out.push_str(text);
-    tag.out.push(' ');
+    tag.out.extend([text, " "]);
     kind
 }
 
 /// `set a = value`, `set a.b = value`, `set a, b = values`, or the opening of a captured block.
-fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
+fn assignment(tag: &mut Rewriter) -> Rewrite<Kind> {
     let start = tag.out.len();
     tag.copy();
     let target = tag.out.len();
@@ -469,8 +441,16 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
         match tag.peek() {
             Token::Sign("=") => break,
             Token::Sign("|") | Token::End(_) => {
-                let around =
-                    last_dot.map_or_else(Around::default, |dot| keep_block(tag, target, dot));
+                let mut around = Around::default();
+                // A block for `a.b` is captured in a temporary variable first.
+                if let Some(dot) = last_dot {
+                    let (holder, name) = split_place(tag, target, dot);
+                    tag.out.truncate(target);
+                    tag.out.push_str(" op_block ");
+                    around.after = format!(
+                        "%}}{{% if ({holder})|op.assign(\"{name}\", op_block) %}}{{% endif "
+                    );
+                }
                 if tag.copy_if(Token::Sign("|")) {
                     tag.filter_chain()?;
                 }
@@ -482,18 +462,27 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
         }
         tag.copy_unread()?;
     }
-    let place = last_dot
-        .filter(|_| !several)
-        .map(|dot| split_place(tag, target, dot));
-    if let Some((holder, name)) = &place {
-        tag.out.truncate(start);
-        tag.out
-            .push_str(&format!(" if ({holder})|op.assign(\"{name}\", "));
-        tag.skip();
-    } else {
+    let Some(dot) = last_dot.filter(|_| !several) else {
         tag.copy();
-    }
+        values(tag)?;
+        return Ok(Kind::Plain);
+    };
+    let (holder, name) = split_place(tag, target, dot);
+    tag.out.truncate(start);
+    tag.out += &format!(" if ({holder})|op.assign(\"{name}\", ");
+    tag.skip();
     let value = tag.out.len();
+    if values(tag)? {
+        tag.wrap(value, "(", ")|op.tuple");
+    } else if tag.joined == (value..tag.out.len()) {
+        grow(&mut tag.out, value, holder.trim(), &name);
+    }
+    tag.out.push(')');
+    Ok(Kind::Assign)
+}
+
+/// An expression, or several with commas. Returns whether there is a comma.
+fn values(tag: &mut Rewriter) -> Rewrite<bool> {
     tag.expression()?;
     let mut tuple = false;
     while tag.copy_if(Token::Sign(",")) {
@@ -502,19 +491,7 @@ fn assignment(tag: &mut Rewriter) -> std::result::Result<Kind, Stop> {
             tag.expression()?;
         }
     }
-    if place.is_none() {
-        return Ok(Kind::Plain);
-    }
-    if tuple {
-        tag.out.insert(value, '(');
-        tag.out.push_str(")|op.tuple");
-    } else if let Some((holder, name)) = &place
-        && tag.joined == (value..tag.out.len())
-    {
-        grow(&mut tag.out, value, holder.trim(), name);
-    }
-    tag.out.push(')');
-    Ok(Kind::Assign)
+    Ok(tuple)
 }
 
 /// A sum from `value` on that begins with the place that it is assigned to appends to it.
@@ -522,18 +499,17 @@ fn grow(out: &mut String, value: usize, holder: &str, name: &str) {
     let Some((first, _)) = out[value + 1..].split_once(")|op.") else {
         return;
     };
-    let behind = value + 1 + first.len();
-    let is_place = first
-        .trim()
-        .strip_prefix(holder)
-        .and_then(|rest| rest.strip_prefix('.'))
-        == Some(name);
-    let way = ["op.add", "op.cat"]
-        .into_iter()
-        .find(|way| out[behind + 2..].starts_with(*way));
-    if let Some(way) = way.filter(|_| is_place) {
-        let held = format!("({holder})|op.held(\"{name}\")|op.grow(\"{way}\", ");
-        out.replace_range(value..behind + 3 + way.len(), &held);
+    let rest = first.trim().strip_prefix(holder).unwrap_or_default();
+    if rest.strip_prefix('.') != Some(name) {
+        return;
+    }
+    let filter = value + 1 + first.len() + 2;
+    for way in ["op.add", "op.cat"] {
+        if out[filter..].starts_with(way) {
+            let held = format!("({holder})|op.held(\"{name}\")|op.grow(\"{way}\", ");
+            out.replace_range(value..filter + way.len() + 1, &held);
+            return;
+        }
     }
 }
 
@@ -541,16 +517,4 @@ fn grow(out: &mut String, value: usize, holder: &str, name: &str) {
 fn split_place(tag: &Rewriter, target: usize, dot: usize) -> (String, String) {
     let name = tag.out[dot..].trim().trim_start_matches('.').trim();
     (tag.out[target..dot].to_owned(), name.to_owned())
-}
-
-/// If the target is `a.b`, the block is captured in a temporary variable first.
-fn keep_block(tag: &mut Rewriter, target: usize, dot: usize) -> Around {
-    let (holder, name) = split_place(tag, target, dot);
-    tag.out.truncate(target);
-    tag.out.push_str(" op_block ");
-    let after = format!("%}}{{% if ({holder})|op.assign(\"{name}\", op_block) %}}{{% endif ");
-    Around {
-        before: String::new(),
-        after,
-    }
 }

@@ -12,6 +12,23 @@ pub enum Token<'s> {
     None,
 }
 
+impl Token<'_> {
+    /// Counts brackets that are open.
+    pub fn count_brackets(self, open: &mut usize) {
+        match self {
+            Token::Sign("(" | "[" | "{") => *open += 1,
+            Token::Sign(")" | "]" | "}") => *open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+}
+
+/// Where the comment that begins at `start` ends.
+pub fn comment_end(source: &str, start: usize) -> usize {
+    let end = source[start..].find("#}");
+    end.map_or(source.len(), |at| start + at + 2)
+}
+
 /// The position of the next tag or comment at or after `from`.
 pub fn find_tag(source: &str, from: usize) -> Option<usize> {
     let bytes = source.as_bytes();
@@ -38,33 +55,31 @@ pub fn next<'s>(
             |b| matches!(b, b'\t'..=b'\r' | b' '),
             char::is_whitespace,
         );
-    let rest = &source[start..];
+    let (token, len) = first(&source[start..], if in_brackets { "" } else { end });
+    (token, start, start + len)
+}
+
+/// The token at the start of `rest`, and its length. `end` closes the tag; empty if nothing does.
+fn first<'s>(rest: &'s str, end: &str) -> (Token<'s>, usize) {
     let bytes = rest.as_bytes();
-    let found = |token, len: usize| (token, start, start + len);
     let Some(&first) = bytes.first() else {
-        return found(Token::None, 0);
+        return (Token::None, 0);
     };
-    if !in_brackets {
-        let marked = usize::from(matches!(first, b'-' | b'+'));
-        let end_at = |at: usize| bytes.get(marked + at) == end.as_bytes().get(at);
-        if (0..end.len()).all(end_at) {
-            let len = marked + end.len();
-            return found(Token::End(&rest[..len]), len);
-        }
+    let marked = usize::from(matches!(first, b'-' | b'+'));
+    if !end.is_empty() && bytes[marked..].starts_with(end.as_bytes()) {
+        let len = marked + end.len();
+        return (Token::End(&rest[..len]), len);
     }
     match first {
-        b'0'..=b'9' => found(Token::Literal, number_len(rest)),
-        b'"' | b'\'' => match text_len(bytes) {
-            Some(len) => found(Token::Literal, len),
-            None => found(Token::None, 0),
-        },
+        b'0'..=b'9' => (Token::Literal, number_len(bytes)),
+        b'"' | b'\'' => text_len(bytes).map_or((Token::None, 0), |len| (Token::Literal, len)),
         _ if first == b'_' || rest.starts_with(char::is_alphabetic) => {
             let len = count(
                 rest,
                 |b| b.is_ascii_alphanumeric() || b == b'_',
                 char::is_alphanumeric,
             );
-            found(Token::Name(&rest[..len]), len)
+            (Token::Name(&rest[..len]), len)
         }
         _ => {
             let len = match (first, bytes.get(1)) {
@@ -72,9 +87,9 @@ pub fn next<'s>(
                 | (b'/', Some(b'/'))
                 | (b'=' | b'!' | b'<' | b'>', Some(b'=')) => 2,
                 _ if b"+-*/%~<>=()[]{}.,:|".contains(&first) => 1,
-                _ => return found(Token::None, 0),
+                _ => return (Token::None, 0),
             };
-            found(Token::Sign(&rest[..len]), len)
+            (Token::Sign(&rest[..len]), len)
         }
     }
 }
@@ -121,25 +136,25 @@ fn text_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length of the number at the start of `text`.
-fn number_len(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        bytes[from..]
-            .iter()
-            .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_')
-            .count()
-    };
-    let mut len = digits(0);
+/// The length of the number at the start of `bytes`.
+fn number_len(bytes: &[u8]) -> usize {
+    let mut len = digits_end(bytes, 0);
     if bytes.get(len) == Some(&b'.') && bytes.get(len + 1).is_some_and(u8::is_ascii_digit) {
-        len += 1 + digits(len + 1);
+        len = digits_end(bytes, len + 1);
     }
-    let radix = bytes.len() > 1 && matches!(bytes[1], b'x' | b'X');
-    if !radix
+    if !matches!(bytes.get(1), Some(b'x' | b'X'))
         && matches!(bytes[len - 1], b'e' | b'E')
         && matches!(bytes.get(len), Some(b'+' | b'-'))
     {
-        len += 1 + digits(len + 1);
+        len = digits_end(bytes, len + 1);
     }
     len
+}
+
+/// Where the digits, letters and underscores from `from` on end.
+fn digits_end(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes[from..].iter();
+    from + rest
+        .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_')
+        .count()
 }

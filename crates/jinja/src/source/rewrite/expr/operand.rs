@@ -1,6 +1,6 @@
 //! Operands: values with attributes, subscripts and calls; literals; arguments.
 
-use super::{Height, Rewriter, Stop, above, is_short};
+use super::{Height, Rewrite, Rewriter, Stop, above, is_short};
 use crate::builtins::methods;
 use crate::source::rewrite::token::Token;
 
@@ -8,20 +8,19 @@ impl Rewriter<'_> {
     /// A value with attributes, subscripts and calls.
     pub fn postfix(&mut self) -> Height {
         let start = self.out.len();
-        // The engine loops over the argument of `loop`, and compares those of `loop.changed`.
-        let mut reader = if self.peek() == Token::Name("loop") {
-            "each"
-        } else {
-            ""
+        // The engine loops over the argument of `loop`, and compares the arguments of
+        // `loop.changed`.
+        let mut reader = match self.peek() {
+            Token::Name("loop") => "each",
+            _ => "",
         };
         let mut height = self.primary()?;
         loop {
             height = match self.peek() {
                 Token::Sign(".") => {
-                    reader = if self.attribute(start)? == "changed" {
-                        "read"
-                    } else {
-                        ""
+                    reader = match self.attribute(start)? {
+                        "changed" => "read",
+                        _ => "",
                     };
                     above(height, 0)?
                 }
@@ -34,11 +33,11 @@ impl Rewriter<'_> {
 
     /// `.name`. A method that is not called is looked up by a filter, because it takes precedence
     /// over a map's key. Returns the name.
-    fn attribute(&mut self, start: usize) -> Result<&str, Stop> {
+    fn attribute(&mut self, start: usize) -> Rewrite<&str> {
         let dot = self.out.len();
         self.copy();
         match self.copy() {
-            Token::Name(name) if methods::NAMES.contains(&name) && !self.next_is("(") => {
+            Token::Name(name) if methods::is_accessible(name) && !self.next_is("(") => {
                 self.out.truncate(dot);
                 self.wrap(start, "((", &format!(")|op.attr(\"{name}\"))"));
                 Ok(name)
@@ -83,22 +82,18 @@ impl Rewriter<'_> {
             return Ok(height);
         }
         self.skip();
-        if index == 0 {
-            let item = format!(")|op.item({}))", &self.out[inside..]);
-            self.out.truncate(bracket);
-            self.wrap(start, "((", &item);
-            return above(height, 0);
-        }
-        let [from, to, step] = bounds.map(|bound| {
-            if bound.is_empty() {
-                "none"
-            } else {
-                &self.out[bound]
-            }
-        });
-        let slice = format!(")|op.slice({from}, {to}, {step}))");
+        let filter = if index == 0 {
+            height = above(height, 0)?;
+            format!(")|op.item({}))", &self.out[inside..])
+        } else {
+            let [from, to, step] = bounds.map(|bound| match bound.is_empty() {
+                true => "none",
+                false => &self.out[bound],
+            });
+            format!(")|op.slice({from}, {to}, {step}))")
+        };
         self.out.truncate(bracket);
-        self.wrap(start, "((", &slice);
+        self.wrap(start, "((", &filter);
         Ok(height)
     }
 
@@ -195,7 +190,7 @@ impl Rewriter<'_> {
     }
 
     /// The parameters of a call block in parentheses, if it has any.
-    pub fn parameters(&mut self) -> Result<(), Stop> {
+    pub fn parameters(&mut self) -> Rewrite {
         if self.copy_if(Token::Sign("(")) {
             self.assignments(|token| token == Token::Sign(")"))?;
             self.copy();
@@ -203,8 +198,8 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Names, some with values after `=`, up to such a token.
-    pub fn assignments(&mut self, is_end: fn(Token) -> bool) -> Result<(), Stop> {
+    /// Names, some with values after `=`, up to a token that ends them.
+    pub fn assignments(&mut self, is_end: fn(Token) -> bool) -> Rewrite {
         while !is_end(self.peek()) {
             if self.copy_if(Token::Sign("=")) {
                 self.expression()?;
