@@ -496,6 +496,7 @@ impl Check<'_> {
                 format!("the request asks for {choices} choices"),
             );
         }
+        // An answer that a limit cut off may lack its call.
         let is_whole = words(self.asked.api).0[..2].contains(&&*turn.finish);
         let has_calls = !turn.calls.is_empty() || turn.others > 0;
         match request.output.tool_choice {
@@ -538,6 +539,7 @@ impl Check<'_> {
                 format!("there are {calls} calls, and the request allows one"),
             );
         }
+        // A call may replace the answer that the schema asks for.
         if !request.output.json_schema.is_null() && is_whole && !has_calls {
             let wrong = match number::read::<Value>(turn.content.trim()) {
                 Err(error) => Some(format!("the content is not JSON: {error}")),

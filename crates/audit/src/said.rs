@@ -424,6 +424,7 @@ impl List {
             .as_str()
             .and_then(|name| name.strip_prefix("response."))
             .unwrap_or_default();
+        // `output_text.delta`: the part of the answer, and what happens to it.
         let (of, step) = name.rsplit_once('.').unwrap_or((name, ""));
         let part = if of.starts_with("reasoning_summary") {
             SUMMARY.saturating_add(data["summary_index"].as_u64().unwrap_or(0))

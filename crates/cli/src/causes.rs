@@ -120,12 +120,10 @@ fn ending(text: &str) -> String {
 
 /// The differing characters; the text after them belongs to the message.
 fn next(Difference { expected, got, .. }: &Difference) -> String {
-    let differs = expected
-        .chars()
-        .map(Some)
-        .chain([None])
-        .zip(got.chars().map(Some).chain([None]))
-        .find(|(a, b)| a != b);
+    let end = [None];
+    let expected = expected.chars().map(Some).chain(end);
+    let mut pairs = expected.zip(got.chars().map(Some).chain(end));
+    let differs = pairs.find(|(a, b)| a != b);
     format!("{differs:?}")
 }
 

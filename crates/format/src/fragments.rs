@@ -87,15 +87,16 @@ impl FormatBuilder {
                 .map(|next| next.trim())
                 .filter(|next| !next.is_empty()),
         );
-        let signs: Vec<_> = next
+        let mut signs = Vec::new();
+        for text in next
             .iter()
             .map(String::as_str)
             .chain(left_out.iter().copied())
-            .filter_map(|text| text.trim_start().chars().next())
-            .chain('\t'..='\r')
-            .chain([' '])
-            .map(|sign| (sign, sign))
-            .collect();
+        {
+            signs.extend(text.trim_start().chars().next());
+        }
+        signs.extend(('\t'..='\r').chain([' ']));
+        let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
         let behind = ends.behind.map(|behind| self.not(behind));
         let more = self.sequence([behind, Some(self.space()), Some(self.none_of(&signs))]);
         let next = self.choice([self.any_of(next), self.after_space(self.end())]);

@@ -137,6 +137,7 @@ impl<'a> Resolver<'a> {
                 return Ok(Node::AnyOf(self.branches(branches, key, id, depth)?));
             }
         }
+        // Each type of a list becomes a branch with the other keywords.
         if let Some(Value::Array(kinds)) = kind {
             if kinds.is_empty() {
                 return Err(self.error(id, "type must name at least one type"));
@@ -168,6 +169,7 @@ impl<'a> Resolver<'a> {
         if let Some(branches) = all_of(fields, name) {
             return Ok(Node::AllOf(self.branches(branches, "allOf", id, depth)?));
         }
+        // Without a type the keywords decide, in llama.cpp's order.
         match name {
             "" if fields.is_empty() && self.empty_is_object => self.object(fields, id, depth),
             "" if has_object_keywords(fields) => self.object(fields, id, depth),

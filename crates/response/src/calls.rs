@@ -167,6 +167,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
             _ => firsts.push(glue.clone()),
         }
     }
+    // The brackets of a list are JSON: one field reads all calls.
     if list {
         let opens = patterns(firsts.iter().map(|glue| {
             let open = glue.trim_end();
@@ -200,6 +201,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
             readable: true,
         };
     }
+    // Otherwise each call is a field of its own, so its end must be found.
     let closed = has_word(&object.rest) || turn.engine.looks();
     if !turn.engine.looks() && !nexts.iter().all(|next| closed && has_word(next)) {
         turn.limit("tool_calls", APART);

@@ -231,13 +231,10 @@ fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
         .reasoning
         .as_ref()
         .filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
-    let ends = writer
-        .turn
-        .behind_calls()
-        .chain([&writer.turn.end])
-        .flat_map(heads)
-        .chain([close.to_owned()])
-        .chain(writer.marks_of_calls().iter().cloned());
+    let after = writer.turn.behind_calls().chain([&writer.turn.end]);
+    let mut ends: Vec<_> = after.flat_map(heads).collect();
+    ends.push(close.to_owned());
+    ends.extend(writer.marks_of_calls().iter().cloned());
     let rest = p.atomic(p.sequence([p.reasoning(p.until_marker(ends)), p.marker(close)]));
     Some(p.optional(p.sequence([
         rest,

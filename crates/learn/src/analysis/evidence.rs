@@ -106,6 +106,7 @@ fn pair(sampler: &Sampler, part: &str) -> Option<(&'static str, String, String)>
         "reasoning" => {
             let of_reply = ("a reply without / with reasoning", true, Vec::new());
             let of_call = ("a call without / with reasoning", false, empty());
+            // A template may show reasoning beside calls alone.
             for (question, speaks, calls) in [of_reply, of_call] {
                 let [without, with] = [false, true]
                     .map(|thinks| sampler.plain(&Sample::new(thinks, speaks, calls.clone())));

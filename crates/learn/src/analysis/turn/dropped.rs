@@ -36,12 +36,15 @@ pub fn find(sampler: &Sampler, source: &str, edges: &mut Vec<Edge>) -> Option<Re
         let replies = before_reply.is_some_and(|text| text.rfind(start) > text.rfind(close));
         !start.is_empty() && !close.is_empty() && !replies
     };
-    let (start, close) = around_thought(sampler)
-        .filter(is_reasoning)
+    // The surest source first.
+    let shown = around_thought(sampler).filter(is_reasoning);
+    let sent = shown
         .or_else(|| in_history(sampler))
-        .or_else(|| switched(sampler, source))
+        .or_else(|| switched(sampler, source));
+    let guessed = sent
         .or_else(|| cut_from_content(sampler, source))
-        .or_else(|| opened(sampler))
+        .or_else(|| opened(sampler));
+    let (start, close) = guessed
         .or_else(|| named.first().map(|(start, end)| pair(start, end)))
         .filter(is_reasoning)?;
     reason_like_prompt(edges, &close);
