@@ -1,6 +1,10 @@
 //! Converts requests and answers of the common server APIs: OpenAI's chat completions and
 //! Responses, and Anthropic's Messages.
 //!
+//! - **In:** a body of a server's API, and the deltas of a stream.
+//! - **Out:** a body of chat completions, and that API's events and answers.
+//! - **Never:** it opens no connection, counts no tokens, and reads no template.
+//!
 //! The library's own form is chat completions: [`Api::request`] converts a body of another API to
 //! it, and [`Api::chat_body`] its text. An [`Answer`] converts a stream's deltas to events, and a
 //! finished message to a body. HTTP routes, the counting of tokens and stopping are up to the

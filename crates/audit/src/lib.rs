@@ -1,6 +1,10 @@
 //! Finds what is wrong with what servers answered, of recorded requests and answers of OpenAI's
 //! chat completions, OpenAI's Responses and Anthropic's Messages.
 //!
+//! - **In:** recorded requests and answers of servers.
+//! - **Out:** findings by event and field.
+//! - **Never:** it talks to no server.
+//!
 //! - `said`: what an answer says, in whichever API, as one list.
 //! - `order`: what the list comes to, and where its events break their API's order.
 //! - `asked`: where the answer is not what the request asks for, or shows the template's markup.

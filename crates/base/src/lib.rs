@@ -1,5 +1,10 @@
 //! The basis of all parts of chatparse: errors, every bound on the cost of input, sets of bytes and
 //! of characters, texts as JSON.
+//!
+//! - **In:** bytes, texts and values of any origin.
+//! - **Out:** bounds with their reasons, errors that name a place, one type for each set of bytes
+//!   or characters, one store.
+//! - **Never:** it knows no chat word, and no other package of ours.
 #![forbid(unsafe_code)]
 
 pub mod brackets;

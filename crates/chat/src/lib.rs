@@ -1,5 +1,9 @@
 //! Templates: a request in, a prompt and a parser out.
 //!
+//! - **In:** the source of a template, a request, and the outputs of a session.
+//! - **Out:** [`Params`], the next turn, the origin of each byte, proofs of what was learnt.
+//! - **Never:** it reads no output itself, and no request changes another's answer.
+//!
 //! - `chat`: a template, compiled and learnt once, and the params of a request.
 //! - `reader`: who may read a template's model; `proof` chooses among them by what is read back.
 //! - `variables`: what is learnt under a request's variables.

@@ -1,4 +1,8 @@
 //! Prints the tree of a grammar in the notations of engines other than llama.cpp.
+//!
+//! - **In:** the tree of a grammar.
+//! - **Out:** Lark, a structural tag, or portable GBNF.
+//! - **Never:** it reads no text of a grammar, and adds no rule of its own.
 #![forbid(unsafe_code)]
 
 #[macro_use]

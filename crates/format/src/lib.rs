@@ -1,5 +1,9 @@
 //! Descriptions of what a model may write, as expressions with tags.
 //!
+//! - **In:** a `Writing`, and the options, opening and tools of a request.
+//! - **Out:** a [`Format`]: expressions with tags, from which parser and grammar come.
+//! - **Never:** it sees no template and starts no learner.
+//!
 //! ```text
 //! learning ───────────┐
 //! a family's row ─────┼─▶ Writing ──┐

@@ -1,5 +1,11 @@
 //! Grammars for constrained sampling, from JSON schemas and formats, as GBNF; their triggers; and
 //! checks of texts against grammars and of values against schemas.
+//!
+//! - **In:** a JSON schema, or the expressions of a format.
+//! - **Out:** rules as a tree, their GBNF with a report of differences, a [`Matcher`], verdicts on
+//!   values and texts.
+//! - **Never:** it reads no template, prints no notation except GBNF, and hides no difference from
+//!   its report.
 #![forbid(unsafe_code)]
 
 #[macro_use]

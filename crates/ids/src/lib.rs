@@ -1,6 +1,10 @@
 //! Conversations in token ids: ids in, ids out, and nothing that was sent or sampled is encoded
 //! again.
 //!
+//! - **In:** the ids that a model sampled, and the texts that a template writes.
+//! - **Out:** the ids to send, and the field of each id.
+//! - **Never:** it encodes nothing twice that was sent or sampled.
+//!
 //! ```text
 //! messages ─▶ Turns ──text, and which bytes are the template's──▶ Vocabulary ──ids──▶ Conversation ─▶ host
 //! host ──sampled ids──▶ Conversation ──bytes, marked──▶ Stream ─▶ deltas, fields

@@ -1,6 +1,10 @@
 //! Renders chat templates to prompts as llama.cpp and transformers do, within bounds
 //! ([`Template`]). Nothing else of chatparse knows the engine, minijinja.
 //!
+//! - **In:** the source of a template, and a request.
+//! - **Out:** the prompt; what the template can do, found by trial.
+//! - **Never:** it knows nothing of outputs, and no render outlives its budget.
+//!
 //! ```text
 //! source ──source──▶ engine (env) ◀── python: values; builtins: filters, tests, functions, methods
 //! request ──request──▶ Conversation ──▶ context ──render──▶ prompt    (budget, reading: what a render may use)

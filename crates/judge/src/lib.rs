@@ -2,6 +2,10 @@
 //! is read in outputs. Two versions or programs are compared by their answers to the same
 //! scenarios.
 //!
+//! - **In:** scenarios as JSON.
+//! - **Out:** their answers as JSON, with fields in a fixed order.
+//! - **Never:** it decides nothing: judges compare.
+//!
 //! The help of `chatparse replay` lists the fields of a scenario.
 
 #![forbid(unsafe_code)]

@@ -1,6 +1,10 @@
 //! Tests a template for its author: renders messages of all kinds, parses them, and renders the
 //! results again.
 //!
+//! - **In:** a template.
+//! - **Out:** a [`Report`] of findings, each with the renders that show it.
+//! - **Never:** it changes no template, and reports nothing that no render shows.
+//!
 //! If the render with the assistant's message begins with the prompt, the rest is the assistant's
 //! turn. Parsing the turn must give the message, and the parsed message must render to the same
 //! bytes; otherwise a server that keeps the state of its model would have to process the prompt

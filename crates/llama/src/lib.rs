@@ -1,5 +1,9 @@
 //! Turns schemas into rules with llama.cpp's text: which keywords it uses and how it writes the
 //! rules, byte for byte.
+//!
+//! - **In:** a JSON schema and the style that a request asks for.
+//! - **Out:** the rules that llama.cpp makes of the schema, letter by letter.
+//! - **Never:** it makes no faithful grammar.
 #![forbid(unsafe_code)]
 
 mod excluded_keys;

@@ -1,5 +1,10 @@
 //! Messages, tools and requests as plain data, with their JSON forms. Most other modules use these
 //! types.
+//!
+//! - **In:** the JSON of a request or a message, and the options of the host.
+//! - **Out:** [`Request`], [`Message`], [`Tool`] and [`OutputOptions`], or an error that names the
+//!   field.
+//! - **Never:** it renders nothing, and decides nothing about formats.
 #![forbid(unsafe_code)]
 
 #[macro_use]

@@ -1,6 +1,10 @@
 //! A parsing engine for text that arrives in pieces: expressions in, captured regions out. It is
 //! independent of chats.
 //!
+//! - **In:** an [`Arena`] of expressions, and an output in pieces.
+//! - **Out:** captures that only grow, and whether the output matches.
+//! - **Never:** it knows no chat word and no template.
+//!
 //! ```text
 //! Arena ──check, compile──▶ Program ──Arc──▶ Machine ◀── feed(output so far)
 //! (expr, json)              (flat code)       │

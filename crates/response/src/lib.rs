@@ -1,6 +1,10 @@
 //! Response templates: how the output of a checkpoint's model is read, as its
 //! `tokenizer_config.json` may say (version 1 of the format that transformers reads).
 //!
+//! - **In:** a response template as JSON, or a learnt turn.
+//! - **Out:** a turn, or a response template with the limits of what it says.
+//! - **Never:** it renders nothing, and reads no output.
+//!
 //! ```text
 //! JSON ──read──▶ ResponseTemplate ──turn──▶ TurnFormat (read)
 //! TurnFormat (learnt) ──write──▶ ResponseTemplate ──▶ JSON, and the limits of what it can say

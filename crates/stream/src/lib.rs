@@ -1,6 +1,10 @@
 //! Reads a model's output as it comes in: a [`Parser`] is a compiled format, a [`Stream`] an output
 //! that it reads. The additions of a piece show at once and are not taken back; at the end there
 //! are a message, a status and a report on each call.
+//!
+//! - **In:** a compiled format, and an output in pieces.
+//! - **Out:** deltas that are never taken back; the message, its status and its reports.
+//! - **Never:** it reads no byte twice for one piece, and loses none.
 #![forbid(unsafe_code)]
 
 #[macro_use]
