@@ -24,10 +24,8 @@ pub(super) struct Marks {
     begun: Begun,
     /// The machines' copy of the text; empty while it is equal to the text.
     seen: Vec<u8>,
-    /// The bytes after the checkpoint that may be a part of a special token, counted from there.
-    special: Option<Vec<Range<usize>>>,
-    /// The length of the text at the checkpoint.
-    noted: usize,
+    /// The bytes after the checkpoint that may be a part of a special token.
+    special: Option<Bits>,
 }
 
 impl Marks {
@@ -37,7 +35,6 @@ impl Marks {
             begun: Begun::default(),
             seen: Vec::new(),
             special: None,
-            noted: 0,
         }
     }
 
@@ -79,14 +76,15 @@ impl Marks {
         let mut at = from;
         for span in spans.iter().filter(|span| !span.is_empty()) {
             self.ordinary(raw, at..from + span.start);
-            at = from + span.end;
-            self.note(from + span.start..at);
+            self.note(span.len(), true);
             self.begun = Begun::default();
+            at = from + span.end;
         }
         self.ordinary(raw, at..raw.len());
     }
 
     fn ordinary(&mut self, raw: &[u8], range: Range<usize>) {
+        self.note(range.len(), false);
         let Marks {
             tokens,
             begun,
@@ -98,31 +96,25 @@ impl Marks {
         });
     }
 
-    /// Notes bytes of special tokens.
-    fn note(&mut self, bytes: Range<usize>) {
-        if let Some(special) = &mut self.special {
-            let bytes = bytes.start - self.noted..bytes.end - self.noted;
-            match special.last_mut() {
-                Some(last) if last.end == bytes.start => last.end = bytes.end,
-                _ => special.push(bytes),
-            }
+    fn note(&mut self, count: usize, special: bool) {
+        if let Some(bits) = &mut self.special {
+            bits.extend(count, special);
         }
     }
 
-    /// Sets the checkpoint at this length: [`Marks::rollback`] accepts any later byte.
-    pub fn checkpoint(&mut self, length: usize) -> Begun {
-        (self.special, self.noted) = (Some(Vec::new()), length);
+    /// Sets the checkpoint: [`Marks::rollback`] accepts any later byte.
+    pub fn checkpoint(&mut self) -> Begun {
+        self.special = Some(Bits::default());
         self.begun
     }
 
     /// Goes back to the checkpoint, where the text was `raw`. Returns the ranges of the next
     /// `length` bytes that came from special tokens.
     pub fn rollback(&mut self, mark: Begun, raw: &[u8], length: usize) -> Vec<Range<usize>> {
-        let mut spans = self.special.replace(Vec::new()).unwrap_or_default();
-        spans.retain(|span| span.start < length);
-        if let Some(last) = spans.last_mut() {
-            last.end = last.end.min(length);
-        }
+        let spans = self
+            .special
+            .replace(Bits::default())
+            .map_or_else(Vec::new, |bits| bits.runs(length));
         self.begun = mark;
         if !self.seen.is_empty() {
             // The bytes that waited then wait again.
@@ -151,4 +143,35 @@ fn hide(seen: &mut Vec<u8>, raw: &[u8], at: usize) {
     } else {
         stand_in
     });
+}
+
+/// One bit for each byte.
+#[derive(Clone, Default)]
+struct Bits {
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl Bits {
+    fn extend(&mut self, count: usize, bit: bool) {
+        for at in self.length..self.length + count {
+            if at % 64 == 0 {
+                self.words.push(0);
+            }
+            self.words[at / 64] |= u64::from(bit) << (at % 64);
+        }
+        self.length += count;
+    }
+
+    /// The ranges of set bits among the first `length`.
+    fn runs(&self, length: usize) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for at in (0..length).filter(|at| self.words[at / 64] >> (at % 64) & 1 == 1) {
+            match runs.last_mut() {
+                Some(run) if run.end == at => run.end += 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        runs
+    }
 }

@@ -213,7 +213,7 @@ impl Stream {
         }
         let marks = self.marks.insert(Box::new(Marks::new(tokens)));
         if let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.mark = Some(marks.checkpoint(checkpoint.length));
+            checkpoint.mark = Some(marks.checkpoint());
         }
         Ok(())
     }
@@ -447,7 +447,7 @@ impl Stream {
         self.written.builder.set_checkpoint();
         self.checkpoint = Some(Box::new(Checkpoint {
             length,
-            mark: self.marks.as_mut().map(|marks| marks.checkpoint(length)),
+            mark: self.marks.as_mut().map(|marks| marks.checkpoint()),
             at: self.at.clone(),
             fallback: self.written.fallback.clone(),
             limit: self.written.limit,

@@ -261,6 +261,8 @@ impl<'s> Rewriter<'s> {
     /// Replaces a comparison by a filter, because the engine's differs from Python's.
     fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
         let mut part = self.out.split_off(right);
+        // The sign between the operands goes.
+        self.out.truncate(left.end);
         let mut whole = self.out.split_off(left.start);
         let not = if negated { "not " } else { "" };
         if filter == "in" {
