@@ -64,10 +64,10 @@ pub(super) unsafe fn utf8<'a>(data: *const c_char, len: usize, name: &str) -> Re
 /// # Safety
 /// `data` is NULL, or as in [`bytes`].
 pub(super) unsafe fn options<'a>(data: *const c_char, len: usize) -> Result<&'a str> {
-    // SAFETY: not NULL, and otherwise this function's contract is the same.
     if data.is_null() {
         Ok("{}")
     } else {
+        // SAFETY: not NULL, and otherwise this function's contract is the same.
         unsafe { utf8(data, len, "options") }
     }
 }

@@ -807,3 +807,12 @@ fn the_end_of_a_turn_waits_until_text_follows() {
         ("{\"a\": 1}".to_owned(), Status::Complete)
     );
 }
+
+#[test]
+fn joined_lines_belong_to_the_text_after_them() {
+    let output = b"<think>Why</think><|tool_call_start|>[get(key=\"a \\\n\" </x>\n\", n=-12), get_all()]<|tool_call_endm_end|>\n";
+    for cut_off in [false, true] {
+        check("lfm2", output, &[53], cut_off);
+        check_rollback("lfm2", output, &[53], cut_off);
+    }
+}

@@ -41,7 +41,11 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/stream/src", "output", &["delta", "report"]),
     ("crates/stream/src", "fallback", &["report", "output"]),
     ("crates/stream/src", "ends", &[]),
-    ("crates/stream/src", "parser", &["ends", "fallback"]),
+    (
+        "crates/stream/src",
+        "parser",
+        &["ends", "report", "fallback"],
+    ),
     (
         "crates/stream/src",
         "stream",
@@ -975,12 +979,20 @@ fn bare(text: &str) -> String {
     kept + &code[at..]
 }
 
-/// Without lib.rs, which lists the modules.
+/// Without lib.rs, which lists the modules, and without files of tests.
 fn library_files() -> Vec<Source> {
-    source_files()
-        .into_iter()
-        .filter(|file| file.module != "lib")
-        .collect()
+    let mut files = source_files();
+    files.retain(|file| file.module != "lib" && !is_of_tests(&file.path));
+    files
+}
+
+/// Whether the module of a file is declared for tests alone.
+fn is_of_tests(path: &str) -> bool {
+    let Some(folder) = path.strip_suffix("/tests.rs") else {
+        return false;
+    };
+    let parent = fs::read_to_string(root().join(folder).join("mod.rs"));
+    parent.is_ok_and(|text| text.contains("#[cfg(test)]\nmod tests;"))
 }
 
 fn collect(folder: &Path, into: &mut BTreeSet<PathBuf>) {

@@ -400,8 +400,8 @@ impl<'a> Resolver<'a> {
             Node::AnyOf(branches) | Node::AllOf(branches) => branches.clone(),
             _ => Vec::new(),
         });
-        for id in 0..graph.nodes.len() {
-            if circles[id] && matches!(graph.node(id), Node::Ref(_)) {
+        for (id, in_circle) in circles.into_iter().enumerate() {
+            if in_circle && matches!(graph.node(id), Node::Ref(_)) {
                 return Err(self.error(id, "$ref leads back to itself with nothing in between"));
             }
         }

@@ -270,8 +270,8 @@ impl Arguments<'_> {
         p.rule(rule, self.text_up_to(marker, &next, &names))
     }
 
-    /// Raw text up to this marker. `next`: the texts that may follow it; `names`: the names of other
-    /// arguments with the texts around them, which end it as well.
+    /// Raw text up to this marker. `next`: the texts that may follow it; `names`: the names of
+    /// other arguments with the texts around them, which end it as well.
     fn text_up_to(&self, marker: &Glue, next: &[&str], names: &[String]) -> ExprId {
         let p = self.p;
         let end = self

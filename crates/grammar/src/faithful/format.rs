@@ -85,7 +85,8 @@ fn ipv6() -> String {
     let group = "[0-9a-fA-F]{1,4}";
     let last = format!("({group}:{group}|{})", ipv4());
     let mut forms = vec![format!("({group}:){{6}}{last}")];
-    // `::` stands for one group or more; up to seven groups may precede it, less the groups after it.
+    // `::` stands for one group or more; up to seven groups may precede it, less the groups after
+    // it.
     forms.push(format!("::({group}:){{5}}{last}"));
     for behind in (0..=4).rev() {
         let before = 4 - behind;

@@ -426,7 +426,7 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         if branches.len() > 1 {
-            branches = branches.into_iter().map(Rule::as_part).collect();
+            branches = branches.into_iter().map(Rule::into_part).collect();
         }
         Ok(Rule::one_of_several(branches))
     }

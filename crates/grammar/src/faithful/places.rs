@@ -176,7 +176,7 @@ impl<'a> SchemaLocations<'a> {
 
     /// Whether more places may be visited.
     pub fn is_full(&self) -> bool {
-        self.steps.len() > 2 * limits::SCHEMA_NODES || self.left.0 == 0
+        self.steps.count() > 2 * limits::SCHEMA_NODES || self.left.0 == 0
     }
 
     /// The part with what its references are relative to: the schema itself if it has an

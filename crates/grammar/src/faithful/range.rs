@@ -279,7 +279,8 @@ impl Sided<'_> {
         }
     }
 
-    /// Adds the moves by the digits from `from` on. Most digits lead to the state of the digit before.
+    /// Adds the moves by the digits from `from` on. Most digits lead to the state of the digit
+    /// before.
     fn digits(&self, at: At, from: u8, phase: Phase, moves: &mut Vec<(Chars, At)>) {
         let all: Vec<(u8, At)> = (from..=9)
             .map(|number| (number, self.next(at, phase, number)))

@@ -124,7 +124,7 @@ impl<'a> Lowering<'_, 'a> {
     pub fn closed(&self, text: Rule) -> Rule {
         let end = self.writing.ends[0].first().filter(|_| self.writing.closed);
         let end = end.map_or(Rule::Empty, |end| Rule::Literal(end.clone()));
-        Rule::joined([text.as_part(), end])
+        Rule::joined([text.into_part(), end])
     }
 
     /// The automaton of all constraints together, and of what is given. If it is too large, reports

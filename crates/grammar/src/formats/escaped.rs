@@ -112,7 +112,7 @@ fn escaped(
         Node::Sequence(parts) => Rule::joined(
             parts
                 .iter()
-                .map(|part| escaped(rules, part, name).as_part()),
+                .map(|part| escaped(rules, part, name).into_part()),
         ),
         Node::Choice(branches) => Rule::Choice(
             branches

@@ -750,8 +750,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
         }
     }
 
-    /// The beginning of a marker that the text before the marker may not have. A model that writes the tag with which a
-    /// marker begins means the marker, so the grammar need not follow how it goes on.
+    /// The beginning of a marker that the text before the marker may not have. A model that writes
+    /// the tag with which a marker begins means the marker, so the grammar need not follow how it
+    /// goes on.
     fn first_tag<'m>(&self, marker: &'m str) -> &'m str {
         match marker.find('>') {
             _ if !self.rules.is_faithful() => marker,
@@ -961,7 +962,7 @@ fn sequence(parts: Vec<Rule>) -> Rule {
             Rule::Sequence(inner) => flat.extend(inner),
             // White space is one run, however many parts of the format allow it.
             space if space == Rule::reference(SPACE) && flat.last() == Some(&space) => {}
-            other => flat.push(other.as_part()),
+            other => flat.push(other.into_part()),
         }
     }
     Rule::joined(flat)

@@ -14,13 +14,16 @@ use crate::text::repetition::{self, Reader};
 use chatparse_base::Result;
 use chatparse_peg::Spacing;
 
+/// The name of a schema's rule, and the departures from the schema.
+pub type Added = (SmolStr, Vec<Fidelity>);
+
 /// Another way to write schemas as rules than the faithful one: by the letter of llama.cpp's texts.
 #[derive(Debug)]
 pub struct Letter {
     /// Adds the rules of a schema, whose references lead into another value. Takes the builder, the
-    /// name of the schema's rule (`""`: the top), the schema and that value. Returns the actual name
-    /// and the departures from the schema.
-    pub add: fn(&mut Builder, &str, &Value, &Value) -> Result<(SmolStr, Vec<Fidelity>)>,
+    /// name of the schema's rule (`""`: the top), the schema and that value. Returns the actual
+    /// name and the departures from the schema.
+    pub add: fn(&mut Builder, &str, &Value, &Value) -> Result<Added>,
     /// The shared rules that differ from the faithful ones.
     pub primitives: &'static [Primitive],
 }
@@ -399,8 +402,8 @@ impl Builder {
         }
     }
 
-    /// Removes the rules since a mark that only name another rule, except `kept`. The remaining rules
-    /// refer to the other rule directly.
+    /// Removes the rules since a mark that only name another rule, except `kept`. The remaining
+    /// rules refer to the other rule directly.
     pub(crate) fn without_aliases(&mut self, mark: Mark, kept: &[SmolStr]) {
         /// The rule that a name leads to. All names on the way lead there directly afterwards.
         fn end(aliases: &mut HashMap<SmolStr, SmolStr>, name: &SmolStr) -> SmolStr {

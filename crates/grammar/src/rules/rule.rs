@@ -149,7 +149,7 @@ impl Rule {
     }
 
     /// As a part of a sequence or a branch of a choice: a choice gets parentheses.
-    pub(crate) fn as_part(self) -> Rule {
+    pub(crate) fn into_part(self) -> Rule {
         match self {
             choice @ Rule::Choice(_) => choice.group(),
             part => part,

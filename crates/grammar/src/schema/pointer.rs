@@ -67,7 +67,7 @@ impl<'a> Places<'a> {
         self.0.len() - 1
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 

@@ -198,8 +198,8 @@ impl Trials<'_> {
         self.render(self.exchange(arguments, calls), with_tool())
     }
 
-    /// The field of reasoning without which the template rejects assistant messages, and with which,
-    /// empty, it renders them.
+    /// The field of reasoning without which the template rejects assistant messages, and with
+    /// which, empty, it renders them.
     fn demanded_reasoning(&self) -> Option<&'static str> {
         let mut fields = REASONING
             .into_iter()

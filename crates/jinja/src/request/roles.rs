@@ -485,8 +485,8 @@ fn find_answers<'m>(template: &Template, messages: &'m [Message]) -> Vec<Answer<
             continue;
         }
         let mut matched: Vec<(usize, usize)> = Vec::new();
-        for index in start..start + run {
-            let call = calls.get(&*messages[index].tool_call_id);
+        for (index, result) in messages.iter().enumerate().skip(start).take(run) {
+            let call = calls.get(&*result.tool_call_id);
             matched.extend(call.map(|call| (*call, index)));
         }
         sort::sort(&mut matched);

@@ -15,6 +15,8 @@ pub(super) struct Literal {
     /// digits.
     escape: [u8; 10],
     held: usize,
+    /// The bytes of joined lines that no text has followed yet: they belong to the next text.
+    joined: usize,
     /// The value is of a call of Python, whose escapes count.
     python: bool,
     /// The last character was part of a word.
@@ -79,7 +81,11 @@ impl Literal {
         for (at, c) in piece.char_indices() {
             if self.continues_word(c, json) {
             } else if let Some(quote) = self.quote {
+                let shown = json.len();
                 self.inside(c, quote, json);
+                if json.len() > shown {
+                    self.joined = 0;
+                }
             } else if self.mends && self.waits(c) {
                 gap = if self.gap == 0 { (0, at) } else { gap };
                 self.in_word = false;
@@ -141,7 +147,7 @@ impl Literal {
 
     /// The number of bytes that wait for the next ones: of an escape, of a word, or around a comma.
     pub fn held(&self) -> usize {
-        self.held + self.gap + self.word_held()
+        self.joined + self.held + self.gap + self.word_held()
     }
 
     /// How many of them are of a word.
@@ -190,7 +196,10 @@ impl Literal {
                     self.held = 0;
                     self.mended |= ESCAPE;
                     // Python joins lines that end with a backslash.
-                    json.push_str(if c == '\n' { "" } else { "'" });
+                    match c {
+                        '\n' => self.joined += 2,
+                        _ => json.push('\''),
+                    }
                 }
                 _ if self.continues_escape(c) => {
                     self.escape[self.held] = c as u8;
