@@ -40,7 +40,7 @@ pub struct TemplateOptions {
     /// it), in place of that of a `tokenizer_config.json`; `Null` for none. It is used unless
     /// another reader reads more of what the template renders. With it, the template may be empty.
     pub response_template: Value,
-    /// The special tokens of the model's vocabulary, for [`lint`](mod@crate::lint), in place of
+    /// The special tokens of the model's vocabulary, for the check of `lint`, in place of
     /// those of a `tokenizer_config.json`.
     pub special_tokens: Vec<String>,
 }

@@ -31,9 +31,7 @@ pub use choice::{Choice, Tried};
 pub use messages::Thinking;
 #[cfg(feature = "next")]
 pub(crate) use messages::asked;
-#[doc(hidden)]
 pub use reading::{RoundTrip, Verdict, shown, with_ids};
-#[doc(hidden)]
 pub use turns::ProbeSet;
 pub(crate) use turns::{borders, is_one_marker, marker_at_end};
 

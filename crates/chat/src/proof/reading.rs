@@ -15,6 +15,7 @@ use chatparse_message::{Message, OutputOptions, ToolChoice};
 use chatparse_stream::{CallRules, Ended, EndedBy, Parser, Status};
 
 /// A reader, and its parsers for the messages of one template.
+#[doc(hidden)]
 pub struct RoundTrip {
     reader: Arc<Reader>,
     /// The messages.
@@ -37,6 +38,7 @@ pub struct Read {
 }
 
 /// What came back of a message.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The expected message.
@@ -265,6 +267,7 @@ fn named(message: &Message) -> Vec<(String, Vec<String>)> {
 }
 
 /// The message with the ids of another one, for ids that a host would generate.
+#[doc(hidden)]
 pub fn with_ids(message: &Message, other: &Message) -> Message {
     let mut message = message.clone();
     for (call, known) in message.tool_calls.iter_mut().zip(&other.tool_calls) {
@@ -279,6 +282,7 @@ fn same(a: &Message, b: &Message) -> bool {
 }
 
 /// The parts of a message that are compared.
+#[doc(hidden)]
 pub fn shown(message: &Message) -> Value {
     let mut calls = Vec::new();
     for call in &message.tool_calls {

@@ -32,6 +32,7 @@ const END: usize = 200;
 const ENDS: usize = 16;
 
 /// All messages of a template, rendered on demand, for all readers with the same prompts.
+#[doc(hidden)]
 pub struct ProbeSet {
     template: Template,
     /// The reader that makes the prompts.

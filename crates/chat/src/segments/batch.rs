@@ -8,6 +8,7 @@ use std::thread;
 /// The results of `work` for each number below `count`, in order, by at most this many threads; 0:
 /// as many as the machine runs at once. The calling thread is one of them, and does all where a
 /// system gives no others.
+#[doc(hidden)]
 pub fn in_threads<T: Send>(
     count: usize,
     threads: usize,

@@ -25,7 +25,6 @@ use serde_json::Value;
 
 use crate::messages::Messages;
 use crate::reader::Reader;
-#[doc(hidden)]
 pub use batch::in_threads;
 use chatparse_base::Result;
 use chatparse_jinja::{Fit, Labels, Template, is_system};
