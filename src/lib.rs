@@ -90,6 +90,8 @@
 
 pub mod expr;
 #[cfg(feature = "capi")]
+// What only a part that is left out uses is not in the library, either.
+#[cfg_attr(not(all(feature = "api", feature = "next")), allow(dead_code))]
 mod ffi;
 #[cfg(feature = "internals")]
 pub mod internals;
