@@ -14,11 +14,31 @@ macro_rules! names {
         }
 
         impl $kind {
+            /// All of them, in their order.
+            #[allow(dead_code)]
+            pub const ALL: [$kind; [$($name),*].len()] = [$($kind::$variant),*];
+
             /// A stable name, which is also its JSON.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($kind::$variant => $name,)*
                 }
+            }
+        }
+
+        impl std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $kind {
+            type Err = $crate::Error;
+
+            fn from_str(word: &str) -> $crate::Result<Self> {
+                let mut all = $kind::ALL.into_iter();
+                all.find(|one| one.name() == word)
+                    .ok_or_else(|| $crate::Error::no_word(word, &[$($name),*]))
             }
         }
 

@@ -29,23 +29,6 @@ chatparse_base::names! {
     }
 }
 
-impl Dialect {
-    /// All dialects.
-    pub const ALL: [Dialect; 4] = [
-        Dialect::Gbnf,
-        Dialect::PortableGbnf,
-        Dialect::Lark,
-        Dialect::StructuralTag,
-    ];
-
-    /// The dialect of this name.
-    pub fn find(name: &str) -> Option<Dialect> {
-        Dialect::ALL
-            .into_iter()
-            .find(|dialect| dialect.name() == name)
-    }
-}
-
 impl Notation for Dialect {
     fn name(self) -> &'static str {
         self.name()

@@ -32,7 +32,7 @@ pub struct Export {
 
 impl Export {
     pub fn run(self, screen: &mut Screen) -> Outcome {
-        let engine = Engine::find(&self.engine).unwrap_or_default();
+        let engine = self.engine.parse().unwrap_or_default();
         let written = self
             .template
             .compiled(&self.reading, None)?

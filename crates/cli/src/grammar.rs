@@ -58,7 +58,7 @@ impl Grammar {
         } else {
             GrammarStyle::Faithful
         };
-        let dialect = Dialect::find(&self.dialect).unwrap_or(Dialect::Gbnf);
+        let dialect = self.dialect.parse().unwrap_or(Dialect::Gbnf);
         let schema = input::json(file)?;
         let grammar = grammar::from_json_schema_as(&schema, style)
             .map_err(|error| input::failed(file, &error))?;

@@ -25,19 +25,6 @@ chatparse_base::names! {
 }
 
 impl Engine {
-    /// All of them.
-    pub const ALL: [Engine; 4] = [
-        Engine::Transformers,
-        Engine::Vllm,
-        Engine::VllmRust,
-        Engine::Sglang,
-    ];
-
-    /// The engine of this name.
-    pub fn find(name: &str) -> Option<Engine> {
-        Engine::ALL.into_iter().find(|engine| engine.name() == name)
-    }
-
     /// Whether it serves what it reads, in pieces.
     pub(super) fn serves(self) -> bool {
         self != Engine::Transformers

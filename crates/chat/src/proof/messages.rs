@@ -33,12 +33,6 @@ chatparse_base::names! {
     }
 }
 
-impl Thinking {
-    /// All three.
-    #[doc(hidden)]
-    pub const ALL: [Thinking; 3] = [Thinking::Off, Thinking::Silent, Thinking::On];
-}
-
 /// A message to render: content, and the names and arguments of calls.
 pub struct Probe {
     pub name: &'static str,

@@ -349,12 +349,6 @@ chatparse_base::names! {
 }
 
 impl ValueKind {
-    /// All of them.
-    pub const ALL: [ValueKind; 7] = {
-        use ValueKind::*;
-        [Text, Integer, Number, Boolean, Null, Array, Object]
-    };
-
     fn of(value: &Value) -> ValueKind {
         match value {
             Value::String(_) => ValueKind::Text,
