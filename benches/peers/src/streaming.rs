@@ -1,10 +1,10 @@
 //! A long output in small pieces, and at once.
 
-use chatparse::EndedBy;
 use crate::cases::{CASES, Case, Place};
 use crate::measure::{Ratio, Times, in_turn, short};
 use crate::parsers::{self, CHUNK, Run};
 use crate::report::{Curve, Report, plot};
+use chatparse::EndedBy;
 
 const KB: usize = 1 << 10;
 /// The sizes of the tables.

@@ -214,7 +214,9 @@ impl UnifiedParser for Chatparse {
         self.ended = true;
         if let Some(guided) = &mut self.told.guided {
             guided.end(&mut output)?;
-        } else if self.policy == MalformedToolCallPolicy::Reject && ended.strict(EndedBy::Model).is_err() {
+        } else if self.policy == MalformedToolCallPolicy::Reject
+            && ended.strict(EndedBy::Model).is_err()
+        {
             return Err(MalformedToolCall {
                 reason: "the output breaks the format of the model's template",
             }
