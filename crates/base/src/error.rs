@@ -95,12 +95,6 @@ impl Error {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// The error for a word that none of these variants has.
-    #[doc(hidden)]
-    pub fn no_word(word: &str, words: &[&str]) -> Error {
-        Error::invalid(format!("{word:?} is none of {}", words.join(", ")))
-    }
-
     /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind

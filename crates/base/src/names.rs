@@ -33,12 +33,13 @@ macro_rules! names {
         }
 
         impl std::str::FromStr for $kind {
-            type Err = $crate::Error;
+            /// Which words there are.
+            type Err = String;
 
-            fn from_str(word: &str) -> $crate::Result<Self> {
+            fn from_str(word: &str) -> Result<Self, String> {
                 let mut all = $kind::ALL.into_iter();
                 all.find(|one| one.name() == word)
-                    .ok_or_else(|| $crate::Error::no_word(word, &[$($name),*]))
+                    .ok_or_else(|| format!("{word:?} is none of {:?}", [$($name),*]))
             }
         }
 
