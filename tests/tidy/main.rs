@@ -146,7 +146,7 @@ fn modules_import_only_what_lies_below_them() {
             }
         }
     }
-    report("imports go down the list IMPORTS in tests/tidy.rs", &broken);
+    report("imports go down the list IMPORTS in tests/tidy/main.rs", &broken);
 }
 
 #[test]
