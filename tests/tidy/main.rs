@@ -146,7 +146,10 @@ fn modules_import_only_what_lies_below_them() {
             }
         }
     }
-    report("imports go down the list IMPORTS in tests/tidy/main.rs", &broken);
+    report(
+        "imports go down the list IMPORTS in tests/tidy/main.rs",
+        &broken,
+    );
 }
 
 #[test]
@@ -1020,15 +1023,10 @@ fn after<'a>(line: &'a str, prefix: &str) -> Vec<&'a str> {
         .collect()
 }
 
-fn has_word(text: &str, word: &str) -> bool {
-    count_words(text, word) > 0
-}
-
-fn count_words(text: &str, word: &str) -> usize {
-    let places = text.match_indices(word).filter(|(at, _)| {
-        !text[..*at].ends_with(is_word) && !text[at + word.len()..].starts_with(is_word)
-    });
-    places.count()
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
+    })
 }
 
 fn report(rule: &str, broken: &[String]) {
