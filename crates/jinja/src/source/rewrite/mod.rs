@@ -14,8 +14,11 @@ use chatparse_base::{Error, ErrorKind, Place, Result};
 
 /// The source with line feeds only, and without the last one.
 pub fn normalize(source: &str) -> String {
-    let source = source.replace("\r\n", "\n").replace('\r', "\n");
-    source.strip_suffix('\n').unwrap_or(&source).to_owned()
+    let mut source = source.replace("\r\n", "\n").replace('\r', "\n");
+    if source.ends_with('\n') {
+        source.pop();
+    }
+    source
 }
 
 /// The source with the patches for known faults, if it has one.
