@@ -284,6 +284,12 @@ impl ChatTemplate {
         RoundTrip::new(self.used(), ProbeSet::new(self.used()))
     }
 
+    /// The texts that end outputs: those that were told, and those that the template ends turns with.
+    #[doc(hidden)]
+    pub fn turn_ends(&self) -> Vec<String> {
+        self.used().all_ends(true)
+    }
+
     /// Tests how well [`ChatTemplate::reader`] reads the messages that the template renders. The
     /// first call takes some sixty renders.
     pub fn proof(&self) -> &Proof {

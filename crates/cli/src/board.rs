@@ -1,115 +1,99 @@
-//! `board`: a page, or a table, with what is known of each of many templates.
+//! `board`: a page, or a table, with the verdicts on many templates.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use chatparse::chat::Constraint;
-use chatparse::lint::{self, Report};
-use chatparse::next::{Kind as TurnKind, Preserved};
+use chatparse::lint::{self, Finding, Law, Report, Verdict};
 use chatparse::{ChatTemplate, Request};
 use serde_json::{Value, json};
 
-use crate::causes::causes;
 use crate::failure::Outcome;
 use crate::input::{self, Reading, TemplateWord};
-use crate::linted::{Linted, faulty};
 use crate::screen::Screen;
 use crate::text::{escaped, tamed};
 
 /// Print a page about many templates
 ///
-/// Prints one HTML page, which loads nothing. For each template it shows the reader, the format,
-/// how many messages are read back, whether the next turn appends or rewrites, whether the origin
-/// of each byte is known, where the grammar of calls begins, how exact a response template is, and
-/// what lint finds. The rows can be sorted and searched. In a directory, all files that end in
-/// .jinja are templates.
+/// Prints one HTML page, which loads nothing: a row for each template, and a column for each law
+/// of chatparse lint. A cell with a finding opens the request that shows it. The rows can be sorted
+/// and searched. The last row is the share of templates that keep each law, by downloads if they
+/// are known.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit status: 0 success, 1 a directory cannot be read, 2 wrong usage
+    after_help = "Exit status: 0 success, 1 a place cannot be read, 2 wrong usage
 
 Examples:
   chatparse board templates/ > board.html
+  chatparse board --downloads downloads.tsv templates/ > board.html
   chatparse board --markdown templates/*.jinja"
 )]
 pub struct Board {
-    /// A template, or a directory of templates
-    #[arg(value_name = "TEMPLATE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
-    templates: Vec<OsString>,
+    /// A template, or a folder of templates, GGUF files or checkpoints
+    #[arg(value_name = "PLACE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
+    places: Vec<OsString>,
     /// Print a table in Markdown instead
     #[arg(long)]
     markdown: bool,
+    /// A table with the name of a template's file first and its downloads last, separated by tabs
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    downloads: Option<OsString>,
     #[command(flatten)]
     reading: Reading,
 }
-
-/// What the columns are called.
-const COLUMNS: [&str; 9] = [
-    "template",
-    "read by",
-    COUNTS,
-    "tool step",
-    "user turn",
-    "whose text",
-    "grammar starts",
-    "response template",
-    "faults",
-];
-
-/// The column that holds numbers.
-const COUNTS: &str = "messages that come back";
 
 const PAGE: &str = include_str!("board.html");
 
 /// One template.
 struct Row {
     name: String,
-    /// How the parts of a turn are written, and what `lint` found, as lines.
+    /// `None` if they are not known.
+    downloads: Option<u64>,
+    /// The error of a template that cannot be read.
+    found: Result<Read, String>,
+}
+
+/// A template that can be read.
+struct Read {
+    /// How the parts of a turn are written, as lines.
     written: String,
-    found: String,
-    /// Of the other columns; the only one of a template that cannot be read.
-    cells: Vec<Cell>,
+    reader: &'static str,
+    /// The number of messages that are read back, and of all that count.
+    back: [usize; 2],
+    grammar: String,
+    response: String,
+    report: Report,
 }
 
-struct Cell {
-    text: String,
-    /// What rows are sorted by.
-    rank: usize,
-    class: &'static str,
-}
-
-impl Cell {
-    fn new(text: impl Into<String>, rank: usize) -> Self {
-        Cell {
-            text: text.into(),
-            rank,
-            class: "",
-        }
-    }
-
-    fn bad(text: impl Into<String>, rank: usize) -> Self {
-        Cell {
-            class: "bad",
-            ..Cell::new(text, rank)
-        }
+impl Read {
+    /// The laws with this verdict, as a list.
+    fn laws(&self, verdict: Verdict) -> String {
+        let laws = Law::ALL.into_iter().filter(|law| self.report.verdict(*law) == verdict);
+        Vec::from_iter(laws.map(Law::name)).join(", ")
     }
 }
 
 impl Board {
     pub fn run(self, screen: &mut Screen) -> Outcome {
-        input::check_stdin(self.templates.iter().map(OsString::as_os_str))?;
-        let mut words = Vec::new();
-        for word in &self.templates {
-            match Path::new(word).is_dir() {
-                true => words.extend(templates_in(word)?),
-                false => words.push(word.to_owned()),
+        input::check_stdin(self.places.iter().map(OsString::as_os_str))?;
+        let mut downloads = HashMap::new();
+        if let Some(file) = &self.downloads {
+            for line in input::text(file)?.lines() {
+                let name = line.split('\t').next().unwrap_or_default();
+                let count = line.rsplit('\t').next().unwrap_or_default();
+                if let Ok(count) = count.trim().parse::<u64>() {
+                    downloads.insert(stem(name.as_ref()), count);
+                }
             }
         }
-        let mut rows = rows(&words, &self.reading)?;
+        let mut rows = rows(&input::places(&self.places)?, &self.reading)?;
+        for row in &mut rows {
+            row.downloads = downloads.get(&row.name).copied();
+        }
         rows.sort_by_cached_key(|row| (row.name.to_lowercase(), row.name.clone()));
         match self.markdown {
             true => markdown(&rows, screen),
@@ -119,18 +103,13 @@ impl Board {
     }
 }
 
-fn templates_in(folder: &OsStr) -> Outcome<Vec<OsString>> {
-    let entries = fs::read_dir(folder).map_err(|error| input::unreadable(folder, &error))?;
-    let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|end| end == "jinja") && path.is_file() {
-            found.push(path.into());
-        }
-    }
-    match found.is_empty() {
-        true => Err(input::unusable(folder, "no file in it ends in .jinja")),
-        false => Ok(found),
+/// The name of a template's file without its ending.
+fn stem(word: &OsStr) -> String {
+    let path = Path::new(word);
+    let ends = path.extension().is_some_and(|end| end == "jinja" || end == "gguf");
+    match path.file_stem() {
+        Some(stem) if ends => stem.to_string_lossy().into_owned(),
+        _ => input::name(word),
     }
 }
 
@@ -153,223 +132,202 @@ fn rows(words: &[OsString], reading: &Reading) -> Outcome<Vec<Row>> {
 }
 
 fn row(word: &OsStr, reading: &Reading) -> Outcome<Row> {
-    let path = Path::new(word);
-    let stem = path
-        .file_stem()
-        .filter(|_| path.extension().is_some_and(|end| end == "jinja"));
-    let name = stem.map_or_else(
-        || input::name(word),
-        |stem| stem.to_string_lossy().into_owned(),
-    );
     let source = input::source(word)?;
-    let template = match input::compile(&source, reading, Value::Null) {
-        Ok(template) => template,
-        Err(error) => {
-            let message = format!("cannot be read: {}", error.reason());
-            return Ok(Row {
-                name,
-                written: String::new(),
-                found: String::new(),
-                cells: vec![Cell::bad(message, 0)],
-            });
-        }
+    let found = match input::compile(&source, reading, Value::Null) {
+        Ok(template) => Ok(read(&template)),
+        Err(error) => Err(format!("cannot be read: {}", error.reason())),
     };
-    let linted = Linted {
-        name: name.clone(),
-        found: Ok(lint::lint(&template)),
-        tokenizer: None,
-    };
-    let turn = template.turn(true).written();
-    let written = turn
-        .iter()
-        .map(|(part, text)| format!("{part:10} {}\n", escaped(text)))
-        .collect();
-    let report = linted.found.as_ref().ok();
-    let cells = report.map_or_else(Vec::new, |report| cells(&template, report, linted.fault()));
-    let lost = report.iter().flat_map(|report| {
-        let faults = causes(report).into_iter().filter(|cause| cause.is_fault);
-        faults.map(|cause| {
-            format!(
-                "{}: {} ({})\n",
-                cause.name.replace('_', " "),
-                cause.meaning,
-                cause.messages(report)
-            )
-        })
-    });
-    let found = report.iter().flat_map(|report| faulty(report));
-    let found = found.map(|found| {
-        format!(
-            "{}: {} {}\n",
-            found.rule.id(),
-            found.message,
-            found.rule.effect()
-        )
-    });
     Ok(Row {
-        name,
-        written,
-        found: found.chain(lost).collect(),
-        cells,
+        name: stem(word),
+        downloads: None,
+        found,
     })
 }
 
-fn cells(template: &ChatTemplate, report: &Report, fault: Option<String>) -> Vec<Cell> {
+fn read(template: &ChatTemplate) -> Read {
     let proof = template.proof();
-    let reader = if template.reader() == "turn" {
-        "learnt"
-    } else {
-        template.reader()
-    };
-    let share = (1000 * proof.read_back)
-        .checked_div(proof.cases)
-        .unwrap_or(0);
-    let back = format!("{} of {}", proof.read_back, proof.cases);
-    let whose = match report.untraced.as_ref().map(Vec::len) {
-        Some(0) => Cell::new("known", 0),
-        Some(count) => Cell::bad(format!("unknown in {count} places"), count),
-        None => Cell::bad("no prompt", usize::MAX),
-    };
-    vec![
-        Cell::new(reader, 0),
-        if proof.is_whole() {
-            Cell::new(back, share)
-        } else {
-            Cell::bad(back, share)
-        },
-        next(report, TurnKind::ToolStep),
-        next(report, TurnKind::UserTurn),
-        whose,
-        grammar(template),
-        match template.response_template() {
-            Ok(written) if written.limits.is_empty() => Cell::new("exact", 0),
-            Ok(written) => {
-                let fields: BTreeSet<&str> =
-                    written.limits.iter().map(|limit| limit.field).collect();
-                let fields: Vec<&str> = fields.into_iter().collect();
-                Cell::new(format!("but for {}", fields.join(", ")), fields.len())
-            }
-            Err(_) => Cell::bad("none", usize::MAX),
-        },
-        fault.map_or_else(
-            || Cell::new("none", 0),
-            |fault| Cell::bad(fault, report.fault_count()),
-        ),
-    ]
-}
-
-/// Whether prompts only grow, without reasoning in the conversation and with it.
-fn next(report: &Report, kind: TurnKind) -> Cell {
-    let said = |preserved: &Preserved| match preserved {
-        Preserved::Yes => ("appends".to_owned(), 0),
-        Preserved::Omitted(part) => (format!("no {part}"), 1),
-        Preserved::No(_) => ("rewrites".to_owned(), 2),
-        Preserved::Refused(_) => ("refused".to_owned(), 3),
-    };
-    let mut ways = report
-        .next
-        .iter()
-        .filter(|next| next.kind == kind)
-        .map(|next| said(&next.preserved));
-    match (ways.next(), ways.next()) {
-        (Some((off, rank)), Some((on, other))) if off != on && on != "no reasoning" => {
-            Cell::new(format!("{off}; with reasoning {on}"), 4 * rank + other)
+    let mut written = String::new();
+    for (part, text) in template.turn(true).written() {
+        let _ = writeln!(written, "{part:10} {}", escaped(&text));
+    }
+    let response = match template.response_template() {
+        Ok(exported) if exported.limits.is_empty() => "exact".to_owned(),
+        Ok(exported) => {
+            let fields: BTreeSet<&str> = exported.limits.iter().map(|limit| limit.field).collect();
+            format!("except {}", Vec::from_iter(fields).join(", "))
         }
-        (Some((said, rank)), _) => Cell::new(said, 5 * rank),
-        (None, _) => Cell::new("", 0),
+        Err(_) => "none".to_owned(),
+    };
+    Read {
+        written,
+        reader: match template.reader() {
+            "turn" => "learnt",
+            family => family,
+        },
+        back: [proof.read_back, proof.cases],
+        grammar: grammar(template),
+        response,
+        report: lint::lint(template),
     }
 }
 
 /// Where the grammar of a request with a tool starts.
-fn grammar(template: &ChatTemplate) -> Cell {
+fn grammar(template: &ChatTemplate) -> String {
     let tool = json!({"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}});
     // The time is fixed, so that the page is the same on each day.
     let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool], "now": 0});
-    match Request::from_json(&body)
-        .and_then(|request| template.params(&request))
-        .map(|params| params.constraint)
-    {
+    let params = Request::from_json(&body).and_then(|request| template.params(&request));
+    match params.map(|params| params.constraint) {
         Ok(Constraint::Lazy(triggers)) => {
             let texts: Vec<String> = triggers
                 .iter()
                 .map(|trigger| escaped(&trigger.value))
                 .collect();
-            Cell::new(format!("at {}", texts.join(" or ")), 0)
+            format!("at {}", texts.join(" or "))
         }
-        Ok(Constraint::Strict(_)) => Cell::new("at once", 1),
-        Ok(Constraint::Free) => Cell::new("never", 2),
-        Err(error) => Cell::bad(error.reason(), 3),
+        Ok(Constraint::Strict(_)) => "at once".to_owned(),
+        Ok(Constraint::Free) => "never".to_owned(),
+        Err(error) => error.reason().to_owned(),
     }
 }
 
 fn markdown(rows: &[Row], screen: &mut Screen) {
-    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-    writeln!(screen, "{}", line(&COLUMNS.map(str::to_owned)));
-    writeln!(
-        screen,
-        "{}",
-        line(&COLUMNS.map(|name| if name == COUNTS { "---:" } else { "---" }.to_owned()))
-    );
+    const COLUMNS: [&str; 7] = [
+        "template",
+        "read by",
+        "messages that come back",
+        "grammar starts",
+        "response template",
+        "faults",
+        "notes",
+    ];
+    writeln!(screen, "| {} |", COLUMNS.join(" | "));
+    writeln!(screen, "| --- | --- | ---: | --- | --- | --- | --- |");
     for row in rows {
-        let cells = row
-            .cells
-            .iter()
-            .map(|cell| tamed(&cell.text).replace('|', "\\|"));
-        let mut cells: Vec<String> = std::iter::once(row.name.clone()).chain(cells).collect();
+        let mut cells = vec![row.name.clone()];
+        match &row.found {
+            Err(error) => cells.push(error.clone()),
+            Ok(read) => {
+                let [back, all] = read.back;
+                let laws = [Verdict::Fault, Verdict::Note].map(|verdict| read.laws(verdict));
+                let back = format!("{back} of {all}");
+                cells.extend([read.reader.into(), back, read.grammar.clone(), read.response.clone()]);
+                cells.extend(laws);
+            }
+        }
         cells.resize(COLUMNS.len(), String::new());
-        writeln!(screen, "{}", line(&cells));
+        let cells = cells.iter().map(|cell| tamed(cell).replace('|', "\\|"));
+        writeln!(screen, "| {} |", Vec::from_iter(cells).join(" | "));
     }
 }
 
 fn page(rows: &[Row]) -> String {
-    let (mut heads, mut body) = (String::new(), String::new());
-    for name in COLUMNS {
-        let class = if name == COUNTS {
-            " class=\"number\""
-        } else {
-            ""
-        };
-        let _ = write!(
-            heads,
-            "<th{class} aria-sort=\"none\"><button type=\"button\">{name}</button></th>"
-        );
+    let mut heads = String::new();
+    for name in ["template", "downloads", "read by", "come back"] {
+        head(&mut heads, name, "");
     }
+    for law in Law::ALL {
+        head(&mut heads, law.name(), law.sentence());
+    }
+    let mut body = String::new();
     for row in rows {
-        let _ = write!(
-            body,
-            "<tr><th scope=\"row\">{}</th>",
-            opened(&row.name, &row.written)
-        );
-        let span = if row.cells.len() == 1 {
-            format!(" colspan=\"{}\"", COLUMNS.len() - 1)
-        } else {
-            String::new()
-        };
-        for (column, Cell { text, rank, class }) in row.cells.iter().enumerate() {
-            let shown = opened(
-                text,
-                if column == COLUMNS.len() - 2 {
-                    &row.found
-                } else {
-                    ""
-                },
-            );
-            let _ = write!(
-                body,
-                "<td class=\"{class}\" data-rank=\"{rank}\"{span}>{shown}</td>"
-            );
+        let downloads = row.downloads.map_or(String::new(), |count| count.to_string());
+        let written = row.found.as_ref().map_or("", |read| &read.written);
+        let name = opened(&row.name, written);
+        let _ = write!(body, "<tr><th scope=\"row\">{name}</th>");
+        cell(&mut body, "number", row.downloads.unwrap_or(0), &downloads);
+        match &row.found {
+            Ok(read) => cells(read, &mut body),
+            Err(error) => {
+                let span = 2 + Law::ALL.len();
+                let _ = write!(body, "<td class=\"fault\" colspan=\"{span}\">{}</td>", html(error));
+            }
         }
         body.push_str("</tr>\n");
     }
-    let whole = rows
-        .iter()
-        .filter(|row| row.cells.last().is_some_and(|cell| cell.class.is_empty()))
-        .count();
-    let count = format!("{} templates, {whole} without a finding", rows.len());
+    let mut laws = String::new();
+    for law in Law::ALL {
+        let _ = write!(laws, "<dt>{law}</dt><dd>{} {}</dd>", law.sentence(), law.effect());
+    }
+    let sound = rows.iter().filter(|row| {
+        let report = row.found.as_ref().ok().map(|read| &read.report);
+        report.is_some_and(|report| report.faulty().next().is_none())
+    });
+    let count = format!("{} templates, {} without a fault", rows.len(), sound.count());
     // The rows last: they may hold a name of these.
     PAGE.replace("{{count}}", &count)
+        .replace("{{laws}}", &laws)
         .replace("{{heads}}", &heads)
+        .replace("{{totals}}", &totals(rows))
         .replace("{{rows}}", &body)
+}
+
+fn head(heads: &mut String, name: &str, title: &str) {
+    let _ = write!(
+        heads,
+        "<th title=\"{title}\" aria-sort=\"none\"><button type=\"button\">{name}</button></th>"
+    );
+}
+
+/// A cell, and the number by which rows are sorted.
+fn cell(body: &mut String, class: &str, rank: u64, text: &str) {
+    let _ = write!(body, "<td class=\"{class}\" data-rank=\"{rank}\">{text}</td>");
+}
+
+/// The cells of the reader and of each law, which open to their findings.
+fn cells(read: &Read, body: &mut String) {
+    let [back, all] = read.back;
+    cell(body, "", 0, read.reader);
+    let share = (1000 * back).checked_div(all).unwrap_or(0);
+    cell(body, "number", share as u64, &format!("{back} of {all}"));
+    for law in Law::ALL {
+        let verdict = read.report.verdict(law);
+        let mut more = String::new();
+        for finding in read.report.findings.iter().filter(|finding| finding.law == law) {
+            proof(finding, &mut more);
+        }
+        let (class, word) = match verdict {
+            Verdict::Fault => ("fault", "fault"),
+            // What a law costs in time is another colour than what it may cost in meaning.
+            Verdict::Note if law == Law::Grows => ("cost", "costs"),
+            Verdict::Note => ("note", "note"),
+            Verdict::Holds => ("holds", "✓"),
+            Verdict::NotAsked => ("none", "–"),
+        };
+        cell(body, class, verdict as u64, &opened(word, &more));
+    }
+}
+
+/// A finding with its request and both texts, as lines.
+fn proof(finding: &Finding, more: &mut String) {
+    let _ = writeln!(more, "{}", finding.message);
+    if !finding.request.is_null() {
+        let _ = writeln!(more, "{}", finding.request["messages"]);
+    }
+    for shown in &finding.shown {
+        let _ = writeln!(more, "{:9} {}", shown.from, escaped(&shown.text));
+    }
+}
+
+/// The share of templates that keep each law, of those that it was asked about; by downloads, if
+/// any are known.
+fn totals(rows: &[Row]) -> String {
+    let is_weighted = rows.iter().any(|row| row.downloads.is_some());
+    let by = if is_weighted { "by downloads" } else { "of templates" };
+    let mut cells = format!("<th scope=\"row\">kept, {by}</th><td></td><td></td><td></td>");
+    for law in Law::ALL {
+        let (mut kept, mut all) = (0, 0);
+        for row in rows {
+            let Ok(read) = &row.found else { continue };
+            let weight = if is_weighted { row.downloads.unwrap_or(0) } else { 1 };
+            let verdict = read.report.verdict(law);
+            all += if verdict == Verdict::NotAsked { 0 } else { weight };
+            kept += if verdict == Verdict::Holds { weight } else { 0 };
+        }
+        let share = (100 * kept).checked_div(all).map_or("–".into(), |share| format!("{share} %"));
+        let _ = write!(cells, "<td class=\"number\">{share}</td>");
+    }
+    cells
 }
 
 /// A text that opens to more of it, if there is more.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chatparse::message::number;
 use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin};
@@ -13,13 +13,14 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
+use crate::gguf;
 use crate::nearest::hint;
 
 // The structs without a documentation of their own would give it to the commands that have them.
 #[derive(clap::Args)]
 pub struct Template {
-    /// A Jinja file, a tokenizer_config.json or chat_template.json with a template in it, or the
-    /// name of a built-in template
+    /// A Jinja file, a tokenizer_config.json or chat_template.json with a template in it, a GGUF
+    /// file, the folder of a checkpoint, or the name of a built-in template
     #[arg(value_parser = TemplateWord, hide_possible_values = true)]
     pub template: OsString,
 }
@@ -94,8 +95,7 @@ pub fn is_stdin(word: &OsStr) -> bool {
     word == "-"
 }
 
-/// A template's text, with the tokens that go with a built-in one, or that the vocabulary beside it
-/// has.
+/// A template's text, or that of a JSON object with it, and options that the place determines.
 pub struct Source {
     pub text: String,
     options: TemplateOptions,
@@ -119,32 +119,108 @@ impl Template {
     }
 }
 
-/// The template's text.
+/// The names of the files of a checkpoint that may have its template, the preferred one first.
+const TEMPLATES: [&str; 3] = [
+    "chat_template.jinja",
+    "chat_template.json",
+    "tokenizer_config.json",
+];
+
+/// The template of a place, with the tokens that belong to it.
 pub fn source(word: &OsStr) -> Outcome<Source> {
     let mut options = TemplateOptions::default();
-    let text = match word.to_str().and_then(builtin::find) {
-        Some(known) => {
-            (options.bos, options.eos) = (known.bos.to_owned(), known.eos.to_owned());
-            known.source.to_owned()
-        }
-        None => {
-            options.special_tokens = beside(word);
-            template_file(word)?
+    if let Some(known) = word.to_str().and_then(builtin::find) {
+        (options.bos, options.eos) = (known.bos.to_owned(), known.eos.to_owned());
+        let text = known.source.to_owned();
+        return Ok(Source { text, options });
+    }
+    if !is_stdin(word) && !Path::new(word).exists() {
+        let given = word.to_string_lossy();
+        let message = format!(
+            "there is no file {given:?}, and no built-in template of that name{}",
+            hint(&given)
+        );
+        return Err(Failure::Failed(message));
+    }
+    let file = checkpoint(Path::new(word)).unwrap_or_else(|| word.into());
+    let mut input = BufReader::new(open(file.as_os_str())?);
+    let head = input.fill_buf();
+    let head = head.map_err(|error| unreadable(word, &error))?;
+    let mut fields = Value::Null;
+    let text = if head.starts_with(b"GGUF") {
+        input.consume(4);
+        fields = gguf::config(&mut input).map_err(|error| unreadable(word, &error))?;
+        fields.to_string()
+    } else {
+        let most = ChatTemplate::MAX_BYTES;
+        let text = utf8(word, read_from(word, input, most)?, most)?;
+        match file.file_name().is_some_and(|name| name == TEMPLATES[0]) {
+            true => {
+                fields = beside(&file, TEMPLATES[2]);
+                fields["chat_template"] = text.into();
+                fields["ends"] = ends(&file, &fields);
+                fields.to_string()
+            }
+            false => text,
         }
     };
+    for end in fields["ends"].as_array().into_iter().flatten() {
+        options.ends.extend(end.as_str().map(str::to_owned));
+    }
     Ok(Source { text, options })
 }
 
-/// The special tokens of the `tokenizer_config.json` beside a `chat_template.jinja`; a file that
-/// cannot be read has none.
-fn beside(word: &OsStr) -> Vec<String> {
-    let path = Path::new(word);
-    if path.file_name() != Some("chat_template.jinja".as_ref()) {
-        return Vec::new();
+/// The file of a checkpoint's folder that has its template; `None` for another path.
+fn checkpoint(folder: &Path) -> Option<PathBuf> {
+    let mut files = TEMPLATES.iter().map(|name| folder.join(name));
+    files.find(|file| file.is_file())
+}
+
+/// The JSON object in a file of the same folder; empty if it cannot be read.
+fn beside(file: &Path, name: &str) -> Value {
+    let text = std::fs::read_to_string(file.with_file_name(name)).unwrap_or_default();
+    let fields = serde_json::from_str(&text).unwrap_or_default();
+    Value::Object(fields)
+}
+
+/// The texts of the tokens that end outputs, by the `generation_config.json` beside a template.
+fn ends(file: &Path, fields: &Value) -> Value {
+    let ids = beside(file, "generation_config.json")["eos_token_id"].take();
+    let ids = match ids {
+        Value::Array(ids) => ids,
+        id => vec![id],
+    };
+    let tokens = &fields["added_tokens_decoder"];
+    let texts = ids.iter().map(|id| tokens[id.to_string()]["content"].clone());
+    texts.filter(Value::is_string).collect()
+}
+
+/// The places that have one template each: of a folder that is no checkpoint, its templates, GGUF
+/// files and checkpoints.
+pub fn places(words: &[OsString]) -> Outcome<Vec<OsString>> {
+    let mut all = Vec::new();
+    for word in words {
+        let folder = Path::new(word);
+        if !folder.is_dir() || checkpoint(folder).is_some() {
+            all.push(word.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(folder).map_err(|error| unreadable(word, &error))?;
+        let mut found = Vec::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let ends = path.extension().is_some_and(|end| end == "jinja" || end == "gguf");
+            if ends && path.is_file() || checkpoint(&path).is_some() {
+                found.push(path.into_os_string());
+            }
+        }
+        if found.is_empty() {
+            return Err(unusable(word, "there is no template in it: no .jinja, no .gguf, no checkpoint"));
+        }
+        found.sort();
+        all.extend(found);
     }
-    let config = std::fs::read_to_string(path.with_file_name("tokenizer_config.json"));
-    let fields = serde_json::from_str(&config.unwrap_or_default()).unwrap_or_default();
-    chatparse::chat::special_tokens(&fields)
+    Ok(all)
 }
 
 /// Compiles a template with the command's options. The response template may be null.
@@ -192,25 +268,6 @@ fn no_template(word: &OsStr, text: &str) -> Option<String> {
         true => format!("there is a template beside it: {}", beside.display()),
         false => "a model's template may be in a file of its own, chat_template.jinja or chat_template.json".into(),
     })
-}
-
-fn template_file(word: &OsStr) -> Outcome<String> {
-    if !is_stdin(word) && !Path::new(word).exists() {
-        let given = word.to_string_lossy();
-        let message = format!(
-            "there is no file {given:?}, and no built-in template of that name{}",
-            hint(&given)
-        );
-        return Err(Failure::Failed(message));
-    }
-    let bytes = read(word, ChatTemplate::MAX_BYTES)?;
-    if bytes.starts_with(b"GGUF") {
-        let message = format!("{}: a model in GGUF, not a template", name(word));
-        let hint = "its template is the metadata tokenizer.chat_template; save that as a file, e.g. with gguf-dump --json \
-                    --no-tensors and jq, or take it from the model's tokenizer_config.json";
-        return Err(with_hint(message, Some(hint.into())));
-    }
-    utf8(word, bytes, ChatTemplate::MAX_BYTES)
 }
 
 /// Reads the request, with options in addition.
@@ -271,19 +328,7 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
 }
 
 fn directory(word: &OsStr) -> Failure {
-    let mut hint = None;
-    for file in [
-        "chat_template.json",
-        "tokenizer_config.json",
-        "chat_template.jinja",
-    ] {
-        let path = Path::new(word).join(file);
-        if path.is_file() {
-            hint = Some(format!("there is a template in it: {}", path.display()));
-        }
-    }
-    let message = format!("cannot read {}: it is a directory", name(word));
-    with_hint(message, hint)
+    Failure::Failed(format!("cannot read {}: it is a directory", name(word)))
 }
 
 /// An error about an input.
@@ -402,11 +447,13 @@ pub fn unusable(word: &OsStr, why: &str) -> Failure {
 
 /// Reads at most `most` bytes, and one more if there are more.
 fn read(word: &OsStr, most: usize) -> Outcome<Vec<u8>> {
+    read_from(word, open(word)?, most)
+}
+
+fn read_from(word: &OsStr, input: impl Read, most: usize) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(word)?
-        .take(most as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| unreadable(word, &error))?;
+    let read = input.take(most as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(word, &error))?;
     Ok(bytes)
 }
 

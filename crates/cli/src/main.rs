@@ -8,16 +8,16 @@
 
 mod audit;
 mod board;
-mod causes;
 mod demo;
+mod diff;
 mod export;
 mod failure;
+mod gguf;
 mod grammar;
 mod input;
 mod inspect;
 mod install;
 mod lint;
-mod linted;
 mod live;
 mod nearest;
 mod parse;
@@ -46,8 +46,8 @@ use screen::Screen;
 ///
 /// Without a command it shows all of this on an example.
 ///
-/// TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it,
-/// or the name of a built-in template. REQUEST is the JSON body of a chat-completions request. `-`
+/// TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, a
+/// GGUF file, the folder of a checkpoint, or the name of a built-in template. REQUEST is the JSON body of a chat-completions request. `-`
 /// stands for standard input.
 ///
 /// Lines are wrapped at the width of the terminal, or at COLUMNS. There are no colours if NO_COLOR
@@ -77,6 +77,7 @@ enum Command {
     Render(render::Render),
     Inspect(inspect::Inspect),
     Lint(lint::Lint),
+    Diff(diff::Diff),
     Parse(parse::Parse),
     Audit(audit::Audit),
     Grammar(grammar::Grammar),
@@ -126,6 +127,7 @@ fn run(screen: &mut Screen) -> Outcome {
         Some(Command::Render(command)) => command.run(screen),
         Some(Command::Inspect(command)) => command.run(screen),
         Some(Command::Lint(command)) => command.run(screen),
+        Some(Command::Diff(command)) => command.run(screen),
         Some(Command::Parse(command)) => command.run(screen),
         Some(Command::Audit(command)) => command.run(screen),
         Some(Command::Grammar(command)) => command.run(screen),

@@ -3,43 +3,19 @@
 use std::path::Path;
 
 use chatparse::Place;
-use chatparse::lint::{Outcome, Rule};
+use chatparse::lint::Law;
 use serde_json::{Value, json};
 
-use crate::causes::causes;
-use crate::linted::{Linted, Unusable};
-
-/// The kinds of findings.
-const RULES: &[(&str, &str)] = &[
-    (
-        "unusable",
-        "The template does not compile, or shows no message.",
-    ),
-    ("refused", "The template raises an error."),
-    ("lost", "Another message is read than was written."),
-    (
-        "rewritten",
-        "The message is read, but renders to other bytes.",
-    ),
-    (
-        "no-turn",
-        "The message does not begin where the prompt ends.",
-    ),
-    ("spaced", "A text is read with white space around it."),
-    (
-        "alike",
-        "The template writes another message alike, and that one is read.",
-    ),
-    ("omitted", "The template leaves a part of the message out."),
-];
+use crate::lint::{Linted, Unusable};
 
 /// One run over all templates.
 pub fn log(all: &[Linted]) -> Value {
-    let findings = Rule::ALL.iter().map(|rule| (rule.id(), rule.effect()));
-    let mut rules = Vec::new();
-    for (id, text) in RULES.iter().copied().chain(findings) {
-        rules.push(json!({"id": id, "shortDescription": {"text": text}}));
-    }
+    let unusable = ("unusable", "The template can be read.");
+    let laws = Law::ALL.map(|law| (law.name(), law.sentence()));
+    let rules = [unusable].into_iter().chain(laws);
+    let rules: Vec<Value> = rules
+        .map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}}))
+        .collect();
     let driver =
         json!({"name": "chatparse", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules});
     let results: Vec<Value> = all.iter().flat_map(results).collect();
@@ -53,41 +29,17 @@ pub fn log(all: &[Linted]) -> Value {
 fn results(linted: &Linted) -> Vec<Value> {
     let name = &linted.name;
     let report = match &linted.found {
-        Ok(report) if !report.renders_nothing() => report,
-        Ok(_) => {
-            let text = "the template renders none of the messages".into();
-            return vec![result(name, "unusable", true, text, None)];
-        }
+        Ok(report) => report,
         Err(Unusable { message, place }) => {
-            return vec![result(
-                name,
-                "unusable",
-                true,
-                message.clone(),
-                place.as_ref(),
-            )];
+            let (message, place) = (message.clone(), place.as_ref());
+            return vec![result(name, "unusable", true, message, place)];
         }
     };
     let mut results = Vec::new();
-    for cause in causes(report) {
-        let (error, place) = match &cause.cases[0].outcome {
-            Outcome::Refused(error) => (format!(": {}", error.reason()), error.place()),
-            _ => (String::new(), None),
-        };
-        let text = format!(
-            "{}{error} ({} of {}: {})",
-            cause.meaning,
-            cause.cases.len(),
-            report.cases.len(),
-            cause.messages(report)
-        );
-        let rule = cause.name.replace('_', "-");
-        results.push(result(name, &rule, cause.is_fault, text, place));
-    }
     for found in &report.findings {
-        let text = format!("{} {}", found.message, found.rule.effect());
-        let (rule, place) = (found.rule.id(), found.places.last());
-        results.push(result(name, rule, found.is_fault, text, place));
+        let text = format!("{} {}", found.message, found.law.effect());
+        let (law, place) = (found.law.name(), found.places.last());
+        results.push(result(name, law, found.is_fault, text, place));
     }
     results
 }

@@ -1,77 +1,68 @@
-//! Tests a template for its author: renders messages of all kinds, parses them, and renders the
-//! results again.
+//! Tests a template for its author: each finding is a law about renders and reads that the template
+//! breaks, with the smallest request that shows it.
 //!
 //! - **In:** a template.
-//! - **Out:** a [`Report`] of findings, each with the renders that show it.
+//! - **Out:** a [`Report`] of findings, each with what is expected and what is there instead.
 //! - **Never:** it changes no template, and reports nothing that no render shows.
 //!
-//! If the render with the assistant's message begins with the prompt, the rest is the assistant's
-//! turn. Parsing the turn must give the message, and the parsed message must render to the same
-//! bytes; otherwise a server that keeps the state of its model would have to process the prompt
-//! again from the first byte that differs. Whether prompts stay unchanged when other messages
-//! follow is reported separately, for each kind of turn.
+//! Requests are rendered as transformers does, without chatparse's repairs. Messages are read back
+//! as chatparse reads them: if the render with the assistant's message begins with the prompt, the
+//! rest is the assistant's turn. Parsing the turn must give the message, and the parsed message
+//! must render to the same bytes; otherwise a server that keeps the state of its model would have
+//! to process the prompt again from the first byte that differs.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 #[macro_use]
 extern crate chatparse_base;
 
-mod finding;
-mod rules;
+mod bench;
+mod diff;
+mod ends;
+mod law;
+mod reads;
+mod rest;
+mod said;
+mod sent;
 
-use std::rc::Rc;
-
-use serde::Serialize;
 use serde_json::Value;
 
-use chatparse_base::find::{char_border_behind, shared};
-use chatparse_base::{Error, Result};
+use chatparse_base::Error;
 use chatparse_chat::chat::ChatTemplate;
-use chatparse_chat::next::Preserving;
-use chatparse_chat::proof::{RoundTrip, Verdict, shown, with_ids};
-use chatparse_chat::segments::Origin;
-use chatparse_message::{Message, Request};
 
-pub use finding::{Finding, Rule, Shown};
+use bench::Bench;
+
+pub use diff::{Change, ChangeKind, diff};
+pub use law::{Finding, Law, Shown};
 
 pub use chatparse_chat::proof::Thinking;
 
-/// Bytes of text around a difference in the report.
-const CONTEXT: usize = 30;
-
-/// The results of all probes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The results of all laws.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Each message with each thinking, in a fixed order.
+    /// Each message of the proof with each thinking, in a fixed order.
     pub cases: Vec<Case>,
-    /// What the template does to calls, parts and tokens: faults, and notes.
+    /// The broken laws, in the order of [`Law::ALL`], faults first.
     pub findings: Vec<Finding>,
-    /// Whether prompts only grow, for each kind of turn, with and without reasoning. If they do
-    /// not, that is not a fault, but it costs a host that keeps the state of its model.
-    pub next: Vec<Preserving>,
-    /// Texts of a prompt whose origin is unknown, because the template changes values in a way that
-    /// cannot be followed. A host that makes special tokens of the template's text only treats them
-    /// as a user's text. `None` if the template rejects the conversation that shows it.
-    pub untraced: Option<Vec<String>>,
-    /// How well the template's own response template does, if it has one.
-    pub response_template: Option<Described>,
+    /// The laws that some render or read asked about. The others are about what the template does
+    /// not have, or refuses.
+    pub asked: Vec<Law>,
 }
 
-/// How well a response template reads the messages, beside the reader that is used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Described {
-    /// The number of messages that count.
-    pub cases: usize,
-    /// The number of them that it reads back.
-    pub read_back: usize,
-    /// The number of them that the reader reads back.
-    pub reader_reads_back: usize,
-    /// The first message that is not read back, and why; empty if there is none.
-    pub why: String,
-    /// Why it cannot be read itself; empty if it can.
-    pub error: String,
+chatparse_base::names! {
+    /// The result for one law.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Verdict {
+        /// A finding is a fault.
+        Fault = "fault",
+        /// All findings are notes.
+        Note = "note",
+        /// No render shows that it does not hold.
+        Holds = "holds",
+        /// No render asked.
+        NotAsked = "not asked",
+    }
 }
 
 /// The result for one message.
@@ -86,6 +77,8 @@ pub struct Case {
     pub turn: String,
     /// The result.
     pub outcome: Outcome,
+    /// Whether the template's author should look at it.
+    pub is_fault: bool,
 }
 
 /// The result of a case.
@@ -130,49 +123,37 @@ pub struct Difference {
 impl Report {
     /// The cases that the template's author should look at.
     pub fn faults(&self) -> impl Iterator<Item = &Case> {
-        self.cases.iter().filter(|case| match case.outcome {
-            Outcome::Survives | Outcome::Omitted(_) | Outcome::Spaced(_) | Outcome::Alike(_) => {
-                false
-            }
-            Outcome::NoTurn(_) => {
-                let mut same = self.cases.iter().filter(|other| other.probe == case.probe);
-                same.all(|other| matches!(other.outcome, Outcome::NoTurn(_)))
-            }
-            _ => true,
-        })
+        self.cases.iter().filter(|case| case.is_fault)
     }
 
-    /// Whether the template renders none of the messages, which is a fault.
-    pub fn renders_nothing(&self) -> bool {
-        let mut cases = self.cases.iter();
-        cases.all(|case| matches!(case.outcome, Outcome::Omitted(_)))
+    /// The findings that are faults.
+    pub fn faulty(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.is_fault)
     }
 
-    /// The number of all faults: of messages, of findings, of the response template, and that
-    /// nothing is rendered.
-    pub fn fault_count(&self) -> usize {
-        let findings = self.findings.iter().filter(|found| found.is_fault).count();
-        let described = self.response_template.as_ref();
-        let described = described.is_some_and(Described::is_fault);
-        self.faults().count()
-            + findings
-            + usize::from(described)
-            + usize::from(self.renders_nothing())
+    /// The result for a law.
+    pub fn verdict(&self, law: Law) -> Verdict {
+        let mut found = self.findings.iter().filter(|finding| finding.law == law);
+        match found.next() {
+            // Faults come first.
+            Some(finding) if finding.is_fault => Verdict::Fault,
+            Some(_) => Verdict::Note,
+            None if self.asked.contains(&law) => Verdict::Holds,
+            None => Verdict::NotAsked,
+        }
     }
 
-    /// The report as one JSON object: `faults` (their number, [`Report::fault_count`]); `findings`,
-    /// objects of [`Finding::to_json`]; `cases`, each with `probe`, `thinking`, `turn`, `outcome`
-    /// and its details (`at`, `expected`, `got`, `part` or `error`); `next`, objects of
-    /// [`Preserving::to_json`]; `untraced`, an array of texts or null; and `response_template`,
-    /// null or an object with the fields of [`Described`].
+    /// The report as one JSON object: `faults` (the number of findings that are faults); `laws`, an
+    /// object with the verdict for each law; `findings`, objects of [`Finding::to_json`]; and
+    /// `cases`, each with `probe`, `thinking`, `turn`, `outcome` and its details (`at`, `expected`,
+    /// `got`, `part` or `error`).
     pub fn to_json(&self) -> Value {
+        let laws = Law::ALL.map(|law| (law.name().to_owned(), json!(self.verdict(law))));
         json!({
-            "faults": self.fault_count(),
+            "faults": self.faulty().count(),
+            "laws": laws.into_iter().collect::<Value>(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Value>(),
             "cases": self.cases.iter().map(Case::to_json).collect::<Value>(),
-            "next": self.next.iter().map(Preserving::to_json).collect::<Value>(),
-            "untraced": self.untraced,
-            "response_template": self.response_template,
         })
     }
 }
@@ -196,13 +177,6 @@ impl Case {
             }
         }
         json
-    }
-}
-
-impl Described {
-    /// Whether it cannot be read, or reads back fewer messages than the reader in use.
-    pub fn is_fault(&self) -> bool {
-        !self.error.is_empty() || self.read_back < self.reader_reads_back
     }
 }
 
@@ -231,158 +205,24 @@ impl Outcome {
     }
 }
 
-/// Tests a template with a fixed set of messages, and with small conversations turn by turn.
+/// Asks all laws about a template.
 pub fn lint(template: &ChatTemplate) -> Report {
-    let mut reading = template.probes();
-    let probes = Rc::clone(&reading.probes);
-    let mut cases = Vec::new();
-    for probe in 0..probes.probes().len() {
-        for thinking in Thinking::ALL {
-            let mut turn = String::new();
-            let outcome = outcome(&mut reading, probe, thinking, &mut turn);
-            let outcome = outcome.unwrap_or_else(Outcome::Refused);
-            cases.push(Case {
-                probe: probes.probes()[probe].name,
-                thinking,
-                turn,
-                outcome,
-            });
-        }
-    }
-    let findings = rules::findings(template, &cases, &probes);
+    let mut bench = Bench::new(template);
+    said::shown(&mut bench);
+    ends::ends(&mut bench);
+    let cases = reads::read(&mut bench);
+    rest::origins(&mut bench);
+    rest::grows(&mut bench);
+    sent::sent(&mut bench);
+    rest::grammar(&mut bench);
+    rest::effort(&mut bench);
+    rest::vocabulary(&mut bench);
+    rest::response(&mut bench);
+    let (mut findings, asked) = (bench.findings, bench.asked);
+    findings.sort_by_key(|finding| (finding.law, !finding.is_fault));
     Report {
         cases,
         findings,
-        next: template.preserving(),
-        untraced: untraced(template),
-        response_template: described(template),
+        asked,
     }
-}
-
-fn described(template: &ChatTemplate) -> Option<Described> {
-    let mut described = Described {
-        reader_reads_back: template.proof().read_back,
-        ..Described::default()
-    };
-    match template.response_proof()? {
-        Ok(proof) => {
-            (described.cases, described.read_back) = (proof.cases, proof.read_back);
-            described.why = proof.failures.first().map_or(String::new(), |first| {
-                format!("{}: {}", first.probe, first.why)
-            });
-        }
-        Err(error) => error.message().clone_into(&mut described.error),
-    }
-    Some(described)
-}
-
-/// A conversation with values of all kinds.
-const CONVERSATION: &str = r#"{
-    "now": 0, "roles": "as_sent", "parallel_tool_calls": true, "add_generation_prompt": true,
-    "tools": [{"type": "function", "function": {"name": "look_up", "description": "Looks it up.", "parameters": {
-        "type": "object", "required": ["place"],
-        "properties": {"place": {"type": "string", "description": "Where"}, "days": {"type": "integer"}}
-    }}}],
-    "messages": [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "How is the weather?"},
-        {"role": "assistant", "content": "", "reasoning_content": "A tool knows.", "tool_calls": [{
-            "id": "call00001", "type": "function",
-            "function": {"name": "look_up", "arguments": {"place": "Porto Alegre", "days": 3}}
-        }]},
-        {"role": "tool", "tool_call_id": "call00001", "name": "look_up", "content": "Rain, they say"},
-        {"role": "assistant", "content": "It rains."},
-        {"role": "user", "content": "Still?"}
-    ]
-}"#;
-
-/// Texts of unknown origin in this conversation; `None` if the template rejects it.
-fn untraced(template: &ChatTemplate) -> Option<Vec<String>> {
-    let request = Request::from_text(CONVERSATION).ok()?;
-    let found = template.segments(&request).ok()?;
-    let mut unknown = Vec::new();
-    for segment in found.segments {
-        if segment.origin == Origin::Unknown {
-            unknown.push(found.prompt[segment.bytes].to_owned());
-        }
-    }
-    Some(unknown)
-}
-
-fn outcome(
-    reading: &mut RoundTrip,
-    probe: usize,
-    thinking: Thinking,
-    turn: &mut String,
-) -> Result<Outcome> {
-    let probes = Rc::clone(&reading.probes);
-    let (asked, case) = (probes.asked(thinking)?, probes.case(probe, thinking)?);
-    let (prompt, rendered) = (asked.prompt(), &case.rendered);
-    if case.no_output {
-        return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
-    }
-    let Some(whole_turn) = probes.turn(probe, thinking) else {
-        return Ok(Outcome::NoTurn(
-            difference(prompt, rendered).unwrap_or_default(),
-        ));
-    };
-    let read = reading.read(probe, thinking, &whole_turn)?;
-    *turn = read.turn;
-    let got = &read.got.message;
-    let render = |got: &Message| probes.render(&asked.request, &with_ids(got, &case.whole));
-    match read.verdict {
-        Verdict::Same => {}
-        Verdict::Alike => return Ok(Outcome::Alike(between(None, &case.expected, got))),
-        _ => {
-            // Arguments that were cut off are not JSON.
-            let at = match render(got) {
-                Ok(again) => difference(rendered, &again).and_then(|difference| difference.at),
-                Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
-            };
-            return Ok(Outcome::Lost(between(at, &case.whole, got)));
-        }
-    }
-    let Some(changed) = difference(rendered, &render(got)?) else {
-        return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));
-    };
-    let spaced = render(&trimmed(got))? == *rendered;
-    Ok(if spaced {
-        Outcome::Spaced(changed)
-    } else {
-        Outcome::Rewritten(changed)
-    })
-}
-
-/// The difference of two messages, which render to other bytes from `at` on.
-fn between(at: Option<usize>, expected: &Message, got: &Message) -> Difference {
-    Difference {
-        at,
-        expected: shown(expected).to_string(),
-        got: shown(got).to_string(),
-    }
-}
-
-fn trimmed(message: &Message) -> Message {
-    let mut trimmed = message.clone();
-    for text in [&mut trimmed.content, &mut trimmed.reasoning_content] {
-        *text = text.trim().to_owned();
-    }
-    trimmed
-}
-
-/// The first difference between `got` and `expected`; additional text at the end of `got` is a
-/// difference.
-fn difference(expected: &str, got: &str) -> Option<Difference> {
-    let at = shared(expected, got);
-    if at == expected.len() && at == got.len() {
-        return None;
-    }
-    let from = char_border_behind(expected, at.saturating_sub(CONTEXT));
-    let around = [expected, got].map(|text| text[from..].chars().take(2 * CONTEXT).collect());
-    let [expected, got] = around;
-    Some(Difference {
-        at: Some(at),
-        expected,
-        got,
-    })
 }

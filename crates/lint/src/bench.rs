@@ -1,0 +1,183 @@
+//! Renders of small conversations, as transformers makes them, and what the laws found in them.
+
+use serde_json::{Map, Value};
+
+use crate::law::{Finding, Law};
+use chatparse_base::Result;
+use chatparse_base::find::{char_border_behind, shared};
+use chatparse_chat::chat::ChatTemplate;
+use chatparse_message::Request;
+
+/// Bytes before a difference, and characters of each side, that a finding shows.
+const BEFORE: usize = 60;
+const CHARS: usize = 160;
+
+/// The user's text in all conversations, with characters that templates escape.
+pub const ASKED: &str = "Quince \"jam\" & <b>it's</b> \\ é\n 5";
+/// Other texts.
+pub const ANSWERED: &str = "Medlar, I say.";
+pub const TOLD: &str = "Loquat \"is\" & <i>it's</i> \\ ü\n 7";
+pub const FURTHER: &str = "Damson now?";
+
+/// A template, and the findings so far.
+pub struct Bench<'t> {
+    pub template: &'t ChatTemplate,
+    pub findings: Vec<Finding>,
+    /// The laws that some render asked about.
+    pub asked: Vec<Law>,
+    /// Whether prompts have the tools of a request.
+    pub takes_tools: bool,
+}
+
+impl<'t> Bench<'t> {
+    pub fn new(template: &'t ChatTemplate) -> Bench<'t> {
+        let mut bench = Bench {
+            template,
+            findings: Vec::new(),
+            asked: Vec::new(),
+            takes_tools: false,
+        };
+        let prompt = bench.render(&with_tools(vec![user(ASKED)]));
+        bench.takes_tools = prompt.is_ok_and(|prompt| prompt.contains(NAME));
+        bench
+    }
+
+    /// The prompt as transformers renders it.
+    pub fn render(&self, request: &Value) -> Result<String> {
+        let options = json!({"plain": true, "now": 0});
+        let request = Request::from_json_with(request, &options)?;
+        self.template.prompt(&request)
+    }
+
+    /// The same of a conversation that nothing is to follow.
+    pub fn history(&self, messages: Vec<Value>) -> Result<String> {
+        let mut request = with_tools(messages);
+        request["add_generation_prompt"] = false.into();
+        self.render(&request)
+    }
+
+    pub fn ask(&mut self, law: Law) {
+        if !self.asked.contains(&law) {
+            self.asked.push(law);
+        }
+    }
+
+    pub fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// A finding about a request: both texts from before their first difference on.
+    pub fn differ(
+        &mut self,
+        (law, is_fault, message): (Law, bool, &str),
+        request: &Value,
+        [expected, got]: [&str; 2],
+    ) {
+        let mut finding = Finding::new(law, is_fault, message);
+        finding.request = request.clone();
+        let at = shared(expected, got);
+        let finding = finding.with("expected", around(expected, at));
+        self.add(finding.with("got", around(got, at)));
+    }
+}
+
+/// A text from before this place on.
+pub fn around(text: &str, at: usize) -> String {
+    let from = char_border_behind(text, at.saturating_sub(BEFORE));
+    text[from..].chars().take(CHARS).collect()
+}
+
+pub fn user(text: &str) -> Value {
+    said("user", text)
+}
+
+pub fn answer(text: &str) -> Value {
+    said("assistant", text)
+}
+
+pub fn said(role: &str, text: &str) -> Value {
+    json!({"role": role, "content": text})
+}
+
+/// The name of the first tool.
+pub const NAME: &str = "pick_fruit";
+
+/// The arguments of a call: one of each type that templates write in their own way.
+pub fn arguments(sort: &str) -> Value {
+    json!({"sort": sort, "ripe": true, "crate": null, "weights": [3, 4.5], "from": {"tree": "old one"}})
+}
+
+/// An assistant's message with these calls of the first tool, each by its first argument.
+pub fn calls(content: &str, sorts: &[&str]) -> Value {
+    let mut calls = Vec::new();
+    for (index, sort) in sorts.iter().enumerate() {
+        let function = json!({"name": NAME, "arguments": arguments(sort)});
+        calls.push(json!({"id": id(index), "type": "function", "function": function}));
+    }
+    json!({"role": "assistant", "content": content, "tool_calls": calls})
+}
+
+/// The result of the call with this index.
+pub fn result(index: usize, text: &str) -> Value {
+    json!({"role": "tool", "tool_call_id": id(index), "name": NAME, "content": text})
+}
+
+/// Nine letters and digits, because some templates require that.
+fn id(index: usize) -> String {
+    format!("fruit{index:04}")
+}
+
+pub fn request(messages: Vec<Value>) -> Value {
+    json!({"messages": messages})
+}
+
+pub fn with_tools(messages: Vec<Value>) -> Value {
+    let mut properties = Map::new();
+    for (key, kind) in [
+        ("sort", "string"),
+        ("ripe", "boolean"),
+        ("crate", "null"),
+        ("weights", "array"),
+        ("from", "object"),
+    ] {
+        properties.insert(key.into(), json!({"type": kind, "description": format!("Its {key}, Mirabelle")}));
+    }
+    let tool = |name: &str, description: &str, parameters: Value| {
+        json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
+    };
+    let parameters = json!({"type": "object", "properties": properties, "required": ["sort"]});
+    let other = json!({"type": "object", "properties": {"shelf": {"type": "integer"}}});
+    let tools = json!([
+        tool(NAME, "Picks a Greengage", parameters),
+        tool("store_fruit", "Stores a Bullace", other),
+    ]);
+    json!({"messages": messages, "tools": tools, "parallel_tool_calls": true})
+}
+
+/// Conversations of all kinds, the smallest first, perhaps with tools.
+pub fn conversations(tools: bool) -> Vec<Value> {
+    let system = |text| said("system", text);
+    let answered = vec![user(ASKED), answer(ANSWERED), user(FURTHER)];
+    let mut late = answered.clone();
+    late.insert(2, system("Be a Medick."));
+    let mut all = vec![
+        request(vec![user(ASKED)]),
+        request(vec![system("Be a Sloe."), user(ASKED)]),
+        request(vec![said("developer", "Be a Whortle."), user(ASKED)]),
+        request(vec![user("Rowan?"), user(ASKED)]),
+        request(answered),
+        request(late),
+    ];
+    if tools {
+        let called = vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)];
+        let two = calls("", &["Azarole", "Kumquat"]);
+        all.extend([
+            with_tools(vec![user(ASKED)]),
+            with_tools(called.clone()),
+            with_tools(vec![user(ASKED), calls(ANSWERED, &["Azarole"]), result(0, TOLD)]),
+            with_tools(vec![user(ASKED), two, result(0, TOLD), result(1, "Rambutan")]),
+            with_tools([called, vec![answer(ANSWERED), user(FURTHER)]].concat()),
+        ]);
+    }
+    all
+}

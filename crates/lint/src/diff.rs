@@ -1,0 +1,306 @@
+//! What another revision of a template changes, each with the smallest request that shows it.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::bench::{ANSWERED, ASKED, Bench, around, calls, conversations, request, result, user, with_tools};
+use crate::law::{Law, Shown};
+use crate::{Verdict, lint};
+use chatparse_base::Result;
+use chatparse_base::find::{shared, shared_end};
+use chatparse_chat::chat::ChatTemplate;
+use chatparse_chat::proof::{Thinking, Verdict as Read};
+use chatparse_chat::segments::Origin;
+use chatparse_message::Request;
+
+chatparse_base::names! {
+    /// What a change is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum ChangeKind {
+        /// Texts of the conversation that one of the two prompts does not have.
+        Lost = "lost",
+        /// An error that one of the two raises.
+        Error = "error",
+        /// Texts of the conversation in another order.
+        Order = "order",
+        /// The template's own text.
+        Prompt = "prompt",
+        /// An output that one of the two does not read.
+        Output = "output",
+        /// A law that one of the two breaks.
+        Law = "law",
+    }
+}
+
+/// A difference between two revisions.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Change {
+    /// What it is about.
+    pub kind: ChangeKind,
+    /// The difference, as a sentence.
+    pub message: String,
+    /// Whether the new revision does what the old one did not; `None` if that is no question.
+    pub is_better: Option<bool>,
+    /// The smallest request that shows it; null if it is about an output or a law.
+    pub request: Value,
+    /// The number of conversations or messages that show it.
+    pub count: usize,
+    /// The old and the new text.
+    pub shown: [Shown; 2],
+}
+
+impl Change {
+    fn new(kind: ChangeKind, is_better: Option<bool>, message: String, texts: [&str; 2]) -> Change {
+        let shown = ["old", "new"].into_iter().zip(texts);
+        let mut shown = shown.map(|(from, text)| Shown {
+            from,
+            text: text.to_owned(),
+        });
+        Change {
+            kind,
+            message,
+            is_better,
+            request: Value::Null,
+            count: 1,
+            shown: [(); 2].map(|()| shown.next().unwrap_or_default()),
+        }
+    }
+
+    /// The change as a JSON object: `kind`, `message`, `better` (true, false or null), `request`,
+    /// `count`, and `shown`, two objects with `from` and `text`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "kind": self.kind,
+            "message": self.message,
+            "better": self.is_better,
+            "request": self.request,
+            "count": self.count,
+            "shown": self.shown,
+        })
+    }
+}
+
+/// All differences between two revisions of a template: prompts, outputs, and laws.
+pub fn diff(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    let takes_tools = [old, new].map(|template| Bench::new(template).takes_tools);
+    for request in requests(takes_tools.contains(&true)) {
+        for mut change in prompts(&[old, new], &request) {
+            let known = changes.iter_mut().find(|known| {
+                (known.kind, &known.message, &known.shown) == (change.kind, &change.message, &change.shown)
+            });
+            match known {
+                Some(known) => known.count += 1,
+                None => {
+                    change.request = request.clone();
+                    changes.push(change);
+                }
+            }
+        }
+    }
+    changes.extend(outputs(old, new));
+    changes.extend(laws(old, new));
+    changes.sort_by_key(|change| change.kind);
+    changes
+}
+
+/// The conversations of the laws, with reasoning, with thinking off, and without an opening.
+fn requests(tools: bool) -> Vec<Value> {
+    let mut all = conversations(tools);
+    let thinking = |mut message: Value| {
+        message["reasoning_content"] = "Serviceberry: why?".into();
+        message
+    };
+    let answered = vec![user(ASKED), thinking(json!({"role": "assistant", "content": ANSWERED}))];
+    all.push(request([answered, vec![user("Still?")]].concat()));
+    if tools {
+        let called = thinking(calls("", &["Azarole"]));
+        all.push(with_tools(vec![user(ASKED), called, result(0, "Rambutan")]));
+    }
+    for mut plain in all.clone() {
+        plain["enable_thinking"] = false.into();
+        all.push(plain);
+    }
+    let mut closed = request(vec![user(ASKED), json!({"role": "assistant", "content": ANSWERED})]);
+    closed["add_generation_prompt"] = false.into();
+    all.push(closed);
+    for level in ["low", "high"] {
+        let mut request = request(vec![user(ASKED)]);
+        request["reasoning_effort"] = level.into();
+        all.push(request);
+    }
+    all
+}
+
+/// A prompt as the values of its conversation, and the template's texts before, between and after
+/// them.
+struct Parts {
+    prompt: String,
+    values: Vec<(Origin, String)>,
+    glues: Vec<String>,
+}
+
+fn parts(template: &ChatTemplate, request: &Value) -> Result<Parts> {
+    let request = Request::from_json_with(request, &json!({"now": 0, "roles": "as_sent"}))?;
+    let found = template.segments(&request)?;
+    let (mut values, mut glues) = (Vec::new(), vec![String::new()]);
+    for segment in found.segments {
+        let text = &found.prompt[segment.bytes];
+        match (segment.origin, glues.last_mut()) {
+            (Origin::Template | Origin::Unknown, Some(glue)) => glue.push_str(text),
+            (origin, _) => {
+                values.push((origin, text.to_owned()));
+                glues.push(String::new());
+            }
+        }
+    }
+    let prompt = found.prompt;
+    Ok(Parts {
+        prompt,
+        values,
+        glues,
+    })
+}
+
+/// The differences of the prompts of one request.
+fn prompts(templates: &[&ChatTemplate; 2], request: &Value) -> Vec<Change> {
+    let (old, new) = match templates.map(|template| parts(template, request)) {
+        [Ok(old), Ok(new)] => (old, new),
+        [Err(old), Err(new)] if old.reason() == new.reason() => return Vec::new(),
+        [Err(old), Err(new)] => {
+            let message = "Both raise an error, in other words.".to_owned();
+            return vec![Change::new(ChangeKind::Error, None, message, [old.reason(), new.reason()])];
+        }
+        [Ok(_), Err(error)] => {
+            let message = "The new one raises an error.".to_owned();
+            return vec![Change::new(ChangeKind::Error, Some(false), message, ["", error.reason()])];
+        }
+        [Err(error), Ok(_)] => {
+            let message = "The old one raises an error.".to_owned();
+            return vec![Change::new(ChangeKind::Error, Some(true), message, [error.reason(), ""])];
+        }
+    };
+    if old.values == new.values {
+        let pairs = old.glues.iter().zip(&new.glues);
+        return pairs.filter_map(|(old, new)| changed(old, new)).collect();
+    }
+    for (from, other, is_better) in [(&old, &new, false), (&new, &old, true)] {
+        let lost = from.values.iter().find(|value| !other.prompt.contains(&*value.1));
+        if let Some((origin, text)) = lost {
+            let which = if is_better { "old" } else { "new" };
+            let message = format!("{} is not in the {which} prompt.", named(origin));
+            let texts = if is_better { ["", text] } else { [&**text, ""] };
+            return vec![Change::new(ChangeKind::Lost, Some(is_better), message, texts)];
+        }
+    }
+    let at = shared(&old.prompt, &new.prompt);
+    let texts = [&old.prompt, &new.prompt].map(|prompt| around(prompt, at));
+    let mut sorted = [&old.values, &new.values].map(|values| values.clone());
+    sorted.iter_mut().for_each(|values| values.sort());
+    let kind = match sorted[0] == sorted[1] {
+        true => ChangeKind::Order,
+        // The same texts, escaped, counted or divided in another way.
+        false => ChangeKind::Prompt,
+    };
+    let message = format!("The conversation's texts are written in another {}.", match kind {
+        ChangeKind::Order => "order",
+        _ => "form",
+    });
+    vec![Change::new(kind, None, message, [&texts[0], &texts[1]])]
+}
+
+/// The difference of two texts of the template at the same place; `None` if they are equal.
+fn changed(old: &str, new: &str) -> Option<Change> {
+    if old == new {
+        return None;
+    }
+    let begin = shared(old, new);
+    let end = shared_end(&old[begin..], &new[begin..]);
+    let texts = [old, new].map(|text| {
+        let text = &text[begin..text.len() - end];
+        text.chars().take(200).collect::<String>()
+    });
+    let message = match texts.each_ref().map(|text| text.is_empty()) {
+        [true, _] => "The new one writes a text more.",
+        [_, true] => "The new one leaves out a text of its own.",
+        _ => "A text of the template differs.",
+    };
+    Some(Change::new(ChangeKind::Prompt, None, message.to_owned(), [&texts[0], &texts[1]]))
+}
+
+/// A place of a request in words.
+fn named(origin: &Origin) -> String {
+    match origin {
+        Origin::Message { index, path } => format!("messages[{index}]{}", path.replace('/', ".")),
+        Origin::Tool(index) => format!("A text of tools[{index}]"),
+        Origin::Kwarg(name) => format!("The variable {name}"),
+        _ => "A text".to_owned(),
+    }
+}
+
+/// Turns that one of the two reads, and the other one does not.
+fn outputs(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (writer, other, is_better) in [(old, new, false), (new, old, true)] {
+        let (mut own, mut others) = (writer.probes(), other.probes());
+        let (probes, other_probes) = (Rc::clone(&own.probes), Rc::clone(&others.probes));
+        let mut first: Option<Change> = None;
+        let mut names = Vec::new();
+        for (index, probe) in probes.probes().iter().enumerate() {
+            let mut known = other_probes.probes().iter();
+            let Some(place) = known.position(|known| known.name == probe.name) else {
+                continue;
+            };
+            for thinking in Thinking::ALL {
+                let Some(turn) = probes.turn(index, thinking) else {
+                    continue;
+                };
+                let is_read = |read: Result<_>| read.is_ok_and(|read: Read| read == Read::Same);
+                if !is_read(own.read(index, thinking, &turn).map(|read| read.verdict))
+                    || is_read(others.read(place, thinking, &turn).map(|read| read.verdict))
+                {
+                    continue;
+                }
+                let mode = format!("{} ({thinking})", probe.name);
+                names.push(mode);
+                let [writes, reads] = if is_better { ["new", "old"] } else { ["old", "new"] };
+                let message = format!("Outputs as the {writes} one writes them are not read by the {reads} one");
+                let texts = if is_better { ["", &*turn.text] } else { [&*turn.text, ""] };
+                first.get_or_insert_with(|| Change::new(ChangeKind::Output, Some(is_better), message, texts));
+            }
+        }
+        if let Some(mut change) = first {
+            change.count = names.len();
+            names.truncate(4);
+            change.message += &format!(", {} messages: {} …", change.count, names.join(", "));
+            changes.push(change);
+        }
+    }
+    changes
+}
+
+/// Laws with another verdict.
+fn laws(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
+    let (old, new) = (lint(old), lint(new));
+    let mut changes = Vec::new();
+    for law in Law::ALL {
+        let [before, after] = [&old, &new].map(|report| report.verdict(law));
+        if before == after {
+            continue;
+        }
+        let reports = [&old, &new].map(|report| {
+            let mut found = report.findings.iter().filter(|finding| finding.law == law);
+            found.next().map_or("", |finding| &*finding.message)
+        });
+        let is_better = match (before, after) {
+            (Verdict::NotAsked, Verdict::Holds) | (Verdict::Holds, Verdict::NotAsked) => None,
+            _ => Some(after > before),
+        };
+        let message = format!("{law}: {before} → {after}. {}", law.sentence());
+        changes.push(Change::new(ChangeKind::Law, is_better, message, reports));
+    }
+    changes
+}

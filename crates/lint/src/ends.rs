@@ -1,0 +1,153 @@
+//! The law that the assistant's turn ends before the next role begins.
+
+use serde_json::Value;
+
+use crate::bench::{
+    ANSWERED, ASKED, Bench, FURTHER, TOLD, answer, calls, request, result, user, with_tools,
+};
+use crate::law::Law;
+use chatparse_base::brackets;
+use chatparse_base::find::shared;
+use chatparse_message::Request;
+
+/// The last value of a call in each conversation.
+const LAST: &str = "old one";
+
+/// Compares how an answer ends after other messages, and asks whether turns with calls end.
+pub fn ends(bench: &mut Bench) {
+    let called = || vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)];
+    let answered = |before: Vec<Value>| [before, vec![answer(ANSWERED), user(FURTHER)]].concat();
+    let first = with_tools(answered(vec![user(ASKED)]));
+    let Some(expected) = glue(bench, &first, ANSWERED, FURTHER) else {
+        return;
+    };
+    bench.ask(Law::Ends);
+    let mut contexts = vec![("a further turn", answered(vec![user("Rowan?"), answer("Sorb."), user(ASKED)]))];
+    if bench.takes_tools {
+        contexts.push(("the result of a call", answered(called())));
+        let two = calls("", &["Azarole", "Kumquat"]);
+        let results = vec![user(ASKED), two, result(0, "Rambutan"), result(1, TOLD)];
+        contexts.push(("the results of two calls", answered(results)));
+    }
+    let stops = stops(bench, &expected);
+    let end = stops.first().cloned().unwrap_or_default();
+    // Some templates count their turns.
+    let uncounted = |glue: &str| glue.replace(|c: char| c.is_ascii_digit(), "");
+    for (context, messages) in contexts {
+        let request = with_tools(messages);
+        let Some(got) = glue(bench, &request, ANSWERED, FURTHER).filter(|got| uncounted(got) != uncounted(&expected)) else {
+            continue;
+        };
+        // White space alone is a note.
+        let is_fault = got.matches(&*end).count() != expected.matches(&*end).count();
+        let message = format!("The answer after {context} ends otherwise than the first one.");
+        bench.differ((Law::Ends, is_fault, &message), &request, [&expected, &got]);
+    }
+    if bench.takes_tools && !end.is_empty() {
+        let next = with_tools([called(), vec![user(FURTHER)]].concat());
+        calls_end(bench, [&with_tools(answered(called())), &next], &stops);
+    }
+}
+
+/// Asks whether a turn with a call ends: before the result if the answer after it is a turn of its
+/// own, and otherwise before the next message of the user. `requests`: with such an answer, and
+/// with the user's message after the result.
+fn calls_end(bench: &mut Bench, requests: [&Value; 2], stops: &[String]) {
+    let opening = opening(bench);
+    let Some(reopened) = glue(bench, requests[0], TOLD, ANSWERED) else {
+        return;
+    };
+    let is_reopened = opening.is_some_and(|opening| reopened.contains(&opening));
+    let (request, after, ends, message) = match is_reopened {
+        true => (
+            requests[0],
+            TOLD,
+            stops,
+            "The assistant's turn with a call does not end before the result, and the answer after it is a turn of its own.",
+        ),
+        false => (
+            requests[1],
+            FURTHER,
+            &stops[..1],
+            "The assistant's turn with a call does not end before the user's message after the result.",
+        ),
+    };
+    let Some(glue) = glue(bench, request, LAST, after) else {
+        return;
+    };
+    if !ends.iter().any(|end| glue.contains(end)) {
+        bench.differ((Law::Ends, true, message), request, [&stops[0], &glue]);
+    }
+}
+
+/// The markers that end the assistant's turns: the last one after an answer, and those that are
+/// learnt. `glue`: the text between an answer and the user's message.
+fn stops(bench: &Bench, glue: &str) -> Vec<String> {
+    let history = |message: Value| bench.history(vec![user(FURTHER), message]).unwrap_or_default();
+    let (answered, called) = (history(answer(ANSWERED)), history(calls("", &["Azarole"])));
+    let (before, after) = answered.split_once(ANSWERED).unwrap_or_default();
+    let after = after.trim();
+    let markers = after.chars().filter(|c| brackets::closes(*c)).count();
+    // The only marker after content in a wrapper is the wrapper's.
+    let is_wrapped = !before[shared(before, &called)..].trim().is_empty();
+    let mut stops = Vec::new();
+    if let Some(at) = after.rfind(brackets::opens)
+        && after.ends_with(brackets::closes)
+        && (!is_wrapped || markers > 1)
+        && glue.contains(&after[at..])
+        && !closes_inner(&after[..at], &after[at..])
+    {
+        stops.push(after[at..].to_owned());
+        let learnt = bench.template.turn_ends();
+        let learnt = learnt.iter().map(|end| end.trim());
+        let learnt = learnt.filter(|end| !closes_inner(&called, end));
+        stops.extend(learnt.map(str::to_owned));
+        // A turn may also end as those of the user do.
+        let user_end = before.rfind(FURTHER).map_or("", |at| &before[at + FURTHER.len()..]);
+        let end = user_end.find(brackets::closes).map(|at| user_end.get(..=at).unwrap_or(user_end));
+        stops.extend(end.map(|end| end.trim().to_owned()));
+    }
+    stops.retain(|stop| !stop.is_empty());
+    stops
+}
+
+/// Whether a marker closes another one before it.
+fn closes_inner(before: &str, marker: &str) -> bool {
+    let mut opens = before.match_indices(brackets::opens);
+    opens.any(|(open, _)| {
+        let inner = &before[open..];
+        let end = inner.find(brackets::closes).map_or(inner.len(), |at| at + 1);
+        brackets::mirrored(inner.get(..end).unwrap_or_default()).as_deref() == Some(marker)
+    })
+}
+
+/// The text that opens a turn of the assistant, in the prompt and in the history, before a thought.
+fn opening(bench: &Bench) -> Option<String> {
+    let prompt = bench.render(&with_tools(vec![user(ASKED)])).ok()?;
+    let history = bench.history(vec![user(ASKED)]).ok()?;
+    let opening = prompt.strip_prefix(&*history)?;
+    let answered = bench.history(vec![user(ASKED), answer(ANSWERED)]).ok()?;
+    let mut opening = &opening[..shared(opening, answered.strip_prefix(&*history)?)];
+    let request = Request::from_json(&request(vec![user(ASKED)])).ok()?;
+    if let Some(thinking) = bench.template.params(&request).ok()?.thinking {
+        let thought = opening.find(thinking.start.trim()).filter(|_| !thinking.start.is_empty());
+        opening = &opening[..thought.unwrap_or(opening.len())];
+    }
+    let opening = opening.trim();
+    (!opening.is_empty()).then(|| opening.to_owned())
+}
+
+/// The text of a prompt between the last occurrence of one text before another, and that one.
+fn glue(bench: &Bench, request: &Value, before: &str, after: &str) -> Option<String> {
+    let prompt = bench.render(request).ok()?;
+    let escaped = |text: &str| {
+        let quoted = Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let find = |text: &str| prompt.rfind(text).map(|at| (at, text.len()));
+    let (end, _) = find(after).or_else(|| find(&escaped(after)))?;
+    let part = &prompt[..end];
+    let place = |text: &str| part.rfind(text).map(|at| at + text.len());
+    let begin = place(before).or_else(|| place(&escaped(before)))?;
+    Some(part[begin..].to_owned())
+}

@@ -1,0 +1,189 @@
+//! The laws that a sound template keeps, and what a finding shows of a broken one.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use chatparse_base::Place;
+
+chatparse_base::names! {
+    /// A law about renders and reads. Its name does not change.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum Law {
+        /// Each text of a conversation is in its prompt.
+        Shown = "shown",
+        /// The end of the assistant's turn follows it, before the next role begins.
+        Ends = "ends",
+        /// An answer begins in the history as the generation prompt opens it.
+        Opens = "opens",
+        /// Each message is read back from its turn.
+        Read = "read",
+        /// Markers in a user's text change nothing else of the prompt.
+        Text = "text",
+        /// The origin of each byte of a prompt is known.
+        Traced = "traced",
+        /// Each prompt begins with everything that was sent before.
+        Grows = "grows",
+        /// Null, an empty list and a field without a value render like an absent field.
+        Absent = "absent",
+        /// Arguments are JSON in the prompt, whether a client sends an object or its text.
+        Arguments = "arguments",
+        /// Content as a list of text parts renders like the text.
+        Parts = "parts",
+        /// Transformers and chatparse render the same prompt.
+        Agrees = "agrees",
+        /// The grammar of calls takes the calls that the template writes, and no beginning of one.
+        Grammar = "grammar",
+        /// Levels of reasoning effort differ in the prompt.
+        Effort = "effort",
+        /// The vocabulary has the special tokens that the template writes.
+        Vocabulary = "vocabulary",
+        /// The template's own response template reads as many messages as the reader in use.
+        Response = "response",
+    }
+}
+
+impl Law {
+    /// The law as a sentence.
+    pub fn sentence(self) -> &'static str {
+        self.words().0
+    }
+
+    /// The cost of breaking it to users, as a sentence.
+    pub fn effect(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Law::Shown => (
+                "Each text of a conversation is in its prompt.",
+                "The model never sees it: it asks again, calls again, or ignores what it was told.",
+            ),
+            Law::Ends => (
+                "The assistant's turn ends before the next role begins.",
+                "The model learns that a turn may go on, and writes the next role's turn itself.",
+            ),
+            Law::Opens => (
+                "An answer begins in the history as the generation prompt opens it.",
+                "The cache of the answer is lost, and the model sees turns that it did not write.",
+            ),
+            Law::Read => (
+                "Each message is read back from its turn.",
+                "Users see calls or reasoning as text, or a tool gets other arguments.",
+            ),
+            Law::Text => (
+                "Markers in a user's text change nothing else of the prompt.",
+                "A text of a user, a web page or a file can change what the model is told.",
+            ),
+            Law::Traced => (
+                "The origin of each byte of a prompt is known.",
+                "A host that makes special tokens of the template's text only treats it as a user's text.",
+            ),
+            Law::Grows => (
+                "Each prompt begins with everything that was sent before.",
+                "The server processes the prompt again from the first byte that differs.",
+            ),
+            Law::Absent => (
+                "Null, an empty list and a field without a value render like an absent field.",
+                "Clients that write every field get another prompt, or an error.",
+            ),
+            Law::Arguments => (
+                "Arguments are JSON in the prompt, as an object and as its text.",
+                "The model learns a notation of calls from the history that it is not to write.",
+            ),
+            Law::Parts => (
+                "Content as a list of text parts renders like the text.",
+                "If a client sends parts, and the host does not join them, the model sees a list of objects.",
+            ),
+            Law::Agrees => (
+                "Transformers and chatparse render the same prompt.",
+                "A host that uses the template as it is gets another prompt than one that uses chatparse.",
+            ),
+            Law::Grammar => (
+                "The grammar of calls takes the calls that the template writes, and no beginning of one.",
+                "A constrained model is kept from its own format, or stops inside of a call.",
+            ),
+            Law::Effort => (
+                "Levels of reasoning effort differ in the prompt.",
+                "A client that asks for another level gets the same answer.",
+            ),
+            Law::Vocabulary => (
+                "The vocabulary has the special tokens that the template writes.",
+                "The tokenizer splits it: an end marker that is split does not stop the engine.",
+            ),
+            Law::Response => (
+                "The template's own response template reads as many messages as the reader in use.",
+                "Programs that use the response template lose calls or reasoning.",
+            ),
+        }
+    }
+}
+
+/// A render, a part of one, or a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Shown {
+    /// What it is, e.g. `expected`.
+    pub from: &'static str,
+    /// The text.
+    pub text: String,
+}
+
+/// A broken law, with the smallest request that shows it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The law.
+    pub law: Law,
+    /// Whether it is a fault; otherwise a note: it costs something, and may be meant.
+    pub is_fault: bool,
+    /// What is wrong, as a sentence.
+    pub message: String,
+    /// The request, in the form of chat completions; null if the finding is about a message of the
+    /// proof or about the template's text.
+    pub request: Value,
+    /// What is expected and what is there instead, shortened around the first difference.
+    pub shown: Vec<Shown>,
+    /// The places in the template's source, if it is one of these that is wrong.
+    pub places: Vec<Place>,
+}
+
+impl Finding {
+    pub(crate) fn new(law: Law, is_fault: bool, message: impl Into<String>) -> Finding {
+        let message = message.into();
+        let (request, shown, places) = (Value::Null, Vec::new(), Vec::new());
+        Finding {
+            law,
+            is_fault,
+            message,
+            request,
+            shown,
+            places,
+        }
+    }
+
+    pub(crate) fn with(mut self, from: &'static str, text: impl Into<String>) -> Finding {
+        let text = text.into();
+        self.shown.push(Shown { from, text });
+        self
+    }
+
+    /// The finding as a JSON object: `rule` (the law's name), `fault`, `message`, `effect`,
+    /// `request`; `shown`, each with `from` and `text`; and `places`, each with `line`, `column` and
+    /// `excerpt`.
+    pub fn to_json(&self) -> Value {
+        let places = self.places.iter().map(
+            |place| json!({"line": place.line, "column": place.column, "excerpt": place.excerpt}),
+        );
+        json!({
+            "rule": self.law,
+            "fault": self.is_fault,
+            "message": self.message,
+            "effect": self.law.effect(),
+            "request": self.request,
+            "shown": self.shown,
+            "places": places.collect::<Value>(),
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! The law that nothing that was said is lost.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::bench::{ASKED, Bench, TOLD, around, calls, conversations, result, user, with_tools};
+use crate::law::{Finding, Law};
+
+/// Reports each text that is in no form in the prompt, in the smallest conversation that has it.
+pub fn shown(bench: &mut Bench) {
+    let called = with_tools(vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)]);
+    // A template that shows neither tools nor calls is not made for them.
+    let has_tools = bench.takes_tools
+        || bench.render(&called).is_ok_and(|prompt| prompt.contains("Azarole"));
+    let mut told = BTreeSet::new();
+    for request in conversations(has_tools) {
+        // What a template refuses, it does not lose in silence.
+        if let Ok(prompt) = bench.render(&request) {
+            bench.ask(Law::Shown);
+            each_text(&request, &prompt, bench, &mut told);
+        }
+    }
+}
+
+/// Reports the texts of a request that its prompt does not have, the first of each kind.
+fn each_text(request: &Value, prompt: &str, bench: &mut Bench, told: &mut BTreeSet<String>) {
+    let list = |name: &str| request[name].as_array().map_or(&[][..], |list| list);
+    let mut all = Vec::new();
+    for (index, message) in list("messages").iter().enumerate() {
+        // Templates of models that know no developer have no place for one.
+        let role = message["role"].as_str().unwrap_or_default();
+        let mut found = Vec::new();
+        texts(message, format!("messages[{index}]"), &mut found);
+        all.extend(found.into_iter().map(|(place, text)| (role, role != "developer", place, text)));
+    }
+    for (index, tool) in list("tools").iter().enumerate() {
+        let mut found = Vec::new();
+        texts(tool, format!("tools[{index}]"), &mut found);
+        for (place, text) in found {
+            let is_fault = bench.takes_tools && place.ends_with("function.name");
+            all.push(("tool", is_fault, place, text));
+        }
+    }
+    for (role, is_fault, place, text) in all {
+        // Places of one role that differ in their indexes are of one kind.
+        let kind = place.chars().filter(|c| !c.is_ascii_digit());
+        if is_in(text, prompt) || !told.insert(format!("{role} {}", String::from_iter(kind))) {
+            continue;
+        }
+        let message = format!("{place} ({role}) is not in the prompt.");
+        let mut finding = Finding::new(Law::Shown, is_fault, message);
+        finding.request = request.clone();
+        let finding = finding.with("expected", text);
+        bench.add(finding.with("prompt", around(prompt, prompt.len())));
+    }
+}
+
+/// The texts of a message or tool, by their places.
+fn texts<'r>(value: &'r Value, place: String, all: &mut Vec<(String, &'r str)>) {
+    match value {
+        Value::String(text) => all.push((place, text)),
+        Value::Array(list) => {
+            for (index, element) in list.iter().enumerate() {
+                texts(element, format!("{place}[{index}]"), all);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                // Names of roles and types are the template's business; a result has a name by its call.
+                let is_text = match &**key {
+                    "role" | "type" | "id" | "tool_call_id" | "required" => false,
+                    "name" => !fields.contains_key("role"),
+                    _ => true,
+                };
+                if is_text {
+                    texts(field, format!("{place}.{key}"), all);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a text is in a prompt as it is, or as JSON, Python or XML write it.
+fn is_in(text: &str, prompt: &str) -> bool {
+    let inner = |text: &str| {
+        let quoted = Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let json = inner(text);
+    let ascii = json
+        .chars()
+        .map(|c| if c.is_ascii() { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) })
+        .collect::<String>();
+    let python = text.replace('\\', "\\\\").replace('\n', "\\n");
+    let xml = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let quotes = xml.replace('"', "&quot;").replace('\'', "&#39;");
+    let forms = [text, &inner(&json), &inner(&ascii), &json, &ascii, &python, &python.replace('\'', "\\'"), &xml, &quotes];
+    forms.into_iter().any(|form| prompt.contains(form))
+}
