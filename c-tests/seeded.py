@@ -31,9 +31,9 @@ EACH = {
     "null calls raise": ("absent", "true", "(raise_exception('calls') if m.tool_calls is defined and m.tool_calls is none else m)"),
     "no calls are printed": ("absent", "true", "(dict(m, content=m.content ~ '[]') if m.tool_calls is defined and m.tool_calls == [] else m)"),
     "an unknown field raises": ("absent", "true", "(raise_exception('field') if m.refusal is defined else m)"),
-    "markers of the user are removed": ("text", "true", "dict(m, content=m.content | replace(END, '')) if m.role == 'user' else m"),
-    "markers of results are removed": ("text", "true", "dict(m, content=m.content | replace(END, '')) if m.role == 'tool' else m"),
-    "a user's text after a marker is dropped": ("text", "true", "dict(m, content=m.content.split(END)[0]) if m.role == 'user' else m"),
+    "markers of the user are removed": ("text", "true", "dict(m, content=m.content | replace(MARK, '')) if m.role == 'user' else m"),
+    "markers of results are removed": ("text", "true", "dict(m, content=m.content | replace(MARK, '')) if m.role == 'tool' else m"),
+    "a user's text after a marker is dropped": ("text", "true", "dict(m, content=m.content.split(MARK)[0]) if m.role == 'user' else m"),
     "reasoning is repeated in the content": ("read grows", "true", "dict(m, content=m.reasoning_content ~ m.content) if m.reasoning_content else m"),
     "earlier answers change": ("grows shown absent", "true", "dict(m, content='- ' ~ m.content) if m.role == 'assistant' and not loop.last and loop.revindex > 1 else m"),
 }
@@ -47,7 +47,7 @@ AFTER = {
     "the prompt opens another role": ("opens read", "(out.rsplit(OPEN, 1) | join(TYPO)) if add_generation_prompt and out.endswith(OPEN) else out"),
     "an answer after a result does not end": ("ends", "(out | replace(SAID ~ END, SAID)) if messages | selectattr('role', 'equalto', 'tool') | list else out"),
     "an answer after a result ends twice": ("ends", "(out | replace(SAID ~ END, SAID ~ END ~ END)) if messages | selectattr('role', 'equalto', 'tool') | list else out"),
-    "a turn with a call does not end": ("ends", "(out.split(TOLD)[0].rsplit(END, 1) | join('')) ~ TOLD ~ (out.split(TOLD)[1:] | join(TOLD)) if TOLD in out and END in out.split(TOLD)[0].split('old one')[-1] else out"),
+    "a turn with a call does not end": ("ends", "(out.split(TOLD)[0].rsplit(END, 1) | join('')) ~ TOLD ~ (out.split(TOLD)[1:] | join(TOLD)) if TOLD in out and 'old one' in out.split(TOLD)[0] and END in out.split(TOLD)[0].split('old one')[-1] else out"),
     "quotes in arguments are not escaped": ("read", "out | replace('\\\\\"', '\"')"),
     "the prompt begins with a count": ("grows", "(messages | length | string) ~ '\\n' ~ out"),
 }
@@ -73,7 +73,7 @@ CONVERSATIONS = [({"messages": messages}, {"tools": TOOL} if tools else {}) for 
 
 def source(template, kind, end, opening):
     """The template with a fault planted around it."""
-    names = "".join("{%%- set %s = %s -%%}" % (name, json.dumps(text)) for name, text in (("END", end), ("OPEN", opening), ("TYPO", re.sub(r"(\w)(\W*)$", r"\1\1\2", opening)), ("SAID", SAID), ("TOLD", TOLD)))
+    names = "".join("{%%- set %s = %s -%%}" % (name, json.dumps(text)) for name, text in (("END", end), ("MARK", end.strip()), ("OPEN", opening), ("TYPO", re.sub(r"(\w)(\W*)$", r"\1\1\2", opening)), ("SAID", SAID), ("TOLD", TOLD)))
     if kind in EACH:
         _, test, value = EACH[kind]
         return names + ("{%%- set seed = namespace(all=[]) -%%}{%%- for m in messages -%%}{%%- if %s -%%}{%%- set seed.all = seed.all + [%s] -%%}{%%- endif -%%}{%%- endfor -%%}"
@@ -95,7 +95,8 @@ class Jinja:
         env.filters["tojson"] = lambda x, ensure_ascii=False, indent=None, separators=None, sort_keys=False: json.dumps(
             x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
         env.globals.update(raise_exception=refuse, strftime_now=lambda format: __import__("time").strftime(format, __import__("time").gmtime(0)))
-        self.template = env.from_string(text)
+        # A tag of transformers, which changes no prompt.
+        self.template = env.from_string(re.sub(r"\{%(-?) *(end)?generation *(-?)%\}", r"{%\1 if true \3%}{% endif %}", text))
 
     def render(self, messages, **more):
         try:
@@ -145,7 +146,15 @@ class Bench:
             laws = KINDS[kind].split()
             if broken & set(laws) or all(report["laws"][law] == "not asked" for law in laws):
                 continue
-            if "END" in "".join((EACH.get(kind) or AFTER.get(kind) or ("",))[1:]) and not end or kind == "the prompt opens another role" and len(opening.strip()) < 6:
+            # A template is sound if it keeps the laws that the fault breaks.
+            laws = KINDS[kind].split()
+            if broken & set(laws) or all(report["laws"][law] == "not asked" for law in laws):
+                continue
+            if ("END" in str(AFTER.get(kind)) or laws == ["text"]) and not end or kind == "the prompt opens another role" and len(opening.strip()) < 6:
+                continue
+
+            # A history that opens answers with a space is right with one.
+            if kind == "the prompt ends in a space" and (said[len(asked):] or " ")[0].isspace():
                 continue
             faulty = source(text, kind, end, opening)
             try:
@@ -172,7 +181,7 @@ class Bench:
         request = finding["request"]
         prompt = sound.render(**{name: request[name] for name in request if name != "parallel_tool_calls"})
         got = next((shown["text"] for shown in finding["shown"] if shown["from"] in ("got", "prompt")), "")
-        return prompt is None and "error" in got + finding["message"] or prompt is None and got.startswith("template ") or prompt is not None and got in prompt
+        return prompt is None or got in prompt
 
 
 def main():

@@ -72,7 +72,9 @@ struct Read {
 impl Read {
     /// The laws with this verdict, as a list.
     fn laws(&self, verdict: Verdict) -> String {
-        let laws = Law::ALL.into_iter().filter(|law| self.report.verdict(*law) == verdict);
+        let laws = Law::ALL
+            .into_iter()
+            .filter(|law| self.report.verdict(*law) == verdict);
         Vec::from_iter(laws.map(Law::name)).join(", ")
     }
 }
@@ -106,7 +108,9 @@ impl Board {
 /// The name of a template's file without its ending.
 fn stem(word: &OsStr) -> String {
     let path = Path::new(word);
-    let ends = path.extension().is_some_and(|end| end == "jinja" || end == "gguf");
+    let ends = path
+        .extension()
+        .is_some_and(|end| end == "jinja" || end == "gguf");
     match path.file_stem() {
         Some(stem) if ends => stem.to_string_lossy().into_owned(),
         _ => input::name(word),
@@ -211,7 +215,12 @@ fn markdown(rows: &[Row], screen: &mut Screen) {
                 let [back, all] = read.back;
                 let laws = [Verdict::Fault, Verdict::Note].map(|verdict| read.laws(verdict));
                 let back = format!("{back} of {all}");
-                cells.extend([read.reader.into(), back, read.grammar.clone(), read.response.clone()]);
+                cells.extend([
+                    read.reader.into(),
+                    back,
+                    read.grammar.clone(),
+                    read.response.clone(),
+                ]);
                 cells.extend(laws);
             }
         }
@@ -231,7 +240,9 @@ fn page(rows: &[Row]) -> String {
     }
     let mut body = String::new();
     for row in rows {
-        let downloads = row.downloads.map_or(String::new(), |count| count.to_string());
+        let downloads = row
+            .downloads
+            .map_or(String::new(), |count| count.to_string());
         let written = row.found.as_ref().map_or("", |read| &read.written);
         let name = opened(&row.name, written);
         let _ = write!(body, "<tr><th scope=\"row\">{name}</th>");
@@ -240,20 +251,33 @@ fn page(rows: &[Row]) -> String {
             Ok(read) => cells(read, &mut body),
             Err(error) => {
                 let span = 2 + Law::ALL.len();
-                let _ = write!(body, "<td class=\"fault\" colspan=\"{span}\">{}</td>", html(error));
+                let _ = write!(
+                    body,
+                    "<td class=\"fault\" colspan=\"{span}\">{}</td>",
+                    html(error)
+                );
             }
         }
         body.push_str("</tr>\n");
     }
     let mut laws = String::new();
     for law in Law::ALL {
-        let _ = write!(laws, "<dt>{law}</dt><dd>{} {}</dd>", law.sentence(), law.effect());
+        let _ = write!(
+            laws,
+            "<dt>{law}</dt><dd>{} {}</dd>",
+            law.sentence(),
+            law.effect()
+        );
     }
     let sound = rows.iter().filter(|row| {
         let report = row.found.as_ref().ok().map(|read| &read.report);
         report.is_some_and(|report| report.faulty().next().is_none())
     });
-    let count = format!("{} templates, {} without a fault", rows.len(), sound.count());
+    let count = format!(
+        "{} templates, {} without a fault",
+        rows.len(),
+        sound.count()
+    );
     // The rows last: they may hold a name of these.
     PAGE.replace("{{count}}", &count)
         .replace("{{laws}}", &laws)
@@ -271,7 +295,10 @@ fn head(heads: &mut String, name: &str, title: &str) {
 
 /// A cell, and the number by which rows are sorted.
 fn cell(body: &mut String, class: &str, rank: u64, text: &str) {
-    let _ = write!(body, "<td class=\"{class}\" data-rank=\"{rank}\">{text}</td>");
+    let _ = write!(
+        body,
+        "<td class=\"{class}\" data-rank=\"{rank}\">{text}</td>"
+    );
 }
 
 /// The cells of the reader and of each law, which open to their findings.
@@ -283,7 +310,12 @@ fn cells(read: &Read, body: &mut String) {
     for law in Law::ALL {
         let verdict = read.report.verdict(law);
         let mut more = String::new();
-        for finding in read.report.findings.iter().filter(|finding| finding.law == law) {
+        for finding in read
+            .report
+            .findings
+            .iter()
+            .filter(|finding| finding.law == law)
+        {
             proof(finding, &mut more);
         }
         let (class, word) = match verdict {
@@ -302,7 +334,7 @@ fn cells(read: &Read, body: &mut String) {
 fn proof(finding: &Finding, more: &mut String) {
     let _ = writeln!(more, "{}", finding.message);
     if !finding.request.is_null() {
-        let _ = writeln!(more, "{}", finding.request["messages"]);
+        let _ = writeln!(more, "request   {}", crate::lint::brief(&finding.request));
     }
     for shown in &finding.shown {
         let _ = writeln!(more, "{:9} {}", shown.from, escaped(&shown.text));
@@ -313,18 +345,32 @@ fn proof(finding: &Finding, more: &mut String) {
 /// any are known.
 fn totals(rows: &[Row]) -> String {
     let is_weighted = rows.iter().any(|row| row.downloads.is_some());
-    let by = if is_weighted { "by downloads" } else { "of templates" };
+    let by = if is_weighted {
+        "by downloads"
+    } else {
+        "of templates"
+    };
     let mut cells = format!("<th scope=\"row\">kept, {by}</th><td></td><td></td><td></td>");
     for law in Law::ALL {
         let (mut kept, mut all) = (0, 0);
         for row in rows {
             let Ok(read) = &row.found else { continue };
-            let weight = if is_weighted { row.downloads.unwrap_or(0) } else { 1 };
+            let weight = if is_weighted {
+                row.downloads.unwrap_or(0)
+            } else {
+                1
+            };
             let verdict = read.report.verdict(law);
-            all += if verdict == Verdict::NotAsked { 0 } else { weight };
+            all += if verdict == Verdict::NotAsked {
+                0
+            } else {
+                weight
+            };
             kept += if verdict == Verdict::Holds { weight } else { 0 };
         }
-        let share = (100 * kept).checked_div(all).map_or("–".into(), |share| format!("{share} %"));
+        let share = (100 * kept)
+            .checked_div(all)
+            .map_or("–".into(), |share| format!("{share} %"));
         let _ = write!(cells, "<td class=\"number\">{share}</td>");
     }
     cells

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 
-use chatparse::lint::{self, Change, ChangeKind};
+use chatparse::lint::{Change, ChangeKind, diff};
 use serde_json::{Value, json};
 
 use crate::failure::Outcome;
 use crate::input::{self, Reading, TemplateWord};
+use crate::lint;
 use crate::screen::{Paint, Screen};
 
 /// Print what a change of a template changes
@@ -45,7 +46,7 @@ impl Diff {
             input::compile(&source, &self.reading, Value::Null)
                 .map_err(|error| input::failed(word, &error))
         };
-        let changes = lint::diff(&compiled(&self.old)?, &compiled(&self.new)?);
+        let changes = diff(&compiled(&self.old)?, &compiled(&self.new)?);
         if self.json {
             let all: Vec<Value> = changes.iter().map(Change::to_json).collect();
             writeln!(screen, "{:#}", json!(all));
@@ -55,7 +56,9 @@ impl Diff {
         for change in &changes {
             show(change, screen);
         }
-        let prompts = changes.iter().any(|change| change.kind < ChangeKind::Output);
+        let prompts = changes
+            .iter()
+            .any(|change| change.kind < ChangeKind::Output);
         let summary = match (&changes[..], prompts) {
             ([], _) => "no difference",
             (_, true) => "prompts differ: what is cached of earlier turns is lost where they do",
@@ -75,8 +78,11 @@ fn show(change: &Change, screen: &mut Screen) {
     let text = format!("{word}{}", change.message);
     screen.row(change.kind.name(), &text, paint);
     if !change.request.is_null() {
-        let request = change.request["messages"].to_string();
-        screen.exact(&format!("  in {}", change.count), &request, Paint::Faint);
+        let text = match change.count {
+            1 => lint::brief(&change.request),
+            count => format!("{}; {count} conversations", lint::brief(&change.request)),
+        };
+        screen.row("  request", &text, Paint::Faint);
     }
     for shown in &change.shown {
         if !shown.text.is_empty() {

@@ -29,11 +29,16 @@ pub fn config(input: &mut dyn Read) -> io::Result<Value> {
             ("ggml.tokens", ARRAY) => tokens = array(input, string)?,
             ("ggml.token_type", ARRAY) => types = array(input, |input| number(input, 4))?,
             (_, STRING) if key.starts_with("chat_template.") => {
-                named.push(json!({"name": key["chat_template.".len()..], "template": string(input)?}));
+                named.push(
+                    json!({"name": key["chat_template.".len()..], "template": string(input)?}),
+                );
             }
             (_, 4 | 5) => {
                 let id = number(input, 4)?;
-                if let Some(name) = key.strip_prefix("ggml.").and_then(|key| key.strip_suffix("_token_id")) {
+                if let Some(name) = key
+                    .strip_prefix("ggml.")
+                    .and_then(|key| key.strip_suffix("_token_id"))
+                {
                     ids.push((name.to_owned(), id));
                 }
             }
@@ -49,7 +54,11 @@ pub fn config(input: &mut dyn Read) -> io::Result<Value> {
         named.push(json!({"name": "default", "template": default}));
         fields.insert("chat_template".into(), named.into());
     }
-    let text = |id: u64| tokens.get(usize::try_from(id).ok()?).map(|text| Value::from(&**text));
+    let text = |id: u64| {
+        tokens
+            .get(usize::try_from(id).ok()?)
+            .map(|text| Value::from(&**text))
+    };
     let mut ends = Vec::new();
     for (name, id) in ids {
         let Some(text) = text(id) else { continue };
@@ -119,7 +128,9 @@ fn skip(input: &mut dyn Read, kind: u32) -> io::Result<()> {
     }
     match SIZES.get(element as usize) {
         Some(size @ 1..) => pass(input, size.saturating_mul(count)),
-        _ => Err(invalid(format!("a value of type {element}, which this reader does not know"))),
+        _ => Err(invalid(format!(
+            "a value of type {element}, which this reader does not know"
+        ))),
     }
 }
 
@@ -148,7 +159,11 @@ mod tests {
     }
 
     fn file(pairs: &[Vec<u8>]) -> Vec<u8> {
-        let head = [&3u32.to_le_bytes()[..], &0u64.to_le_bytes(), &(pairs.len() as u64).to_le_bytes()];
+        let head = [
+            &3u32.to_le_bytes()[..],
+            &0u64.to_le_bytes(),
+            &(pairs.len() as u64).to_le_bytes(),
+        ];
         [head.concat(), pairs.concat()].concat()
     }
 
@@ -160,10 +175,22 @@ mod tests {
             pair("general.name", STRING, text("A model")),
             pair("model.scale", 6, vec![0; 4]),
             pair("tokenizer.ggml.tokens", ARRAY, list(STRING, &tokens)),
-            pair("tokenizer.ggml.scores", ARRAY, list(6, &[vec![0; 4], vec![0; 4]])),
+            pair(
+                "tokenizer.ggml.scores",
+                ARRAY,
+                list(6, &[vec![0; 4], vec![0; 4]]),
+            ),
             pair("tokenizer.ggml.token_type", ARRAY, list(5, &types)),
-            pair("tokenizer.ggml.eos_token_id", 4, 2u32.to_le_bytes().to_vec()),
-            pair("tokenizer.ggml.eot_token_id", 4, 3u32.to_le_bytes().to_vec()),
+            pair(
+                "tokenizer.ggml.eos_token_id",
+                4,
+                2u32.to_le_bytes().to_vec(),
+            ),
+            pair(
+                "tokenizer.ggml.eot_token_id",
+                4,
+                3u32.to_le_bytes().to_vec(),
+            ),
             pair("tokenizer.chat_template", STRING, text("{{ messages }}")),
         ]);
         let special = json!({"0": {"content": "<s>"}, "2": {"content": "<|end|>"}, "3": {"content": "<|eot|>"}});
@@ -178,7 +205,10 @@ mod tests {
     fn lengths_that_are_not_true_are_errors() {
         let long = [&u64::MAX.to_le_bytes()[..], b"short"].concat();
         let many = [&STRING.to_le_bytes()[..], &u64::MAX.to_le_bytes()].concat();
-        for value in [pair("tokenizer.chat_template", STRING, long.clone()), pair("x", STRING, long)] {
+        for value in [
+            pair("tokenizer.chat_template", STRING, long.clone()),
+            pair("x", STRING, long),
+        ] {
             assert!(config(&mut &*file(&[value])).is_err());
         }
         for key in ["tokenizer.ggml.tokens", "x"] {

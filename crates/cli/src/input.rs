@@ -191,7 +191,9 @@ fn ends(file: &Path, fields: &Value) -> Value {
         id => vec![id],
     };
     let tokens = &fields["added_tokens_decoder"];
-    let texts = ids.iter().map(|id| tokens[id.to_string()]["content"].clone());
+    let texts = ids
+        .iter()
+        .map(|id| tokens[id.to_string()]["content"].clone());
     texts.filter(Value::is_string).collect()
 }
 
@@ -209,13 +211,18 @@ pub fn places(words: &[OsString]) -> Outcome<Vec<OsString>> {
         let mut found = Vec::new();
         for entry in entries.flatten() {
             let path = entry.path();
-            let ends = path.extension().is_some_and(|end| end == "jinja" || end == "gguf");
+            let ends = path
+                .extension()
+                .is_some_and(|end| end == "jinja" || end == "gguf");
             if ends && path.is_file() || checkpoint(&path).is_some() {
                 found.push(path.into_os_string());
             }
         }
         if found.is_empty() {
-            return Err(unusable(word, "there is no template in it: no .jinja, no .gguf, no checkpoint"));
+            return Err(unusable(
+                word,
+                "there is no template in it: no .jinja, no .gguf, no checkpoint",
+            ));
         }
         found.sort();
         all.extend(found);

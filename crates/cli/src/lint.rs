@@ -78,7 +78,9 @@ impl Linted {
     /// The laws that a template breaks with a fault; `None` if it passes or cannot be read.
     pub fn fault(&self) -> Option<String> {
         let report = self.found.as_ref().ok()?;
-        let broken = Law::ALL.into_iter().filter(|law| report.verdict(*law) == Verdict::Fault);
+        let broken = Law::ALL
+            .into_iter()
+            .filter(|law| report.verdict(*law) == Verdict::Fault);
         let names = Vec::from_iter(broken.map(Law::name));
         (!names.is_empty()).then(|| names.join(", "))
     }
@@ -200,8 +202,13 @@ fn show(linted: &Linted, screen: &mut Screen) {
     for found in &report.findings {
         finding(found, screen);
     }
-    for (verdict, paint) in [(Verdict::Holds, Paint::Plain), (Verdict::NotAsked, Paint::Faint)] {
-        let laws = Law::ALL.into_iter().filter(|law| report.verdict(*law) == verdict);
+    for (verdict, paint) in [
+        (Verdict::Holds, Paint::Plain),
+        (Verdict::NotAsked, Paint::Faint),
+    ] {
+        let laws = Law::ALL
+            .into_iter()
+            .filter(|law| report.verdict(*law) == verdict);
         let names = Vec::from_iter(laws.map(Law::name)).join(", ");
         if !names.is_empty() {
             screen.row(verdict.name(), &names, paint);
@@ -223,12 +230,16 @@ fn finding(found: &Finding, screen: &mut Screen) {
     };
     screen.row(kind, &format!("{}: {}", found.law, found.message), paint);
     screen.row("  so", found.law.effect(), Paint::Plain);
-    let lines: Vec<String> = found.places.iter().map(|place| place.line.to_string()).collect();
+    let lines: Vec<String> = found
+        .places
+        .iter()
+        .map(|place| place.line.to_string())
+        .collect();
     if !lines.is_empty() {
         screen.row("  in line", &lines.join(", "), Paint::Plain);
     }
     if found.is_fault && !found.request.is_null() {
-        screen.exact("  request", &found.request["messages"].to_string(), Paint::Faint);
+        screen.row("  request", &brief(&found.request), Paint::Faint);
     }
     for shown in &found.shown {
         let paint = match shown.from {
@@ -238,6 +249,30 @@ fn finding(found: &Finding, screen: &mut Screen) {
         };
         screen.exact(&format!("  {}", shown.from), &shown.text, paint);
     }
+}
+
+/// The roles of a request's messages in order, with what is special about each.
+pub fn brief(request: &Value) -> String {
+    let mut said = Vec::new();
+    for message in request["messages"].as_array().into_iter().flatten() {
+        let mut text = message["role"].as_str().unwrap_or_default().to_owned();
+        match message["tool_calls"].as_array().map_or(0, Vec::len) {
+            0 => {}
+            1 => text += " (a call)",
+            calls => text += &format!(" ({calls} calls)"),
+        }
+        for field in ["content", "reasoning_content", "tool_calls"] {
+            match &message[field] {
+                Value::Null if message.get(field).is_some() => text += &format!(" ({field}: null)"),
+                Value::Array(list) if list.is_empty() => text += &format!(" ({field}: [])"),
+                Value::Array(_) if field == "content" => text += " (parts)",
+                Value::String(_) if field == "reasoning_content" => text += " (reasoning)",
+                _ => {}
+            }
+        }
+        said.push(text);
+    }
+    said.join(", ")
 }
 
 fn tokenizer(found: &[Value], screen: &mut Screen) {

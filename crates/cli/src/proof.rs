@@ -6,9 +6,6 @@ use chatparse::proof::Proof;
 use crate::screen::{Paint, Screen};
 use crate::text::escaped;
 
-/// Maximum number of failing messages that are listed; `lint` lists all.
-const MOST: usize = 6;
-
 /// Prints the reader, and how many messages are read back.
 pub fn show(template: &ChatTemplate, screen: &mut Screen) {
     let (proof, used) = (template.proof(), template.reader());
@@ -41,7 +38,9 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) {
     if tried.len() > 1 {
         screen.row("tried", &tried.join(", "), Paint::Plain);
     }
-    failures(proof, screen)
+    if !proof.failures.is_empty() {
+        screen.row("not", "chatparse lint shows which, and why", Paint::Faint);
+    }
 }
 
 fn warned(is_wrong: bool) -> Paint {
@@ -78,25 +77,6 @@ fn notes(proof: &Proof, screen: &mut Screen) {
     }
     if !proof.refusal.is_empty() {
         let text = format!("the first of these: {}", proof.refusal);
-        screen.row("", &text, Paint::Faint);
-    }
-}
-
-/// The messages that are not read back, one per line, with their thinking.
-fn failures(proof: &Proof, screen: &mut Screen) {
-    let messages: Vec<_> = proof.failures.chunk_by(|a, b| a.probe == b.probe).collect();
-    let mut name = "not";
-    for message in messages.iter().take(MOST) {
-        let ways: Vec<&str> = message
-            .iter()
-            .map(|failure| failure.thinking.name())
-            .collect();
-        let (probe, why) = (message[0].probe, &message[0].why);
-        let text = format!("{probe} ({}): {why}", ways.join(", "));
-        screen.row(std::mem::take(&mut name), &text, Paint::Plain);
-    }
-    if messages.len() > MOST {
-        let text = format!("and {} more: see chatparse lint", messages.len() - MOST);
         screen.row("", &text, Paint::Faint);
     }
 }

@@ -28,6 +28,7 @@ pub use matcher::recogniser::Recogniser;
 pub use matcher::{ByteSet, Matcher};
 pub use output::{Notation, Printed, Start};
 pub use rules::{Builder, Fidelity, FidelityKind, Grammar, Letter, Rule, Section, spelled};
+#[cfg(feature = "sample")]
 pub use text::sample::Walk;
 
 use serde::Serialize;

@@ -122,6 +122,15 @@ impl Object for Function {
         (self.1)(state, &Args::new(args)?)
     }
 
+    /// In Jinja, an attribute that a type does not have is a generic alias of it: a call makes the
+    /// type. Some templates write `dict.from_keys(pairs)`.
+    fn call_method(self: &Arc<Self>, state: &mut State, name: &str, args: &[Value]) -> Made {
+        match self.0 {
+            "dict" if name != "fromkeys" => self.call(state, args),
+            _ => Err(minijinja::ErrorKind::UnknownMethod.into()),
+        }
+    }
+
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<function {}>", self.0)
     }

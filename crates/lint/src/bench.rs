@@ -18,6 +18,8 @@ pub const ASKED: &str = "Quince \"jam\" & <b>it's</b> \\ é\n 5";
 pub const ANSWERED: &str = "Medlar, I say.";
 pub const TOLD: &str = "Loquat \"is\" & <i>it's</i> \\ ü\n 7";
 pub const FURTHER: &str = "Damson now?";
+/// The last value of each call.
+pub const LAST: &str = "old one";
 
 /// A template, and the findings so far.
 pub struct Bench<'t> {
@@ -25,7 +27,9 @@ pub struct Bench<'t> {
     pub findings: Vec<Finding>,
     /// The laws that some render asked about.
     pub asked: Vec<Law>,
-    /// Whether prompts have the tools of a request.
+    /// Whether prompts have the tools of a request, and whether they have tools or calls: a template
+    /// that shows neither is not made for them.
+    pub lists_tools: bool,
     pub takes_tools: bool,
 }
 
@@ -35,10 +39,17 @@ impl<'t> Bench<'t> {
             template,
             findings: Vec::new(),
             asked: Vec::new(),
+            lists_tools: false,
             takes_tools: false,
         };
-        let prompt = bench.render(&with_tools(vec![user(ASKED)]));
-        bench.takes_tools = prompt.is_ok_and(|prompt| prompt.contains(NAME));
+        let shows = |messages: Vec<Value>, text: &str| {
+            let prompt = bench.render(&with_tools(messages));
+            prompt.is_ok_and(|prompt| prompt.contains(text))
+        };
+        let lists_tools = shows(vec![user(ASKED)], NAME);
+        let called = vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)];
+        bench.takes_tools = lists_tools || shows(called, "Azarole");
+        bench.lists_tools = lists_tools;
         bench
     }
 
@@ -49,11 +60,33 @@ impl<'t> Bench<'t> {
         self.template.prompt(&request)
     }
 
-    /// The same of a conversation that nothing is to follow.
+    /// A request with these messages, and with tools if the template takes any.
+    pub fn request(&self, messages: Vec<Value>) -> Value {
+        match self.takes_tools {
+            true => with_tools(messages),
+            false => request(messages),
+        }
+    }
+
+    /// The prompt of a conversation that nothing is to follow.
     pub fn history(&self, messages: Vec<Value>) -> Result<String> {
-        let mut request = with_tools(messages);
+        let mut request = self.request(messages);
         request["add_generation_prompt"] = false.into();
         self.render(&request)
+    }
+
+    /// Messages of all roles.
+    pub fn everything(&self) -> Value {
+        let mut messages = vec![
+            said("system", TOLD),
+            user(ASKED),
+            answer(ANSWERED),
+            user(FURTHER),
+        ];
+        if self.takes_tools {
+            messages.extend([calls("", &["Azarole"]), result(0, TOLD)]);
+        }
+        self.request(messages)
     }
 
     pub fn ask(&mut self, law: Law) {
@@ -104,7 +137,7 @@ pub const NAME: &str = "pick_fruit";
 
 /// The arguments of a call: one of each type that templates write in their own way.
 pub fn arguments(sort: &str) -> Value {
-    json!({"sort": sort, "ripe": true, "crate": null, "weights": [3, 4.5], "from": {"tree": "old one"}})
+    json!({"sort": sort, "ripe": true, "crate": null, "weights": [3, 4.5], "from": {"tree": LAST}})
 }
 
 /// An assistant's message with these calls of the first tool, each by its first argument.
@@ -136,15 +169,16 @@ pub fn with_tools(messages: Vec<Value>) -> Value {
     for (key, kind) in [
         ("sort", "string"),
         ("ripe", "boolean"),
-        ("crate", "null"),
+        ("crate", "string"),
         ("weights", "array"),
         ("from", "object"),
     ] {
-        properties.insert(key.into(), json!({"type": kind, "description": format!("Its {key}, Mirabelle")}));
+        properties.insert(
+            key.into(),
+            json!({"type": kind, "description": format!("Its {key}, Mirabelle")}),
+        );
     }
-    let tool = |name: &str, description: &str, parameters: Value| {
-        json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
-    };
+    let tool = |name: &str, description: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
     let parameters = json!({"type": "object", "properties": properties, "required": ["sort"]});
     let other = json!({"type": "object", "properties": {"shelf": {"type": "integer"}}});
     let tools = json!([
@@ -174,8 +208,17 @@ pub fn conversations(tools: bool) -> Vec<Value> {
         all.extend([
             with_tools(vec![user(ASKED)]),
             with_tools(called.clone()),
-            with_tools(vec![user(ASKED), calls(ANSWERED, &["Azarole"]), result(0, TOLD)]),
-            with_tools(vec![user(ASKED), two, result(0, TOLD), result(1, "Rambutan")]),
+            with_tools(vec![
+                user(ASKED),
+                calls(ANSWERED, &["Azarole"]),
+                result(0, TOLD),
+            ]),
+            with_tools(vec![
+                user(ASKED),
+                two,
+                result(0, TOLD),
+                result(1, "Rambutan"),
+            ]),
             with_tools([called, vec![answer(ANSWERED), user(FURTHER)]].concat()),
         ]);
     }

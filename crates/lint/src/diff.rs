@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::bench::{ANSWERED, ASKED, Bench, around, calls, conversations, request, result, user, with_tools};
+use crate::bench::{
+    ANSWERED, ASKED, Bench, around, calls, conversations, request, result, user, with_tools,
+};
 use crate::law::{Law, Shown};
 use crate::{Verdict, lint};
 use chatparse_base::Result;
@@ -90,7 +92,8 @@ pub fn diff(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
     for request in requests(takes_tools.contains(&true)) {
         for mut change in prompts(&[old, new], &request) {
             let known = changes.iter_mut().find(|known| {
-                (known.kind, &known.message, &known.shown) == (change.kind, &change.message, &change.shown)
+                (known.kind, &known.message, &known.shown)
+                    == (change.kind, &change.message, &change.shown)
             });
             match known {
                 Some(known) => known.count += 1,
@@ -114,7 +117,10 @@ fn requests(tools: bool) -> Vec<Value> {
         message["reasoning_content"] = "Serviceberry: why?".into();
         message
     };
-    let answered = vec![user(ASKED), thinking(json!({"role": "assistant", "content": ANSWERED}))];
+    let answered = vec![
+        user(ASKED),
+        thinking(json!({"role": "assistant", "content": ANSWERED})),
+    ];
     all.push(request([answered, vec![user("Still?")]].concat()));
     if tools {
         let called = thinking(calls("", &["Azarole"]));
@@ -124,7 +130,10 @@ fn requests(tools: bool) -> Vec<Value> {
         plain["enable_thinking"] = false.into();
         all.push(plain);
     }
-    let mut closed = request(vec![user(ASKED), json!({"role": "assistant", "content": ANSWERED})]);
+    let mut closed = request(vec![
+        user(ASKED),
+        json!({"role": "assistant", "content": ANSWERED}),
+    ]);
     closed["add_generation_prompt"] = false.into();
     all.push(closed);
     for level in ["low", "high"] {
@@ -172,15 +181,30 @@ fn prompts(templates: &[&ChatTemplate; 2], request: &Value) -> Vec<Change> {
         [Err(old), Err(new)] if old.reason() == new.reason() => return Vec::new(),
         [Err(old), Err(new)] => {
             let message = "Both raise an error, in other words.".to_owned();
-            return vec![Change::new(ChangeKind::Error, None, message, [old.reason(), new.reason()])];
+            return vec![Change::new(
+                ChangeKind::Error,
+                None,
+                message,
+                [old.reason(), new.reason()],
+            )];
         }
         [Ok(_), Err(error)] => {
             let message = "The new one raises an error.".to_owned();
-            return vec![Change::new(ChangeKind::Error, Some(false), message, ["", error.reason()])];
+            return vec![Change::new(
+                ChangeKind::Error,
+                Some(false),
+                message,
+                ["", error.reason()],
+            )];
         }
         [Err(error), Ok(_)] => {
             let message = "The old one raises an error.".to_owned();
-            return vec![Change::new(ChangeKind::Error, Some(true), message, [error.reason(), ""])];
+            return vec![Change::new(
+                ChangeKind::Error,
+                Some(true),
+                message,
+                [error.reason(), ""],
+            )];
         }
     };
     if old.values == new.values {
@@ -188,12 +212,20 @@ fn prompts(templates: &[&ChatTemplate; 2], request: &Value) -> Vec<Change> {
         return pairs.filter_map(|(old, new)| changed(old, new)).collect();
     }
     for (from, other, is_better) in [(&old, &new, false), (&new, &old, true)] {
-        let lost = from.values.iter().find(|value| !other.prompt.contains(&*value.1));
+        let lost = from
+            .values
+            .iter()
+            .find(|value| !other.prompt.contains(&*value.1));
         if let Some((origin, text)) = lost {
             let which = if is_better { "old" } else { "new" };
             let message = format!("{} is not in the {which} prompt.", named(origin));
             let texts = if is_better { ["", text] } else { [&**text, ""] };
-            return vec![Change::new(ChangeKind::Lost, Some(is_better), message, texts)];
+            return vec![Change::new(
+                ChangeKind::Lost,
+                Some(is_better),
+                message,
+                texts,
+            )];
         }
     }
     let at = shared(&old.prompt, &new.prompt);
@@ -205,10 +237,13 @@ fn prompts(templates: &[&ChatTemplate; 2], request: &Value) -> Vec<Change> {
         // The same texts, escaped, counted or divided in another way.
         false => ChangeKind::Prompt,
     };
-    let message = format!("The conversation's texts are written in another {}.", match kind {
-        ChangeKind::Order => "order",
-        _ => "form",
-    });
+    let message = format!(
+        "The conversation's texts are written in another {}.",
+        match kind {
+            ChangeKind::Order => "order",
+            _ => "form",
+        }
+    );
     vec![Change::new(kind, None, message, [&texts[0], &texts[1]])]
 }
 
@@ -228,7 +263,12 @@ fn changed(old: &str, new: &str) -> Option<Change> {
         [_, true] => "The new one leaves out a text of its own.",
         _ => "A text of the template differs.",
     };
-    Some(Change::new(ChangeKind::Prompt, None, message.to_owned(), [&texts[0], &texts[1]]))
+    Some(Change::new(
+        ChangeKind::Prompt,
+        None,
+        message.to_owned(),
+        [&texts[0], &texts[1]],
+    ))
 }
 
 /// A place of a request in words.
@@ -255,21 +295,42 @@ fn outputs(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
                 continue;
             };
             for thinking in Thinking::ALL {
-                let Some(turn) = probes.turn(index, thinking) else {
+                let Some(mut turn) = probes.turn(index, thinking) else {
                     continue;
                 };
-                let is_read = |read: Result<_>| read.is_ok_and(|read: Read| read == Read::Same);
-                if !is_read(own.read(index, thinking, &turn).map(|read| read.verdict))
-                    || is_read(others.read(place, thinking, &turn).map(|read| read.verdict))
-                {
+                let is_same = |read: Result<Read>| read.is_ok_and(|read| read == Read::Same);
+                if !is_same(own.read(index, thinking, &turn).map(|read| read.verdict)) {
+                    continue;
+                }
+                // After the prompt of the writer, or after the other one's own.
+                let mut is_read =
+                    is_same(others.read(place, thinking, &turn).map(|read| read.verdict));
+                if let Some(other) = other_probes.turn(place, thinking) {
+                    turn.opening = other.opening;
+                    is_read |=
+                        is_same(others.read(place, thinking, &turn).map(|read| read.verdict));
+                }
+                if is_read {
                     continue;
                 }
                 let mode = format!("{} ({thinking})", probe.name);
                 names.push(mode);
-                let [writes, reads] = if is_better { ["new", "old"] } else { ["old", "new"] };
-                let message = format!("Outputs as the {writes} one writes them are not read by the {reads} one");
-                let texts = if is_better { ["", &*turn.text] } else { [&*turn.text, ""] };
-                first.get_or_insert_with(|| Change::new(ChangeKind::Output, Some(is_better), message, texts));
+                let [writes, reads] = if is_better {
+                    ["new", "old"]
+                } else {
+                    ["old", "new"]
+                };
+                let message = format!(
+                    "Outputs as the {writes} one writes them are not read by the {reads} one"
+                );
+                let texts = if is_better {
+                    ["", &*turn.text]
+                } else {
+                    [&*turn.text, ""]
+                };
+                first.get_or_insert_with(|| {
+                    Change::new(ChangeKind::Output, Some(is_better), message, texts)
+                });
             }
         }
         if let Some(mut change) = first {

@@ -3,26 +3,26 @@
 use serde_json::Value;
 
 use crate::bench::{
-    ANSWERED, ASKED, Bench, FURTHER, TOLD, answer, calls, request, result, user, with_tools,
+    ANSWERED, ASKED, Bench, FURTHER, LAST, TOLD, answer, calls, request, result, user, with_tools,
 };
 use crate::law::Law;
 use chatparse_base::brackets;
 use chatparse_base::find::shared;
 use chatparse_message::Request;
 
-/// The last value of a call in each conversation.
-const LAST: &str = "old one";
-
 /// Compares how an answer ends after other messages, and asks whether turns with calls end.
 pub fn ends(bench: &mut Bench) {
     let called = || vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)];
     let answered = |before: Vec<Value>| [before, vec![answer(ANSWERED), user(FURTHER)]].concat();
-    let first = with_tools(answered(vec![user(ASKED)]));
+    let first = bench.request(answered(vec![user(ASKED)]));
     let Some(expected) = glue(bench, &first, ANSWERED, FURTHER) else {
         return;
     };
     bench.ask(Law::Ends);
-    let mut contexts = vec![("a further turn", answered(vec![user("Rowan?"), answer("Sorb."), user(ASKED)]))];
+    let mut contexts = vec![(
+        "a further turn",
+        answered(vec![user("Rowan?"), answer("Sorb."), user(ASKED)]),
+    )];
     if bench.takes_tools {
         contexts.push(("the result of a call", answered(called())));
         let two = calls("", &["Azarole", "Kumquat"]);
@@ -34,8 +34,10 @@ pub fn ends(bench: &mut Bench) {
     // Some templates count their turns.
     let uncounted = |glue: &str| glue.replace(|c: char| c.is_ascii_digit(), "");
     for (context, messages) in contexts {
-        let request = with_tools(messages);
-        let Some(got) = glue(bench, &request, ANSWERED, FURTHER).filter(|got| uncounted(got) != uncounted(&expected)) else {
+        let request = bench.request(messages);
+        let Some(got) = glue(bench, &request, ANSWERED, FURTHER)
+            .filter(|got| uncounted(got) != uncounted(&expected))
+        else {
             continue;
         };
         // White space alone is a note.
@@ -83,7 +85,11 @@ fn calls_end(bench: &mut Bench, requests: [&Value; 2], stops: &[String]) {
 /// The markers that end the assistant's turns: the last one after an answer, and those that are
 /// learnt. `glue`: the text between an answer and the user's message.
 fn stops(bench: &Bench, glue: &str) -> Vec<String> {
-    let history = |message: Value| bench.history(vec![user(FURTHER), message]).unwrap_or_default();
+    let history = |message: Value| {
+        bench
+            .history(vec![user(FURTHER), message])
+            .unwrap_or_default()
+    };
     let (answered, called) = (history(answer(ANSWERED)), history(calls("", &["Azarole"])));
     let (before, after) = answered.split_once(ANSWERED).unwrap_or_default();
     let after = after.trim();
@@ -103,8 +109,12 @@ fn stops(bench: &Bench, glue: &str) -> Vec<String> {
         let learnt = learnt.filter(|end| !closes_inner(&called, end));
         stops.extend(learnt.map(str::to_owned));
         // A turn may also end as those of the user do.
-        let user_end = before.rfind(FURTHER).map_or("", |at| &before[at + FURTHER.len()..]);
-        let end = user_end.find(brackets::closes).map(|at| user_end.get(..=at).unwrap_or(user_end));
+        let user_end = before
+            .rfind(FURTHER)
+            .map_or("", |at| &before[at + FURTHER.len()..]);
+        let end = user_end
+            .find(brackets::closes)
+            .map(|at| user_end.get(..=at).unwrap_or(user_end));
         stops.extend(end.map(|end| end.trim().to_owned()));
     }
     stops.retain(|stop| !stop.is_empty());
@@ -116,21 +126,25 @@ fn closes_inner(before: &str, marker: &str) -> bool {
     let mut opens = before.match_indices(brackets::opens);
     opens.any(|(open, _)| {
         let inner = &before[open..];
-        let end = inner.find(brackets::closes).map_or(inner.len(), |at| at + 1);
+        let end = inner
+            .find(brackets::closes)
+            .map_or(inner.len(), |at| at + 1);
         brackets::mirrored(inner.get(..end).unwrap_or_default()).as_deref() == Some(marker)
     })
 }
 
 /// The text that opens a turn of the assistant, in the prompt and in the history, before a thought.
 fn opening(bench: &Bench) -> Option<String> {
-    let prompt = bench.render(&with_tools(vec![user(ASKED)])).ok()?;
+    let prompt = bench.render(&bench.request(vec![user(ASKED)])).ok()?;
     let history = bench.history(vec![user(ASKED)]).ok()?;
     let opening = prompt.strip_prefix(&*history)?;
     let answered = bench.history(vec![user(ASKED), answer(ANSWERED)]).ok()?;
     let mut opening = &opening[..shared(opening, answered.strip_prefix(&*history)?)];
     let request = Request::from_json(&request(vec![user(ASKED)])).ok()?;
     if let Some(thinking) = bench.template.params(&request).ok()?.thinking {
-        let thought = opening.find(thinking.start.trim()).filter(|_| !thinking.start.is_empty());
+        let thought = opening
+            .find(thinking.start.trim())
+            .filter(|_| !thinking.start.is_empty());
         opening = &opening[..thought.unwrap_or(opening.len())];
     }
     let opening = opening.trim();

@@ -25,9 +25,10 @@ mod rest;
 mod said;
 mod sent;
 
+use serde::Serialize;
 use serde_json::Value;
 
-use chatparse_base::Error;
+use chatparse_base::Place;
 use chatparse_chat::chat::ChatTemplate;
 
 use bench::Bench;
@@ -66,7 +67,7 @@ chatparse_base::names! {
 }
 
 /// The result for one message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Case {
     /// The name of the message, e.g. `parallel calls`.
@@ -78,46 +79,45 @@ pub struct Case {
     /// The result.
     pub outcome: Outcome,
     /// Whether the template's author should look at it.
+    #[serde(rename = "fault")]
     pub is_fault: bool,
-}
-
-/// The result of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The message is read back, and renders to the same bytes.
-    Survives,
-    /// The template leaves out this part of the message; the rest is read back. Not a fault of the
-    /// reader.
-    Omitted(&'static str),
-    /// The message does not begin where the prompt ends, so what the model writes is unknown. A
-    /// fault if that is the case with all thinking.
-    NoTurn(Difference),
-    /// The parsed message differs: the expected and the parsed one, as JSON.
-    Lost(Difference),
-    /// The parsed message differs, but the template writes both alike, so no reader can tell which
-    /// one was meant: the expected and the parsed one, as JSON. Not a fault.
-    Alike(Difference),
-    /// The parsed message has additional white space around a text, and so renders to other bytes;
-    /// without it, the render is the same. Not a fault, but a host that needs the same bytes must
-    /// trim.
-    Spaced(Difference),
-    /// The message is read back, but renders to other bytes.
-    Rewritten(Difference),
-    /// The template rejects the conversation, with this error.
-    Refused(Error),
-}
-
-/// A difference between two texts, or between two messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Difference {
-    /// The first byte that differs, counted from the start of the rendered conversation. `None`:
-    /// two messages render alike.
+    /// The first byte of the rendered conversation that differs. `None`: two messages render alike,
+    /// or nothing differs.
     pub at: Option<usize>,
-    /// The expected text there, with some text before it; or the message.
+    /// The expected text, with some text before the difference; or the message, as JSON; or the
+    /// part that is left out.
     pub expected: String,
-    /// The text that is there instead, with the same text before it; or the message.
+    /// What is there instead; or the error.
     pub got: String,
+    /// The place of an error in the template.
+    #[serde(skip)]
+    pub place: Option<Place>,
+}
+
+chatparse_base::names! {
+    /// The result of a case.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Outcome {
+        /// The message is read back, and renders to the same bytes.
+        Survives = "survives",
+        /// The template leaves out a part of the message; the rest is read back.
+        Omitted = "omitted",
+        /// The message does not begin where the prompt ends, so what the model writes is unknown.
+        NoTurn = "no_turn",
+        /// The parsed message differs.
+        Lost = "lost",
+        /// The parsed message differs, but the template writes both alike, so no reader can tell
+        /// which one was meant.
+        Alike = "alike",
+        /// The parsed message has additional white space around a text, and so renders to other
+        /// bytes. A host that needs the same bytes must trim.
+        Spaced = "spaced",
+        /// The message is read back, but renders to other bytes.
+        Rewritten = "rewritten",
+        /// The template rejects the conversation.
+        Refused = "refused",
+    }
 }
 
 impl Report {
@@ -145,63 +145,15 @@ impl Report {
 
     /// The report as one JSON object: `faults` (the number of findings that are faults); `laws`, an
     /// object with the verdict for each law; `findings`, objects of [`Finding::to_json`]; and
-    /// `cases`, each with `probe`, `thinking`, `turn`, `outcome` and its details (`at`, `expected`,
-    /// `got`, `part` or `error`).
+    /// `cases`, objects with the fields of [`Case`], of which `is_fault` is `fault`.
     pub fn to_json(&self) -> Value {
         let laws = Law::ALL.map(|law| (law.name().to_owned(), json!(self.verdict(law))));
         json!({
             "faults": self.faulty().count(),
             "laws": laws.into_iter().collect::<Value>(),
             "findings": self.findings.iter().map(Finding::to_json).collect::<Value>(),
-            "cases": self.cases.iter().map(Case::to_json).collect::<Value>(),
+            "cases": self.cases,
         })
-    }
-}
-
-impl Case {
-    fn to_json(&self) -> Value {
-        let mut json = json!({
-            "probe": self.probe,
-            "thinking": self.thinking.name(),
-            "turn": self.turn,
-            "outcome": self.outcome.name(),
-        });
-        match &self.outcome {
-            Outcome::Omitted(part) => json["part"] = (*part).into(),
-            Outcome::Refused(error) => json["error"] = error.message().into(),
-            outcome => {
-                if let Some(Difference { at, expected, got }) = outcome.difference() {
-                    (json["at"], json["expected"], json["got"]) =
-                        (json!(at), json!(expected), json!(got));
-                }
-            }
-        }
-        json
-    }
-}
-
-impl Outcome {
-    /// A stable lower-case name, e.g. `no_turn`.
-    pub fn name(&self) -> &'static str {
-        self.parts().0
-    }
-
-    /// What differs, where something does.
-    pub fn difference(&self) -> Option<&Difference> {
-        self.parts().1
-    }
-
-    fn parts(&self) -> (&'static str, Option<&Difference>) {
-        match self {
-            Outcome::Survives => ("survives", None),
-            Outcome::Omitted(_) => ("omitted", None),
-            Outcome::NoTurn(difference) => ("no_turn", Some(difference)),
-            Outcome::Lost(difference) => ("lost", Some(difference)),
-            Outcome::Alike(difference) => ("alike", Some(difference)),
-            Outcome::Spaced(difference) => ("spaced", Some(difference)),
-            Outcome::Rewritten(difference) => ("rewritten", Some(difference)),
-            Outcome::Refused(_) => ("refused", None),
-        }
     }
 }
 

@@ -1,13 +1,12 @@
 //! Messages that are read back: the laws `opens` and `read`, from the outcome of each message.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::bench::{Bench, around};
 use crate::law::{Finding, Law};
-use crate::{Case, Difference, Outcome};
+use crate::{Case, Outcome};
 use chatparse_base::Result;
 use chatparse_base::brackets;
 use chatparse_base::find::shared;
@@ -20,45 +19,49 @@ pub fn read(bench: &mut Bench) -> Vec<Case> {
     let probes = Rc::clone(&reading.probes);
     let mut cases = Vec::new();
     for (index, probe) in probes.probes().iter().enumerate() {
+        let first = cases.len();
         for thinking in Thinking::ALL {
-            let mut turn = String::new();
-            let outcome = outcome(&mut reading, index, thinking, &mut turn);
-            let outcome = outcome.unwrap_or_else(Outcome::Refused);
-            let is_fault = match outcome {
-                Outcome::NoTurn(_) => !opens_more(&probes, thinking),
-                Outcome::Survives | Outcome::Omitted(_) => false,
-                Outcome::Spaced(_) | Outcome::Alike(_) => false,
-                _ => true,
-            };
-            cases.push(Case {
+            let mut case = Case {
                 probe: probe.name,
                 thinking,
-                turn,
-                outcome,
-                is_fault,
+                turn: String::new(),
+                outcome: Outcome::Survives,
+                is_fault: false,
+                at: None,
+                expected: String::new(),
+                got: String::new(),
+                place: None,
+            };
+            case.outcome = outcome(&mut reading, index, &mut case).unwrap_or_else(|error| {
+                (case.got, case.place) = (error.reason().to_owned(), error.place().cloned());
+                Outcome::Refused
             });
+            case.is_fault = match case.outcome {
+                Outcome::NoTurn => !opens_more(&probes, thinking),
+                Outcome::Lost | Outcome::Rewritten | Outcome::Refused => true,
+                _ => false,
+            };
+            cases.push(case);
         }
-    }
-    // A turn that begins where the prompt ends with some thinking is a matter of that thinking.
-    for same in cases.chunk_by_mut(|a, b| a.probe == b.probe) {
-        let is_one_way = same.iter().any(|case| !matches!(case.outcome, Outcome::NoTurn(_)));
-        for case in same {
-            case.is_fault &= !is_one_way || !matches!(case.outcome, Outcome::NoTurn(_));
+        // A turn that begins where the prompt ends with some thinking is a matter of that thinking.
+        let same = &mut cases[first..];
+        if same.iter().any(|case| case.outcome != Outcome::NoTurn) {
+            let elsewhere = same
+                .iter_mut()
+                .filter(|case| case.outcome == Outcome::NoTurn);
+            elsewhere.for_each(|case| case.is_fault = false);
         }
-    }
-    for cause in causes(&cases) {
-        bench.add(finding(cause, &cases));
     }
     for case in &cases {
         match case.outcome {
-            Outcome::Omitted(_) | Outcome::Refused(_) => {}
-            Outcome::NoTurn(_) => bench.ask(Law::Opens),
-            _ => {
-                bench.ask(Law::Opens);
-                bench.ask(Law::Read);
-            }
+            Outcome::Omitted | Outcome::Refused => {}
+            Outcome::NoTurn => bench.ask(Law::Opens),
+            _ => [Law::Opens, Law::Read]
+                .into_iter()
+                .for_each(|law| bench.ask(law)),
         }
     }
+    causes(bench, &cases);
     cases
 }
 
@@ -79,7 +82,10 @@ fn opens_more(probes: &ProbeSet, thinking: Thinking) -> bool {
         // Markers of a call and of content may begin with the same bracket.
         Some(called) => {
             let common = &case.rendered[..shared(&case.rendered, &called.rendered)];
-            let inside = common.char_indices().rev().take_while(|(_, c)| !brackets::closes(*c));
+            let inside = common
+                .char_indices()
+                .rev()
+                .take_while(|(_, c)| !brackets::closes(*c));
             let open = inside.filter(|(_, c)| brackets::opens(*c)).last();
             let common = &common[..open.map_or(common.len(), |(open, _)| open)];
             prompt.starts_with(common.trim_end())
@@ -88,189 +94,152 @@ fn opens_more(probes: &ProbeSet, thinking: Thinking) -> bool {
     }
 }
 
-fn outcome(
-    reading: &mut RoundTrip,
-    probe: usize,
-    thinking: Thinking,
-    turn: &mut String,
-) -> Result<Outcome> {
+fn outcome(reading: &mut RoundTrip, probe: usize, to: &mut Case) -> Result<Outcome> {
     let probes = Rc::clone(&reading.probes);
+    let thinking = to.thinking;
     let (asked, case) = (probes.asked(thinking)?, probes.case(probe, thinking)?);
     let (prompt, rendered) = (asked.prompt(), &case.rendered);
+    if let Some(part) = case.omitted {
+        part.clone_into(&mut to.expected);
+    }
     if case.no_output {
-        return Ok(Outcome::Omitted(case.omitted.unwrap_or_default()));
+        return Ok(Outcome::Omitted);
     }
     let Some(whole_turn) = probes.turn(probe, thinking) else {
-        return Ok(Outcome::NoTurn(
-            difference(prompt, rendered).unwrap_or_default(),
-        ));
+        differ(to, prompt, rendered);
+        return Ok(Outcome::NoTurn);
     };
     let read = reading.read(probe, thinking, &whole_turn)?;
-    *turn = read.turn;
+    to.turn = read.turn;
     let got = &read.got.message;
     let render = |got: &Message| probes.render(&asked.request, &with_ids(got, &case.whole));
-    match read.verdict {
-        Verdict::Same => {}
-        Verdict::Alike => return Ok(Outcome::Alike(between(None, &case.expected, got))),
-        _ => {
-            // Arguments that were cut off are not JSON.
-            let at = match render(got) {
-                Ok(again) => difference(rendered, &again).and_then(|difference| difference.at),
-                Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
-            };
-            return Ok(Outcome::Lost(between(at, &case.whole, got)));
+    if read.verdict != Verdict::Same {
+        (to.expected, to.got) = (shown(&case.expected).to_string(), shown(got).to_string());
+        if read.verdict == Verdict::Alike {
+            return Ok(Outcome::Alike);
         }
+        // Arguments that were cut off are not JSON.
+        to.at = match render(got) {
+            Ok(again) => Some(shared(rendered, &again)).filter(|_| *rendered != again),
+            Err(_) => Some(prompt.len() + read.got.left_at.unwrap_or(0)),
+        };
+        return Ok(Outcome::Lost);
     }
-    let Some(changed) = difference(rendered, &render(got)?) else {
-        return Ok(case.omitted.map_or(Outcome::Survives, Outcome::Omitted));
-    };
-    let spaced = render(&trimmed(got))? == *rendered;
-    Ok(if spaced {
-        Outcome::Spaced(changed)
-    } else {
-        Outcome::Rewritten(changed)
-    })
-}
-
-/// The difference of two messages, which render to other bytes from `at` on.
-fn between(at: Option<usize>, expected: &Message, got: &Message) -> Difference {
-    Difference {
-        at,
-        expected: shown(expected).to_string(),
-        got: shown(got).to_string(),
+    let again = render(got)?;
+    if again == *rendered {
+        let whole = case.omitted.map_or(Outcome::Survives, |_| Outcome::Omitted);
+        return Ok(whole);
     }
-}
-
-fn trimmed(message: &Message) -> Message {
-    let mut trimmed = message.clone();
+    differ(to, rendered, &again);
+    let mut trimmed = got.clone();
     for text in [&mut trimmed.content, &mut trimmed.reasoning_content] {
         *text = text.trim().to_owned();
     }
-    trimmed
-}
-
-/// The first difference between `got` and `expected`; additional text at the end of `got` is a
-/// difference.
-fn difference(expected: &str, got: &str) -> Option<Difference> {
-    let at = shared(expected, got);
-    let [expected_part, got_part] = [expected, got].map(|text| around(text, at));
-    (at < expected.len() || at < got.len()).then_some(Difference {
-        at: Some(at),
-        expected: expected_part,
-        got: got_part,
+    Ok(match render(&trimmed)? == *rendered {
+        true => Outcome::Spaced,
+        false => Outcome::Rewritten,
     })
 }
 
-/// Messages that fail for the same reason.
-struct Cause<'c> {
-    /// The reason, and a text that its messages share.
-    meaning: String,
-    mark: String,
-    is_fault: bool,
-    cases: Vec<&'c Case>,
+/// Both texts from before their first difference on.
+fn differ(case: &mut Case, expected: &str, got: &str) {
+    let at = shared(expected, got);
+    (case.at, case.expected, case.got) = (Some(at), around(expected, at), around(got, at));
 }
 
-/// The causes of all results that need a remark, faults first.
-fn causes(all: &[Case]) -> Vec<Cause<'_>> {
-    let mut causes: Vec<Cause> = Vec::new();
+/// Reports messages that fail for the same reason as one finding, with the first of them in full.
+fn causes(bench: &mut Bench, all: &[Case]) {
+    let mut causes: Vec<(String, String, Vec<&Case>)> = Vec::new();
     for case in all {
-        let Some((meaning, mark)) = cause(&case.outcome) else {
+        let Some((meaning, mark)) = cause(case) else {
             continue;
         };
-        let is_fault = case.is_fault;
-        let known = causes.iter_mut().find(|known| {
-            (&known.meaning, &known.mark, known.is_fault) == (&meaning, &mark, is_fault)
+        let known = causes.iter_mut().find(|(known, shared, cases)| {
+            (known, shared, cases[0].is_fault) == (&meaning, &mark, case.is_fault)
         });
         match known {
-            Some(known) => known.cases.push(case),
-            None => causes.push(Cause {
-                meaning,
-                mark,
-                is_fault,
-                cases: vec![case],
-            }),
+            Some((.., cases)) => cases.push(case),
+            None => causes.push((meaning, mark, vec![case])),
         }
     }
-    causes.sort_by_key(|cause| !cause.is_fault);
-    causes
+    for (meaning, _, cases) in causes {
+        let first = cases[0];
+        let law = match first.outcome {
+            Outcome::NoTurn => Law::Opens,
+            _ => Law::Read,
+        };
+        let (count, names) = (cases.len(), named(&cases, all));
+        let message = format!("{meaning} ({count} of {} messages: {names}).", all.len());
+        let mut finding = Finding::new(law, first.is_fault, message);
+        finding.places.extend(first.place.clone());
+        for (from, text) in [
+            ("turn", &first.turn),
+            ("expected", &first.expected),
+            ("got", &first.got),
+        ] {
+            if !text.is_empty() {
+                finding = finding.with(from, text);
+            }
+        }
+        bench.add(finding);
+    }
 }
 
 /// The reason of an outcome, and a text that its messages share; `None` if it needs no remark.
-fn cause(outcome: &Outcome) -> Option<(String, String)> {
-    let (meaning, mark) = match outcome {
+fn cause(case: &Case) -> Option<(String, String)> {
+    // The characters that differ; the text after them belongs to the message.
+    let at = shared(&case.expected, &case.got);
+    let [expected, got] = [&case.expected, &case.got].map(|text| text[at..].chars().next());
+    let differs = format!("{expected:?}{got:?}");
+    let (meaning, mark) = match case.outcome {
         // A part that the template leaves out is the matter of the law `shown`.
-        Outcome::Survives | Outcome::Omitted(_) => return None,
-        Outcome::NoTurn(Difference { expected, .. }) => {
-            let from = expected.char_indices().nth_back(11);
-            let end = expected[from.map_or(0, |(at, _)| at)..].to_owned();
-            ("The prompt ends with text that the history does not have before the answer".into(), end)
+        Outcome::Survives | Outcome::Omitted => return None,
+        Outcome::NoTurn => {
+            let from = case.expected.char_indices().nth_back(11);
+            let end = case.expected[from.map_or(0, |(at, _)| at)..].to_owned();
+            (
+                "The prompt ends with text that the history does not have before the answer".into(),
+                end,
+            )
         }
-        Outcome::Lost(difference) => {
-            let fields = differing(difference);
-            (format!("Another message is read than was written; it differs in {fields}"), fields)
-        }
-        Outcome::Alike(difference) => {
-            let fields = differing(difference);
-            (format!("The template writes two messages alike, which differ in {fields}"), fields)
-        }
-        Outcome::Spaced(difference) => (
-            "A text is read with white space around it; trim texts before they are rendered again".into(),
-            next(difference),
+        Outcome::Lost => (
+            format!(
+                "Another message is read than was written; it differs in {}",
+                fields(case)
+            ),
+            String::new(),
         ),
-        Outcome::Rewritten(difference) => (
+        Outcome::Alike => (
+            format!(
+                "The template writes two messages alike, which differ in {}",
+                fields(case)
+            ),
+            String::new(),
+        ),
+        Outcome::Spaced => (
+            "A text is read with white space around it; trim texts before they are rendered again"
+                .into(),
+            differs,
+        ),
+        Outcome::Rewritten => (
             "The message is read, but renders to other bytes".into(),
-            next(difference),
+            differs,
         ),
-        Outcome::Refused(error) => (
-            format!("The template raises an error: {}", error.reason()),
-            error.message().to_owned(),
+        Outcome::Refused => (
+            format!("The template raises an error: {}", case.got),
+            String::new(),
         ),
     };
     Some((meaning, mark))
 }
 
-/// The differing characters; the text after them belongs to the message.
-fn next(Difference { expected, got, .. }: &Difference) -> String {
-    let at = shared(expected, got);
-    let [expected, got] = [expected, got].map(|text| text[at..].chars().next());
-    format!("{expected:?}{got:?}")
-}
-
 /// The fields in which two messages differ, each of them JSON.
-fn differing(Difference { expected, got, .. }: &Difference) -> String {
+fn fields(case: &Case) -> String {
     let [expected, got]: [Value; 2] =
-        [expected, got].map(|text| serde_json::from_str(text).unwrap_or_default());
-    let mut names = BTreeSet::new();
-    for fields in [&expected, &got] {
-        for name in fields.as_object().into_iter().flat_map(Map::keys) {
-            if expected[name] != got[name] {
-                names.insert(name.as_str());
-            }
-        }
-    }
-    Vec::from_iter(names).join(", ")
-}
-
-/// A finding with the first message in full.
-fn finding(cause: Cause, all: &[Case]) -> Finding {
-    let first = cause.cases[0];
-    let law = match first.outcome {
-        Outcome::NoTurn(_) => Law::Opens,
-        _ => Law::Read,
-    };
-    let count = format!("{} of {} messages", cause.cases.len(), all.len());
-    let message = format!("{} ({count}: {}).", cause.meaning, named(&cause.cases, all));
-    let mut finding = Finding::new(law, cause.is_fault, message);
-    if let Outcome::Refused(error) = &first.outcome {
-        finding.places = error.place().cloned().into_iter().collect();
-    }
-    if !first.turn.is_empty() {
-        finding = finding.with("turn", &*first.turn);
-    }
-    match first.outcome.difference() {
-        Some(Difference { expected, got, .. }) => finding.with("expected", expected).with("got", got),
-        None => finding,
-    }
+        [&case.expected, &case.got].map(|text| serde_json::from_str(text).unwrap_or_default());
+    let names = ["content", "reasoning_content", "tool_calls"].into_iter();
+    let differing = names.filter(|name| expected[name] != got[name]);
+    Vec::from_iter(differing).join(", ")
 }
 
 /// The names of messages, with their thinking unless all of them fail.
@@ -298,24 +267,4 @@ fn named(cases: &[&Case], all: &[Case]) -> String {
         });
     }
     listed.join("; ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_that_fail_alike_have_one_cause() {
-        let mark = |expected: &str, got: &str| {
-            let (expected, got) = (expected.to_owned(), got.to_owned());
-            let difference = Difference { at: None, expected, got };
-            [Outcome::Lost(difference.clone()), Outcome::Rewritten(difference)]
-                .map(|outcome| cause(&outcome).unwrap().1)
-        };
-        assert_eq!(mark(r#"{"content":"a"}"#, r#"{"content":"b"}"#)[0], "content");
-        let both = mark(r#"{"content":"a"}"#, r#"{"tool_calls":[]}"#);
-        assert_eq!(both[0], "content, tool_calls");
-        assert_eq!(mark("one\n\nA", "one\nA")[1], mark("other\n\nB", "other\nA")[1]);
-        assert_ne!(mark("one\n", "one")[1], mark("one ", "one")[1]);
-    }
 }

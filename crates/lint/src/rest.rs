@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::bench::{
-    ANSWERED, ASKED, Bench, FURTHER, TOLD, answer, around, calls, request, result, said, user,
-    with_tools,
+    ANSWERED, ASKED, Bench, FURTHER, LAST, TOLD, answer, around, calls, request, result, said,
+    user, with_tools,
 };
 use crate::law::{Finding, Law};
 use chatparse_base::find::shared;
-use chatparse_chat::next::Preserved;
 use chatparse_chat::segments::Origin;
 use chatparse_jinja::{SourceParts, place};
 use chatparse_message::Request;
@@ -19,14 +18,7 @@ use chatparse_message::Request;
 /// Asks the laws about the origin of a prompt's bytes: all are known, and a user's text with the
 /// template's own texts in it changes nothing else.
 pub fn origins(bench: &mut Bench) {
-    let mut messages = vec![said("system", TOLD), user(ASKED), answer(ANSWERED), user(FURTHER)];
-    if bench.takes_tools {
-        messages.extend([calls("", &["Azarole"]), result(0, TOLD)]);
-    }
-    let whole = match bench.takes_tools {
-        true => with_tools(messages),
-        false => request(messages),
-    };
+    let whole = bench.everything();
     let found = Request::from_json_with(&whole, &json!({"now": 0, "roles": "as_sent"}));
     let found = found.and_then(|request| bench.template.segments(&request));
     let Ok(found) = found else {
@@ -44,7 +36,10 @@ pub fn origins(bench: &mut Bench) {
         }
     }
     if let [first, ..] = &unknown[..] {
-        let message = format!("The origin of {} texts of a prompt is unknown.", unknown.len());
+        let message = format!(
+            "The origin of {} texts of a prompt is unknown.",
+            unknown.len()
+        );
         let mut finding = Finding::new(Law::Traced, false, message).with("the first", *first);
         finding.request = whole;
         bench.add(finding);
@@ -57,12 +52,20 @@ fn markers_in_texts(bench: &mut Bench, markers: &[&str]) {
     const WORD: &str = "Huckleberry";
     let text = |inner: &str| format!("Quince {inner} pear");
     let mut conversations: Vec<(&str, fn(String) -> Value)> = vec![
-        ("system", |text| request(vec![said("system", &text), user("Rowan?")])),
-        ("user", |text| request(vec![user(&text), answer(ANSWERED), user(FURTHER)])),
+        ("system", |text| {
+            request(vec![said("system", &text), user("Rowan?")])
+        }),
+        ("user", |text| {
+            request(vec![user(&text), answer(ANSWERED), user(FURTHER)])
+        }),
     ];
     if bench.takes_tools {
         conversations.push(("tool", |text| {
-            with_tools(vec![user("Rowan?"), calls("", &["Azarole"]), result(0, &text)])
+            with_tools(vec![
+                user("Rowan?"),
+                calls("", &["Azarole"]),
+                result(0, &text),
+            ])
         }));
     }
     for (role, conversation) in conversations {
@@ -87,7 +90,9 @@ fn markers_in_texts(bench: &mut Bench, markers: &[&str]) {
         }
         let first = markers.iter().find_map(|marker| is_kept(bench, marker));
         if let Some((request, [expected, _], got)) = first {
-            let message = format!("A marker in a text of the role {role} changes more of the prompt than this text.");
+            let message = format!(
+                "A marker in a text of the role {role} changes more of the prompt than this text."
+            );
             // The host writes the system's text, and may mean a switch in it.
             let finding = (Law::Text, role != "system", &*message);
             bench.differ(finding, &request, [&expected, &got]);
@@ -95,27 +100,63 @@ fn markers_in_texts(bench: &mut Bench, markers: &[&str]) {
     }
 }
 
-/// Asks whether prompts only grow, after each kind of turn.
+/// Asks whether prompts only grow, after a result and after the user's next message.
 pub fn grows(bench: &mut Bench) {
-    for next in bench.template.preserving() {
-        let (kind, thinking) = (next.kind, next.thinking);
-        match next.preserved {
-            Preserved::Omitted(_) | Preserved::Refused(_) => continue,
-            Preserved::Yes => {}
-            Preserved::No(rewrite) => {
-                let place = match rewrite.message {
-                    Some(message) => format!("in message {message}"),
-                    None => "before all messages".to_owned(),
-                };
-                let message = format!(
-                    "After a {kind}, with thinking {thinking}, the prompt changes from byte {} on, {place}: {}.",
-                    rewrite.at,
-                    rewrite.reason.words()
-                );
-                bench.add(Finding::new(Law::Grows, false, message));
+    let called = || vec![user(ASKED), calls("", &["Azarole"])];
+    let mut conversations = vec![(vec![user(ASKED), answer(ANSWERED)], user(FURTHER))];
+    if bench.takes_tools {
+        let answered = [called(), vec![result(0, TOLD), answer(ANSWERED)]].concat();
+        conversations.extend([(called(), result(0, TOLD)), (answered, user(FURTHER))]);
+    }
+    for (messages, next) in conversations {
+        for thought in ["", "Serviceberry: why?"] {
+            let mut messages = messages.clone();
+            for message in messages.iter_mut().filter(|_| !thought.is_empty()) {
+                if message["role"] == "assistant" {
+                    message["reasoning_content"] = thought.into();
+                }
             }
+            grows_after(bench, messages, &next, thought);
         }
-        bench.ask(Law::Grows);
+    }
+}
+
+/// Compares what was sent up to the end of the last message with the prompt of the next turn.
+fn grows_after(bench: &mut Bench, messages: Vec<Value>, next: &Value, thought: &str) {
+    let before = bench.request(messages[..messages.len() - 1].to_vec());
+    let whole = bench.request([&messages[..], std::slice::from_ref(next)].concat());
+    let closed = bench.history(messages);
+    let (Ok(prompt), Ok(closed), Ok(now)) = (bench.render(&before), closed, bench.render(&whole))
+    else {
+        return;
+    };
+    // Where the template never shows a thought, none was sent.
+    if !closed.contains(thought) {
+        return;
+    }
+    bench.ask(Law::Grows);
+    let ends = [ANSWERED, LAST].map(|text| closed.rfind(text).map_or(0, |at| at + text.len()));
+    let sent = match closed.starts_with(&prompt) {
+        true => &closed[..ends[0].max(ends[1]).max(prompt.len())],
+        false => &prompt,
+    };
+    let at = shared(sent, &now);
+    if at < sent.len() {
+        let thinking = if thought.is_empty() {
+            ""
+        } else {
+            " with reasoning"
+        };
+        let what = if next["role"] == "tool" {
+            "a result"
+        } else {
+            "the user's next message"
+        };
+        let message = format!(
+            "After an answer{thinking}, {what} changes the prompt from byte {at} of {} on.",
+            sent.len()
+        );
+        bench.differ((Law::Grows, false, &message), &whole, [sent, &now]);
     }
 }
 
@@ -128,7 +169,9 @@ pub fn grammar(bench: &mut Bench) {
     bench.ask(Law::Grammar);
     if let Some((what, text)) = proof.grammar_fault.split_once(' ') {
         let (right, cases) = (proof.grammar_right, proof.grammar_cases);
-        let message = format!("The grammar of calls {what} a text, and is right for {right} of {cases} messages.");
+        let message = format!(
+            "The grammar of calls {what} a text, and is right for {right} of {cases} messages."
+        );
         bench.add(Finding::new(Law::Grammar, false, message).with("text", text));
     }
 }
@@ -151,7 +194,10 @@ pub fn effort(bench: &mut Bench) {
         if let (Some(a), Some(b)) = (&prompts[low], &prompts[high])
             && a == b
         {
-            let message = format!("The levels {} and {} of reasoning effort render the same prompt.", levels[low], levels[high]);
+            let message = format!(
+                "The levels {} and {} of reasoning effort render the same prompt.",
+                levels[low], levels[high]
+            );
             let mut finding = Finding::new(Law::Effort, false, message);
             finding.request = asked(levels[high]);
             bench.add(finding.with("prompt", around(b, shared(b, ""))));
@@ -167,11 +213,22 @@ pub fn response(bench: &mut Bench) {
     bench.ask(Law::Response);
     let by_reader = bench.template.proof().read_back;
     let (message, why) = match proof {
-        Err(error) => (format!("The response template cannot be read: {}", error.message()), String::new()),
+        Err(error) => (
+            format!("The response template cannot be read: {}", error.message()),
+            String::new(),
+        ),
         Ok(proof) if proof.read_back < by_reader => {
-            let message = format!("The response template reads {} messages back, and the reader in use {by_reader}.", proof.read_back);
+            let message = format!(
+                "The response template reads {} messages back, and the reader in use {by_reader}.",
+                proof.read_back
+            );
             let first = proof.failures.first();
-            (message, first.map_or(String::new(), |first| format!("{}: {}", first.probe, first.why)))
+            (
+                message,
+                first.map_or(String::new(), |first| {
+                    format!("{}: {}", first.probe, first.why)
+                }),
+            )
         }
         Ok(_) => return,
     };

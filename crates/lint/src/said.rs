@@ -4,17 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::bench::{ASKED, Bench, TOLD, around, calls, conversations, result, user, with_tools};
+use crate::bench::{Bench, around, conversations};
 use crate::law::{Finding, Law};
 
 /// Reports each text that is in no form in the prompt, in the smallest conversation that has it.
 pub fn shown(bench: &mut Bench) {
-    let called = with_tools(vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)]);
-    // A template that shows neither tools nor calls is not made for them.
-    let has_tools = bench.takes_tools
-        || bench.render(&called).is_ok_and(|prompt| prompt.contains("Azarole"));
     let mut told = BTreeSet::new();
-    for request in conversations(has_tools) {
+    for request in conversations(bench.takes_tools) {
         // What a template refuses, it does not lose in silence.
         if let Ok(prompt) = bench.render(&request) {
             bench.ask(Law::Shown);
@@ -32,13 +28,17 @@ fn each_text(request: &Value, prompt: &str, bench: &mut Bench, told: &mut BTreeS
         let role = message["role"].as_str().unwrap_or_default();
         let mut found = Vec::new();
         texts(message, format!("messages[{index}]"), &mut found);
-        all.extend(found.into_iter().map(|(place, text)| (role, role != "developer", place, text)));
+        all.extend(
+            found
+                .into_iter()
+                .map(|(place, text)| (role, role != "developer", place, text)),
+        );
     }
     for (index, tool) in list("tools").iter().enumerate() {
         let mut found = Vec::new();
         texts(tool, format!("tools[{index}]"), &mut found);
         for (place, text) in found {
-            let is_fault = bench.takes_tools && place.ends_with("function.name");
+            let is_fault = bench.lists_tools && place.ends_with("function.name");
             all.push(("tool", is_fault, place, text));
         }
     }
@@ -91,11 +91,30 @@ fn is_in(text: &str, prompt: &str) -> bool {
     let json = inner(text);
     let ascii = json
         .chars()
-        .map(|c| if c.is_ascii() { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) })
+        .map(|c| {
+            if c.is_ascii() {
+                c.to_string()
+            } else {
+                format!("\\u{:04x}", u32::from(c))
+            }
+        })
         .collect::<String>();
     let python = text.replace('\\', "\\\\").replace('\n', "\\n");
-    let xml = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let xml = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     let quotes = xml.replace('"', "&quot;").replace('\'', "&#39;");
-    let forms = [text, &inner(&json), &inner(&ascii), &json, &ascii, &python, &python.replace('\'', "\\'"), &xml, &quotes];
+    let forms = [
+        text,
+        &inner(&json),
+        &inner(&ascii),
+        &json,
+        &ascii,
+        &python,
+        &python.replace('\'', "\\'"),
+        &xml,
+        &quotes,
+    ];
     forms.into_iter().any(|form| prompt.contains(form))
 }

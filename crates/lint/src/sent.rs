@@ -13,8 +13,20 @@ use chatparse_message::{ROLES, Request};
 /// Compares each conversation with the same one as a client may send it.
 pub fn sent(bench: &mut Bench) {
     let plain = request(vec![user(ASKED), answer(ANSWERED), user(FURTHER)]);
-    absent(bench, &plain, "/messages/1", "tool_calls", &[Value::Null, json!([])]);
-    absent(bench, &plain, "/messages/1", "reasoning_content", &[Value::Null]);
+    absent(
+        bench,
+        &plain,
+        "/messages/1",
+        "tool_calls",
+        &[Value::Null, json!([])],
+    );
+    absent(
+        bench,
+        &plain,
+        "/messages/1",
+        "reasoning_content",
+        &[Value::Null],
+    );
     absent(bench, &plain, "/messages/1", "refusal", &[Value::Null]);
     absent(bench, &plain, "/messages/0", "name", &[Value::Null]);
     absent(bench, &plain, "", "tools", &[Value::Null, json!([])]);
@@ -42,7 +54,10 @@ fn absent(bench: &mut Bench, whole: &Value, place: &str, name: &str, values: &[V
             object[name] = value.clone();
         }
         let path = format!("{place}/{name}");
-        let message = format!("{}: {value} does not render as if it were absent.", path[1..].replace('/', "."));
+        let message = format!(
+            "{}: {value} does not render as if it were absent.",
+            path[1..].replace('/', ".")
+        );
         same(bench, (Law::Absent, true, &message), &request, &expected);
     }
 }
@@ -68,7 +83,9 @@ fn null_content(bench: &mut Bench, called: &Value) {
     let finding = (Law::Absent, true, message);
     match bench.render(&request) {
         Err(error) => bench.differ(finding, &request, [&expected, &error.to_string()]),
-        Ok(got) if counts(&got) != counts(&expected) => bench.differ(finding, &request, [&expected, &got]),
+        Ok(got) if counts(&got) != counts(&expected) => {
+            bench.differ(finding, &request, [&expected, &got])
+        }
         Ok(_) => {}
     }
 }
@@ -96,11 +113,19 @@ fn arguments(bench: &mut Bench, called: &Value) {
         }
         (Ok(object), Err(error)) => {
             let message = "Arguments that are JSON text raise an error.";
-            bench.differ((Law::Arguments, false, message), &texts, [&object, &error.to_string()])
+            bench.differ(
+                (Law::Arguments, false, message),
+                &texts,
+                [&object, &error.to_string()],
+            )
         }
         (Err(error), Ok(text)) => {
             let message = "Arguments that are an object raise an error.";
-            bench.differ((Law::Arguments, false, message), called, [&text, &error.to_string()])
+            bench.differ(
+                (Law::Arguments, false, message),
+                called,
+                [&text, &error.to_string()],
+            )
         }
         _ => {}
     }
@@ -109,9 +134,13 @@ fn arguments(bench: &mut Bench, called: &Value) {
 /// Whether the values between the first and the last text of the call are Python's.
 fn has_python(prompt: &str) -> bool {
     let call = prompt.rfind("Azarole").map_or("", |at| &prompt[at..]);
-    let end = call.find("old one").map_or(call.len(), |at| at + "old one'}".len());
+    let end = call
+        .find("old one")
+        .map_or(call.len(), |at| at + "old one'}".len());
     let values = call.get(..end).unwrap_or(call);
-    ["True", "None", "{'tree': 'old one'}"].iter().any(|value| values.contains(value))
+    ["True", "None", "{'tree': 'old one'}"]
+        .iter()
+        .any(|value| values.contains(value))
 }
 
 /// Content as a list of one text part, for each role.
@@ -120,10 +149,14 @@ fn parts(bench: &mut Bench) {
         let (whole, index) = match role {
             "system" => (request(vec![said(role, TOLD), user(ASKED)]), 0),
             "user" => (request(vec![user(ASKED)]), 0),
-            "assistant" => (request(vec![user(ASKED), answer(ANSWERED), user(FURTHER)]), 1),
-            _ if bench.takes_tools => {
-                (with_tools(vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)]), 2)
-            }
+            "assistant" => (
+                request(vec![user(ASKED), answer(ANSWERED), user(FURTHER)]),
+                1,
+            ),
+            _ if bench.takes_tools => (
+                with_tools(vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)]),
+                2,
+            ),
             _ => continue,
         };
         let Ok(expected) = bench.render(&whole) else {
@@ -140,12 +173,7 @@ fn parts(bench: &mut Bench) {
 
 /// A conversation with all that is common, as transformers and as chatparse render it.
 fn agrees(bench: &mut Bench) {
-    let mut messages = vec![said("system", TOLD), user(ASKED), answer(ANSWERED), user(FURTHER)];
-    let mut whole = request(messages.clone());
-    if bench.takes_tools {
-        messages.extend([calls("", &["Azarole"]), result(0, TOLD)]);
-        whole = with_tools(messages);
-    }
+    let whole = bench.everything();
     let ours = own(bench, &whole);
     match (bench.render(&whole), ours) {
         (Ok(plain), Ok(ours)) if plain != ours => {
@@ -153,8 +181,13 @@ fn agrees(bench: &mut Bench) {
             bench.differ((Law::Agrees, false, message), &whole, [&plain, &ours])
         }
         (Err(error), Ok(ours)) => {
-            let message = "The template raises an error, and chatparse renders the request in another form.";
-            bench.differ((Law::Agrees, false, message), &whole, [&error.to_string(), &ours])
+            let message =
+                "The template raises an error, and chatparse renders the request in another form.";
+            bench.differ(
+                (Law::Agrees, false, message),
+                &whole,
+                [&error.to_string(), &ours],
+            )
         }
         _ => {}
     }

@@ -17,10 +17,8 @@
 //!   [`Append::Always`] appends all the same: what is after the turn is told by a render in which
 //!   the turn says something else.
 //! - `follow` finds the new messages of a whole request.
-//! - `preserve` finds out with small conversations whether a template keeps prefixes in general.
 
 mod follow;
-mod preserve;
 mod rewrite;
 mod turn;
 
@@ -37,7 +35,6 @@ use chatparse_jinja::system_clock;
 use chatparse_message::{Append, Continuation, Message, Request};
 use chatparse_stream::{Ended, EndedBy, Parser, SpecialTokens, Status, Stream};
 
-pub use preserve::{Kind, Preserved, Preserving};
 pub use rewrite::{Reason, Rewrite};
 
 /// A conversation as it was sent: a prompt, and the outputs and messages after it. Immutable;

@@ -228,7 +228,7 @@ fn tools() -> Value {
 }
 
 /// The question, with tools.
-pub(crate) fn asked(thinking: Thinking) -> Request {
+pub(super) fn asked(thinking: Thinking) -> Request {
     let request = Request::from_json(&json!({
         "messages": [{"role": "user", "content": QUESTION}],
         "tools": tools(),

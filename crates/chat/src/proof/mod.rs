@@ -29,8 +29,6 @@ use serde_json::Value;
 pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};
 pub use messages::Thinking;
-#[cfg(feature = "next")]
-pub(crate) use messages::asked;
 pub use reading::{RoundTrip, Verdict, shown, with_ids};
 pub use turns::ProbeSet;
 pub(crate) use turns::{borders, is_one_marker, marker_at_end};

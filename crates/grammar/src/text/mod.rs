@@ -5,6 +5,8 @@ pub mod dead;
 pub mod fixpoint;
 pub mod gbnf;
 pub mod repetition;
+#[cfg(any(test, feature = "sample"))]
+#[path = "../../tests/support/sample.rs"]
 pub mod sample;
 mod tree;
 

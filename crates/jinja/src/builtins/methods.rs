@@ -91,8 +91,9 @@ pub fn attribute(_: &mut State, args: &[Value]) -> Result<Value> {
 }
 
 /// `value.name(args)`.
-pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value> {
+pub fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<Value> {
     reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
+    let plain = args;
     let args = &Args::new(args)?;
     let result = if let Some(text) = as_text(value) {
         strings::call(text, name, args)
@@ -104,6 +105,8 @@ pub fn call(_: &mut State, value: &Value, name: &str, args: &[Value]) -> Result<
         native_map(value, name, args)
     } else if (value.is_undefined() || value.is_none()) && name == "items" {
         List::of(Vec::new())
+    } else if value.kind() == ValueKind::Plain {
+        value.call_method(state, name, plain)
     } else {
         number(value, name)
     }?;
