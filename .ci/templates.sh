@@ -15,12 +15,7 @@ leaves parts of it out, or writes it somewhere else than after the prompt.
 
 - *read by*: *learnt* if the format comes from the template alone. Otherwise the family whose built-in rules are used as well, because renders do not show
   enough of the format.
-- *tool step*, *user turn*: whether the next prompt begins with everything that was sent before (*appends*), once tool results or the user's next message are
-  added.
-- *whose text*: whether the origin of each byte of a prompt is known.
-- *grammar starts*: where the grammar of calls begins, if the model may choose to call.
-- *response template*: which parts of a message a response template for transformers cannot express.
-- *faults*: what `chatparse lint` finds. Its help explains the names of outcomes.
+- *faults*, *notes*: the laws that the template breaks: see [Check a template](lint.md).
 
 HEAD
   target/release/chatparse board --markdown ../shared/templates ../shared/templates-wild ../shared/templates-hub

@@ -1,8 +1,7 @@
 //! Going on behind an output: whatever it is like, it stays as it was written, or the reason why it
 //! cannot is reported.
 
-use chatparse::lint::Thinking;
-use chatparse::next::{Kind, Preserved, Reason};
+use chatparse::next::Reason;
 use chatparse::{
     ChatTemplate, EndedBy, ErrorKind, Next, Request, Session, TemplateOptions, builtin,
 };
@@ -514,37 +513,6 @@ fn template_with_clock() -> ChatTemplate {
         "{%- if loop.first -%}{{- strftime_now('%Y-%m-%d %H:%M:%S') -}}{%- endif -%}",
         "",
     )
-}
-
-#[test]
-fn whether_prompts_only_grow() {
-    let sound = template(THOUGHT, "", "");
-    for kind in [Kind::ToolStep, Kind::UserTurn] {
-        for thinking in [Thinking::Off, Thinking::On] {
-            assert_eq!(
-                sound.preserves(kind, thinking),
-                Preserved::Yes,
-                "{kind:?} {thinking:?}"
-            );
-        }
-    }
-    let counting = template(THOUGHT, "{{- messages | length -}}", "");
-    let Preserved::No(rewrite) = counting.preserves(Kind::UserTurn, Thinking::Off) else {
-        panic!()
-    };
-    assert_eq!((rewrite.reason, rewrite.at), (Reason::Changed, 0));
-    assert_eq!(
-        template("", "", "").preserves(Kind::UserTurn, Thinking::On),
-        Preserved::Omitted("reasoning")
-    );
-    for name in builtin::names() {
-        let template = ChatTemplate::builtin(name).unwrap();
-        let preserved = template.preserves(Kind::UserTurn, Thinking::Off);
-        assert!(
-            !matches!(preserved, Preserved::Refused(_)),
-            "{name}: {preserved:?}"
-        );
-    }
 }
 
 /// A tool whose definition comes with the messages that reveal it, or an option of the next turn.

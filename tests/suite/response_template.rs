@@ -318,10 +318,13 @@ fn the_proof_decides() {
     );
     #[cfg(feature = "lint")]
     {
-        let linted =
-            |template: &ChatTemplate| chatparse::lint::lint(template).response_template.unwrap();
-        assert!(!linted(&of_file(tagged())).is_fault());
-        assert!(linted(&of_file(other)).is_fault() && linted(&broken).is_fault());
+        use chatparse::lint::{Law, Verdict, lint};
+        let verdict = |template: &ChatTemplate| lint(template).verdict(Law::Response);
+        assert_eq!(verdict(&of_file(tagged())), Verdict::Holds);
+        assert_eq!(
+            [verdict(&of_file(other)), verdict(&broken)],
+            [Verdict::Fault; 2]
+        );
     }
 }
 

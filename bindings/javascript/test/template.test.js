@@ -114,8 +114,9 @@ test("what tokens are, of many requests", needsModule, () => {
 test("what a template does to calls", needsModule, () => {
   const turns = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}{% endfor %}";
   const { faults, findings } = chat.template(turns + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}").lint;
-  assert.deepEqual(findings.map(({ rule, fault }) => [rule, fault]), [["hidden-calls", true]]);
-  assert.ok(faults === 1 && findings[0].shown[1].from === "history" && findings[0].places.length === 0);
+  const [{ rule, fault, request, shown }] = findings;
+  assert.deepEqual([rule, fault, shown.map(({ from }) => from)], ["shown", true, ["expected", "prompt"]]);
+  assert.ok(faults === findings.filter((finding) => finding.fault).length && request.messages.length === 3);
 });
 
 test("media are listed in the order of the prompt", needsModule, () => {

@@ -72,7 +72,7 @@ def test_what_was_learnt_and_proved(template):
     proof = template.proof()
     assert proof["cases"] == proof["read_back"] > 20 and not proof["failures"]
     lint = template.lint()
-    assert lint["faults"] == 0 and lint["cases"][0]["outcome"] == "survives" and lint["next"]
+    assert lint["faults"] == 0 and lint["cases"][0]["outcome"] == "survives" and lint["laws"]["read"] == "holds"
     family = Template.builtin("gpt-oss")
     for options, reader in (({}, "gpt-oss"), ({"prove": False}, "gpt-oss"), ({"learn_only": True}, "turn")):
         assert Template(family.source, **options).reader == reader

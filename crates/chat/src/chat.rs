@@ -196,7 +196,8 @@ impl ChatTemplate {
     }
 
     /// The texts of the tokens that end the model's output, as far as they are told. None is empty.
-    pub(crate) fn ends(&self) -> &[String] {
+    #[doc(hidden)]
+    pub fn ends(&self) -> &[String] {
         &self.0.analyzed.ends
     }
 
@@ -284,7 +285,8 @@ impl ChatTemplate {
         RoundTrip::new(self.used(), ProbeSet::new(self.used()))
     }
 
-    /// The texts that end outputs: those that were told, and those that the template ends turns with.
+    /// The texts that end outputs: those that were told, and those that the template ends turns
+    /// with.
     #[doc(hidden)]
     pub fn turn_ends(&self) -> Vec<String> {
         self.used().all_ends(true)

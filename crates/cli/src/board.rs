@@ -1,16 +1,15 @@
 //! `board`: a page, or a table, with the verdicts on many templates.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use chatparse::chat::Constraint;
+use chatparse::ChatTemplate;
 use chatparse::lint::{self, Finding, Law, Report, Verdict};
-use chatparse::{ChatTemplate, Request};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::failure::Outcome;
 use crate::input::{self, Reading, TemplateWord};
@@ -64,8 +63,6 @@ struct Read {
     reader: &'static str,
     /// The number of messages that are read back, and of all that count.
     back: [usize; 2],
-    grammar: String,
-    response: String,
     report: Report,
 }
 
@@ -154,14 +151,6 @@ fn read(template: &ChatTemplate) -> Read {
     for (part, text) in template.turn(true).written() {
         let _ = writeln!(written, "{part:10} {}", escaped(&text));
     }
-    let response = match template.response_template() {
-        Ok(exported) if exported.limits.is_empty() => "exact".to_owned(),
-        Ok(exported) => {
-            let fields: BTreeSet<&str> = exported.limits.iter().map(|limit| limit.field).collect();
-            format!("except {}", Vec::from_iter(fields).join(", "))
-        }
-        Err(_) => "none".to_owned(),
-    };
     Read {
         written,
         reader: match template.reader() {
@@ -169,44 +158,20 @@ fn read(template: &ChatTemplate) -> Read {
             family => family,
         },
         back: [proof.read_back, proof.cases],
-        grammar: grammar(template),
-        response,
         report: lint::lint(template),
     }
 }
 
-/// Where the grammar of a request with a tool starts.
-fn grammar(template: &ChatTemplate) -> String {
-    let tool = json!({"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}});
-    // The time is fixed, so that the page is the same on each day.
-    let body = json!({"messages": [{"role": "user", "content": "Hi"}], "tools": [tool], "now": 0});
-    let params = Request::from_json(&body).and_then(|request| template.params(&request));
-    match params.map(|params| params.constraint) {
-        Ok(Constraint::Lazy(triggers)) => {
-            let texts: Vec<String> = triggers
-                .iter()
-                .map(|trigger| escaped(&trigger.value))
-                .collect();
-            format!("at {}", texts.join(" or "))
-        }
-        Ok(Constraint::Strict(_)) => "at once".to_owned(),
-        Ok(Constraint::Free) => "never".to_owned(),
-        Err(error) => error.reason().to_owned(),
-    }
-}
-
 fn markdown(rows: &[Row], screen: &mut Screen) {
-    const COLUMNS: [&str; 7] = [
+    const COLUMNS: [&str; 5] = [
         "template",
         "read by",
         "messages that come back",
-        "grammar starts",
-        "response template",
         "faults",
         "notes",
     ];
     writeln!(screen, "| {} |", COLUMNS.join(" | "));
-    writeln!(screen, "| --- | --- | ---: | --- | --- | --- | --- |");
+    writeln!(screen, "| --- | --- | ---: | --- | --- |");
     for row in rows {
         let mut cells = vec![row.name.clone()];
         match &row.found {
@@ -215,12 +180,7 @@ fn markdown(rows: &[Row], screen: &mut Screen) {
                 let [back, all] = read.back;
                 let laws = [Verdict::Fault, Verdict::Note].map(|verdict| read.laws(verdict));
                 let back = format!("{back} of {all}");
-                cells.extend([
-                    read.reader.into(),
-                    back,
-                    read.grammar.clone(),
-                    read.response.clone(),
-                ]);
+                cells.extend([read.reader.into(), back]);
                 cells.extend(laws);
             }
         }

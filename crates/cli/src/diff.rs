@@ -48,8 +48,7 @@ impl Diff {
         };
         let changes = diff(&compiled(&self.old)?, &compiled(&self.new)?);
         if self.json {
-            let all: Vec<Value> = changes.iter().map(Change::to_json).collect();
-            writeln!(screen, "{:#}", json!(all));
+            writeln!(screen, "{:#}", json!(changes));
             return Ok(());
         }
         screen.margin = 14;

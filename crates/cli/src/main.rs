@@ -47,8 +47,8 @@ use screen::Screen;
 /// Without a command it shows all of this on an example.
 ///
 /// TEMPLATE is a Jinja file, a tokenizer_config.json or chat_template.json with a template in it, a
-/// GGUF file, the folder of a checkpoint, or the name of a built-in template. REQUEST is the JSON body of a chat-completions request. `-`
-/// stands for standard input.
+/// GGUF file, the folder of a checkpoint, or the name of a built-in template. REQUEST is the JSON
+/// body of a chat-completions request. `-` stands for standard input.
 ///
 /// Lines are wrapped at the width of the terminal, or at COLUMNS. There are no colours if NO_COLOR
 /// is set and not empty, or if TERM is dumb, unless --color is given.

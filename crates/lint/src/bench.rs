@@ -1,11 +1,14 @@
 //! Renders of small conversations, as transformers makes them, and what the laws found in them.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 use crate::law::{Finding, Law};
 use chatparse_base::Result;
 use chatparse_base::find::{char_border_behind, shared};
 use chatparse_chat::chat::ChatTemplate;
+use chatparse_jinja::SourceParts;
 use chatparse_message::Request;
 
 /// Bytes before a difference, and characters of each side, that a finding shows.
@@ -27,8 +30,8 @@ pub struct Bench<'t> {
     pub findings: Vec<Finding>,
     /// The laws that some render asked about.
     pub asked: Vec<Law>,
-    /// Whether prompts have the tools of a request, and whether they have tools or calls: a template
-    /// that shows neither is not made for them.
+    /// Whether prompts have the tools of a request, and whether they have tools or calls, or the
+    /// template asks for calls. Others are not made for them.
     pub lists_tools: bool,
     pub takes_tools: bool,
 }
@@ -42,14 +45,15 @@ impl<'t> Bench<'t> {
             lists_tools: false,
             takes_tools: false,
         };
-        let shows = |messages: Vec<Value>, text: &str| {
-            let prompt = bench.render(&with_tools(messages));
-            prompt.is_ok_and(|prompt| prompt.contains(text))
-        };
-        let lists_tools = shows(vec![user(ASKED)], NAME);
-        let called = vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)];
-        bench.takes_tools = lists_tools || shows(called, "Azarole");
-        bench.lists_tools = lists_tools;
+        bench.lists_tools = bench.text(&with_tools(vec![user(ASKED)])).contains(NAME);
+        let parts = SourceParts::of(template.jinja().written());
+        let mut tags = parts
+            .tags
+            .iter()
+            .map(|tag| &template.jinja().written()[tag.clone()]);
+        bench.takes_tools = bench.lists_tools
+            || tags.any(|tag| tag.contains("tool_calls"))
+            || bench.text(&with_tools(called())).contains("Azarole");
         bench
     }
 
@@ -58,6 +62,12 @@ impl<'t> Bench<'t> {
         let options = json!({"plain": true, "now": 0});
         let request = Request::from_json_with(request, &options)?;
         self.template.prompt(&request)
+    }
+
+    /// The prompt, or the error that the template raises.
+    pub fn text(&self, request: &Value) -> String {
+        let prompt = self.render(request);
+        prompt.unwrap_or_else(|error| error.to_string())
     }
 
     /// A request with these messages, and with tools if the template takes any.
@@ -77,12 +87,7 @@ impl<'t> Bench<'t> {
 
     /// Messages of all roles.
     pub fn everything(&self) -> Value {
-        let mut messages = vec![
-            said("system", TOLD),
-            user(ASKED),
-            answer(ANSWERED),
-            user(FURTHER),
-        ];
+        let mut messages = [vec![said("system", TOLD)], answered()].concat();
         if self.takes_tools {
             messages.extend([calls("", &["Azarole"]), result(0, TOLD)]);
         }
@@ -93,10 +98,6 @@ impl<'t> Bench<'t> {
         if !self.asked.contains(&law) {
             self.asked.push(law);
         }
-    }
-
-    pub fn add(&mut self, finding: Finding) {
-        self.findings.push(finding);
     }
 
     /// A finding about a request: both texts from before their first difference on.
@@ -110,8 +111,23 @@ impl<'t> Bench<'t> {
         finding.request = request.clone();
         let at = shared(expected, got);
         let finding = finding.with("expected", around(expected, at));
-        self.add(finding.with("got", around(got, at)));
+        self.findings.push(finding.with("got", around(got, at)));
     }
+}
+
+/// A text as it is inside of a JSON string.
+pub fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// The last occurrence of a text, as it is or inside of JSON.
+pub fn last(prompt: &str, text: &str) -> Option<Range<usize>> {
+    let forms = [text.to_owned(), escaped(text)];
+    forms.iter().find_map(|form| {
+        let at = prompt.rfind(form)?;
+        Some(at..at + form.len())
+    })
 }
 
 /// A text from before this place on.
@@ -135,16 +151,13 @@ pub fn said(role: &str, text: &str) -> Value {
 /// The name of the first tool.
 pub const NAME: &str = "pick_fruit";
 
-/// The arguments of a call: one of each type that templates write in their own way.
-pub fn arguments(sort: &str) -> Value {
-    json!({"sort": sort, "ripe": true, "crate": null, "weights": [3, 4.5], "from": {"tree": LAST}})
-}
-
-/// An assistant's message with these calls of the first tool, each by its first argument.
+/// An assistant's message with these calls of the first tool, each by its first argument. There is
+/// one value of each type that templates write in their own way.
 pub fn calls(content: &str, sorts: &[&str]) -> Value {
     let mut calls = Vec::new();
     for (index, sort) in sorts.iter().enumerate() {
-        let function = json!({"name": NAME, "arguments": arguments(sort)});
+        let arguments = json!({"sort": sort, "ripe": true, "crate": null, "weights": [3, 4.5], "from": {"tree": LAST}});
+        let function = json!({"name": NAME, "arguments": arguments});
         calls.push(json!({"id": id(index), "type": "function", "function": function}));
     }
     json!({"role": "assistant", "content": content, "tool_calls": calls})
@@ -173,54 +186,61 @@ pub fn with_tools(messages: Vec<Value>) -> Value {
         ("weights", "array"),
         ("from", "object"),
     ] {
+        let description = format!("Its {key}, Mirabelle");
         properties.insert(
             key.into(),
-            json!({"type": kind, "description": format!("Its {key}, Mirabelle")}),
+            json!({"type": kind, "description": description}),
         );
     }
-    let tool = |name: &str, description: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
-    let parameters = json!({"type": "object", "properties": properties, "required": ["sort"]});
-    let other = json!({"type": "object", "properties": {"shelf": {"type": "integer"}}});
-    let tools = json!([
-        tool(NAME, "Picks a Greengage", parameters),
-        tool("store_fruit", "Stores a Bullace", other),
-    ]);
+    let mut tools = Vec::new();
+    for (name, description, properties) in [
+        (NAME, "Picks a Greengage", properties.into()),
+        (
+            "store_fruit",
+            "Stores a Bullace",
+            json!({"shelf": {"type": "integer"}}),
+        ),
+    ] {
+        let parameters = json!({"type": "object", "properties": properties});
+        let function = json!({"name": name, "description": description, "parameters": parameters});
+        tools.push(json!({"type": "function", "function": function}));
+    }
     json!({"messages": messages, "tools": tools, "parallel_tool_calls": true})
+}
+
+/// A question, an answer, and another question.
+pub fn answered() -> Vec<Value> {
+    vec![user(ASKED), answer(ANSWERED), user(FURTHER)]
+}
+
+/// A question, a call, and its result.
+pub fn called() -> Vec<Value> {
+    vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)]
 }
 
 /// Conversations of all kinds, the smallest first, perhaps with tools.
 pub fn conversations(tools: bool) -> Vec<Value> {
-    let system = |text| said("system", text);
-    let answered = vec![user(ASKED), answer(ANSWERED), user(FURTHER)];
-    let mut late = answered.clone();
-    late.insert(2, system("Be a Medick."));
+    let mut late = answered();
+    late.insert(2, said("system", "Be a Medick."));
     let mut all = vec![
         request(vec![user(ASKED)]),
-        request(vec![system("Be a Sloe."), user(ASKED)]),
+        request(vec![said("system", "Be a Sloe."), user(ASKED)]),
         request(vec![said("developer", "Be a Whortle."), user(ASKED)]),
         request(vec![user("Rowan?"), user(ASKED)]),
-        request(answered),
+        request(answered()),
         request(late),
     ];
     if tools {
-        let called = vec![user(ASKED), calls("", &["Azarole"]), result(0, TOLD)];
         let two = calls("", &["Azarole", "Kumquat"]);
-        all.extend([
-            with_tools(vec![user(ASKED)]),
-            with_tools(called.clone()),
-            with_tools(vec![
-                user(ASKED),
-                calls(ANSWERED, &["Azarole"]),
-                result(0, TOLD),
-            ]),
-            with_tools(vec![
-                user(ASKED),
-                two,
-                result(0, TOLD),
-                result(1, "Rambutan"),
-            ]),
-            with_tools([called, vec![answer(ANSWERED), user(FURTHER)]].concat()),
-        ]);
+        let beside = calls(ANSWERED, &["Azarole"]);
+        let conversations = [
+            vec![user(ASKED)],
+            called(),
+            vec![user(ASKED), beside, result(0, TOLD)],
+            vec![user(ASKED), two, result(0, TOLD), result(1, "Rambutan")],
+            [called(), answered()[1..].to_vec()].concat(),
+        ];
+        all.extend(conversations.into_iter().map(with_tools));
     }
     all
 }

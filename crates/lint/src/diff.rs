@@ -2,17 +2,19 @@
 
 use std::rc::Rc;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::bench::{
-    ANSWERED, ASKED, Bench, around, calls, conversations, request, result, user, with_tools,
+    ASKED, Bench, answered, around, called, conversations, request, user, with_tools,
 };
 use crate::law::{Law, Shown};
 use crate::{Verdict, lint};
 use chatparse_base::Result;
+use chatparse_base::brackets;
 use chatparse_base::find::{shared, shared_end};
 use chatparse_chat::chat::ChatTemplate;
-use chatparse_chat::proof::{Thinking, Verdict as Read};
+use chatparse_chat::proof::{RoundTrip, Thinking, Turn, Verdict as Read};
 use chatparse_chat::segments::Origin;
 use chatparse_message::Request;
 
@@ -37,7 +39,7 @@ chatparse_base::names! {
 }
 
 /// A difference between two revisions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
     /// What it is about.
@@ -45,6 +47,7 @@ pub struct Change {
     /// The difference, as a sentence.
     pub message: String,
     /// Whether the new revision does what the old one did not; `None` if that is no question.
+    #[serde(rename = "better")]
     pub is_better: Option<bool>,
     /// The smallest request that shows it; null if it is about an output or a law.
     pub request: Value,
@@ -69,19 +72,6 @@ impl Change {
             count: 1,
             shown: [(); 2].map(|()| shown.next().unwrap_or_default()),
         }
-    }
-
-    /// The change as a JSON object: `kind`, `message`, `better` (true, false or null), `request`,
-    /// `count`, and `shown`, two objects with `from` and `text`.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "kind": self.kind,
-            "message": self.message,
-            "better": self.is_better,
-            "request": self.request,
-            "count": self.count,
-            "shown": self.shown,
-        })
     }
 }
 
@@ -113,32 +103,26 @@ pub fn diff(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
 /// The conversations of the laws, with reasoning, with thinking off, and without an opening.
 fn requests(tools: bool) -> Vec<Value> {
     let mut all = conversations(tools);
-    let thinking = |mut message: Value| {
-        message["reasoning_content"] = "Serviceberry: why?".into();
-        message
-    };
-    let answered = vec![
-        user(ASKED),
-        thinking(json!({"role": "assistant", "content": ANSWERED})),
-    ];
-    all.push(request([answered, vec![user("Still?")]].concat()));
+    let mut thoughts = vec![request(answered())];
     if tools {
-        let called = thinking(calls("", &["Azarole"]));
-        all.push(with_tools(vec![user(ASKED), called, result(0, "Rambutan")]));
+        thoughts.push(with_tools(called()));
+    }
+    for mut whole in thoughts {
+        whole["messages"][1]["reasoning_content"] = "Serviceberry: why?".into();
+        all.push(whole);
     }
     for mut plain in all.clone() {
-        plain["enable_thinking"] = false.into();
+        plain["chat_template_kwargs"] = json!({"enable_thinking": false});
         all.push(plain);
     }
-    let mut closed = request(vec![
-        user(ASKED),
-        json!({"role": "assistant", "content": ANSWERED}),
-    ]);
-    closed["add_generation_prompt"] = false.into();
-    all.push(closed);
-    for level in ["low", "high"] {
-        let mut request = request(vec![user(ASKED)]);
-        request["reasoning_effort"] = level.into();
+    let asked = request(vec![user(ASKED)]);
+    for (name, value) in [
+        ("add_generation_prompt", json!(false)),
+        ("chat_template_kwargs", json!({"reasoning_effort": "low"})),
+        ("chat_template_kwargs", json!({"reasoning_effort": "high"})),
+    ] {
+        let mut request = asked.clone();
+        request[name] = value;
         all.push(request);
     }
     all
@@ -153,7 +137,7 @@ struct Parts {
 }
 
 fn parts(template: &ChatTemplate, request: &Value) -> Result<Parts> {
-    let request = Request::from_json_with(request, &json!({"now": 0, "roles": "as_sent"}))?;
+    let request = Request::from_json_with(request, &json!({"now": 0, "plain": true}))?;
     let found = template.segments(&request)?;
     let (mut values, mut glues) = (Vec::new(), vec![String::new()]);
     for segment in found.segments {
@@ -252,10 +236,23 @@ fn changed(old: &str, new: &str) -> Option<Change> {
     if old == new {
         return None;
     }
-    let begin = shared(old, new);
-    let end = shared_end(&old[begin..], &new[begin..]);
+    let mut begin = shared(old, new);
+    let mut end = shared_end(&old[begin..], &new[begin..]);
+    // Markers are shown whole.
+    let before = &old[..begin];
+    if let Some(open) = before.rfind(brackets::opens)
+        && !before[open..].contains(brackets::closes)
+    {
+        begin = open;
+    }
+    let after = &old[old.len() - end..];
+    if let Some((close, _)) = after.char_indices().find(|(_, c)| brackets::closes(*c))
+        && !after[..close].contains(brackets::opens)
+    {
+        end -= close + 1;
+    }
     let texts = [old, new].map(|text| {
-        let text = &text[begin..text.len() - end];
+        let text = text.get(begin..text.len() - end).unwrap_or(text);
         text.chars().take(200).collect::<String>()
     });
     let message = match texts.each_ref().map(|text| text.is_empty()) {
@@ -298,17 +295,14 @@ fn outputs(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
                 let Some(mut turn) = probes.turn(index, thinking) else {
                     continue;
                 };
-                let is_same = |read: Result<Read>| read.is_ok_and(|read| read == Read::Same);
-                if !is_same(own.read(index, thinking, &turn).map(|read| read.verdict)) {
+                if !reads(&mut own, index, thinking, &turn) {
                     continue;
                 }
                 // After the prompt of the writer, or after the other one's own.
-                let mut is_read =
-                    is_same(others.read(place, thinking, &turn).map(|read| read.verdict));
+                let mut is_read = reads(&mut others, place, thinking, &turn);
                 if let Some(other) = other_probes.turn(place, thinking) {
                     turn.opening = other.opening;
-                    is_read |=
-                        is_same(others.read(place, thinking, &turn).map(|read| read.verdict));
+                    is_read |= reads(&mut others, place, thinking, &turn);
                 }
                 if is_read {
                     continue;
@@ -341,6 +335,12 @@ fn outputs(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
         }
     }
     changes
+}
+
+/// Whether a turn of this message is read back.
+fn reads(reading: &mut RoundTrip, probe: usize, thinking: Thinking, turn: &Turn) -> bool {
+    let read = reading.read(probe, thinking, turn);
+    read.is_ok_and(|read| read.verdict == Read::Same)
 }
 
 /// Laws with another verdict.

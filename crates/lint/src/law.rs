@@ -43,80 +43,23 @@ chatparse_base::names! {
     }
 }
 
+/// For each law a line with its name, a sentence, and the cost of breaking it, separated by tabs.
+const LAWS: &str = include_str!("laws.txt");
+
 impl Law {
     /// The law as a sentence.
     pub fn sentence(self) -> &'static str {
-        self.words().0
+        self.column(1)
     }
 
     /// The cost of breaking it to users, as a sentence.
     pub fn effect(self) -> &'static str {
-        self.words().1
+        self.column(2)
     }
 
-    fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Law::Shown => (
-                "Each text of a conversation is in its prompt.",
-                "The model never sees it: it asks again, calls again, or ignores what it was told.",
-            ),
-            Law::Ends => (
-                "The assistant's turn ends before the next role begins.",
-                "The model learns that a turn may go on, and writes the next role's turn itself.",
-            ),
-            Law::Opens => (
-                "An answer begins in the history as the generation prompt opens it.",
-                "The cache of the answer is lost, and the model sees turns that it did not write.",
-            ),
-            Law::Read => (
-                "Each message is read back from its turn.",
-                "Users see calls or reasoning as text, or a tool gets other arguments.",
-            ),
-            Law::Text => (
-                "Markers in a user's text change nothing else of the prompt.",
-                "A text of a user, a web page or a file can change what the model is told.",
-            ),
-            Law::Traced => (
-                "The origin of each byte of a prompt is known.",
-                "A host that makes special tokens of the template's text only treats it as a user's text.",
-            ),
-            Law::Grows => (
-                "Each prompt begins with everything that was sent before.",
-                "The server processes the prompt again from the first byte that differs.",
-            ),
-            Law::Absent => (
-                "Null, an empty list and a field without a value render like an absent field.",
-                "Clients that write every field get another prompt, or an error.",
-            ),
-            Law::Arguments => (
-                "Arguments are JSON in the prompt, as an object and as its text.",
-                "The model learns a notation of calls from the history that it is not to write.",
-            ),
-            Law::Parts => (
-                "Content as a list of text parts renders like the text.",
-                "If a client sends parts, and the host does not join them, the model sees a list of objects.",
-            ),
-            Law::Agrees => (
-                "Transformers and chatparse render the same prompt.",
-                "A host that uses the template as it is gets another prompt than one that uses chatparse.",
-            ),
-            Law::Grammar => (
-                "The grammar of calls takes the calls that the template writes, and no beginning of one.",
-                "A constrained model is kept from its own format, or stops inside of a call.",
-            ),
-            Law::Effort => (
-                "Levels of reasoning effort differ in the prompt.",
-                "A client that asks for another level gets the same answer.",
-            ),
-            Law::Vocabulary => (
-                "The vocabulary has the special tokens that the template writes.",
-                "The tokenizer splits it: an end marker that is split does not stop the engine.",
-            ),
-            Law::Response => (
-                "The template's own response template reads as many messages as the reader in use.",
-                "Programs that use the response template lose calls or reasoning.",
-            ),
-        }
+    fn column(self, index: usize) -> &'static str {
+        let line = LAWS.lines().nth(self as usize).unwrap_or_default();
+        line.split('\t').nth(index).unwrap_or_default()
     }
 }
 
@@ -170,8 +113,8 @@ impl Finding {
     }
 
     /// The finding as a JSON object: `rule` (the law's name), `fault`, `message`, `effect`,
-    /// `request`; `shown`, each with `from` and `text`; and `places`, each with `line`, `column` and
-    /// `excerpt`.
+    /// `request`; `shown`, each with `from` and `text`; and `places`, each with `line`, `column`
+    /// and `excerpt`.
     pub fn to_json(&self) -> Value {
         let places = self.places.iter().map(
             |place| json!({"line": place.line, "column": place.column, "excerpt": place.excerpt}),
@@ -185,5 +128,22 @@ impl Finding {
             "shown": self.shown,
             "places": places.collect::<Value>(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_law_has_its_words() {
+        assert_eq!(LAWS.lines().count(), Law::ALL.len());
+        for law in Law::ALL {
+            assert_eq!(law.column(0), law.name());
+            assert!(
+                law.sentence().ends_with('.') && law.effect().ends_with('.'),
+                "{law}"
+            );
+        }
     }
 }

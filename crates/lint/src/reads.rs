@@ -65,8 +65,8 @@ pub fn read(bench: &mut Bench) -> Vec<Case> {
     cases
 }
 
-/// Whether the prompt has all that answers of this thinking begin with, and then more: a thought, or
-/// a closed one, that the history does not show.
+/// Whether the prompt has all that answers of this thinking begin with, and then more: a thought,
+/// or a closed one, that the history does not show.
 fn opens_more(probes: &ProbeSet, thinking: Thinking) -> bool {
     let (Ok(asked), Ok(case)) = (probes.asked(thinking), probes.case(0, thinking)) else {
         return false;
@@ -181,7 +181,7 @@ fn causes(bench: &mut Bench, all: &[Case]) {
                 finding = finding.with(from, text);
             }
         }
-        bench.add(finding);
+        bench.findings.push(finding);
     }
 }
 

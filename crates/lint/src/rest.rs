@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::bench::{
-    ANSWERED, ASKED, Bench, FURTHER, LAST, TOLD, answer, around, calls, request, result, said,
-    user, with_tools,
+    ANSWERED, ASKED, Bench, FURTHER, LAST, answer, answered, around, called, calls, escaped,
+    request, result, said, user,
 };
 use crate::law::{Finding, Law};
 use chatparse_base::find::shared;
@@ -42,54 +42,38 @@ pub fn origins(bench: &mut Bench) {
         );
         let mut finding = Finding::new(Law::Traced, false, message).with("the first", *first);
         finding.request = whole;
-        bench.add(finding);
+        bench.findings.push(finding);
     }
     markers_in_texts(bench, &Vec::from_iter(markers));
 }
 
+/// A word in a user's text, in whose place markers are put.
+const WORD: &str = "Huckleberry";
+
 /// Compares the prompt of a text that has all markers with that of a word in its place.
 fn markers_in_texts(bench: &mut Bench, markers: &[&str]) {
-    const WORD: &str = "Huckleberry";
-    let text = |inner: &str| format!("Quince {inner} pear");
-    let mut conversations: Vec<(&str, fn(String) -> Value)> = vec![
-        ("system", |text| {
-            request(vec![said("system", &text), user("Rowan?")])
-        }),
-        ("user", |text| {
-            request(vec![user(&text), answer(ANSWERED), user(FURTHER)])
-        }),
+    let text = format!("Quince {WORD} pear");
+    let mut conversations = vec![
+        ("system", vec![said("system", &text), user("Rowan?")]),
+        ("user", vec![user(&text), answer(ANSWERED), user(FURTHER)]),
     ];
     if bench.takes_tools {
-        conversations.push(("tool", |text| {
-            with_tools(vec![
-                user("Rowan?"),
-                calls("", &["Azarole"]),
-                result(0, &text),
-            ])
-        }));
+        let call = calls("", &["Azarole"]);
+        conversations.push(("tool", vec![user("Rowan?"), call, result(0, &text)]));
     }
-    for (role, conversation) in conversations {
-        let harmless = bench.render(&conversation(text(WORD)));
-        let Some(harmless) = harmless.ok().filter(|prompt| prompt.contains(WORD)) else {
-            continue;
-        };
-        bench.ask(Law::Text);
-        let is_kept = |bench: &Bench, inner: &str| {
-            let request = conversation(text(inner));
-            let got = bench.render(&request).map_err(|error| error.to_string());
-            let quoted = Value::from(inner).to_string();
-            let forms = [inner, &quoted[1..quoted.len() - 1]];
-            let expected = forms.map(|form| harmless.replace(WORD, form));
-            match got {
-                Ok(got) if expected.contains(&got) => None,
-                Ok(got) | Err(got) => Some((request, expected, got)),
-            }
-        };
-        if is_kept(bench, &markers.join(" ")).is_none() {
+    for (role, messages) in conversations {
+        let harmless = bench.request(messages);
+        let prompt = bench.render(&harmless).unwrap_or_default();
+        if !prompt.contains(WORD) {
             continue;
         }
-        let first = markers.iter().find_map(|marker| is_kept(bench, marker));
-        if let Some((request, [expected, _], got)) = first {
+        bench.ask(Law::Text);
+        if changed_by(bench, &harmless, &prompt, &markers.join(" ")).is_none() {
+            continue;
+        }
+        let mut markers = markers.iter();
+        let first = markers.find_map(|marker| changed_by(bench, &harmless, &prompt, marker));
+        if let Some((request, expected, got)) = first {
             let message = format!(
                 "A marker in a text of the role {role} changes more of the prompt than this text."
             );
@@ -100,15 +84,36 @@ fn markers_in_texts(bench: &mut Bench, markers: &[&str]) {
     }
 }
 
+/// The request with markers in place of the word, the expected prompt, and the prompt, if the
+/// markers change anything else.
+fn changed_by(
+    bench: &Bench,
+    harmless: &Value,
+    prompt: &str,
+    markers: &str,
+) -> Option<(Value, String, String)> {
+    let mut request = harmless.clone();
+    for message in request["messages"].as_array_mut().into_iter().flatten() {
+        if let Some(text) = message["content"]
+            .as_str()
+            .filter(|text| text.contains(WORD))
+        {
+            message["content"] = text.replace(WORD, markers).into();
+        }
+    }
+    let got = bench.text(&request);
+    let expected = prompt.replace(WORD, markers);
+    let is_same = got == expected || got == prompt.replace(WORD, &escaped(markers));
+    (!is_same).then_some((request, expected, got))
+}
+
 /// Asks whether prompts only grow, after a result and after the user's next message.
 pub fn grows(bench: &mut Bench) {
-    let called = || vec![user(ASKED), calls("", &["Azarole"])];
-    let mut conversations = vec![(vec![user(ASKED), answer(ANSWERED)], user(FURTHER))];
+    let mut conversations = vec![answered()];
     if bench.takes_tools {
-        let answered = [called(), vec![result(0, TOLD), answer(ANSWERED)]].concat();
-        conversations.extend([(called(), result(0, TOLD)), (answered, user(FURTHER))]);
+        conversations.extend([called(), [called(), answered()[1..].to_vec()].concat()]);
     }
-    for (messages, next) in conversations {
+    for messages in conversations {
         for thought in ["", "Serviceberry: why?"] {
             let mut messages = messages.clone();
             for message in messages.iter_mut().filter(|_| !thought.is_empty()) {
@@ -116,18 +121,27 @@ pub fn grows(bench: &mut Bench) {
                     message["reasoning_content"] = thought.into();
                 }
             }
-            grows_after(bench, messages, &next, thought);
+            if let Some(next) = messages.pop() {
+                grows_after(bench, messages, &next, thought);
+            }
         }
     }
 }
 
 /// Compares what was sent up to the end of the last message with the prompt of the next turn.
 fn grows_after(bench: &mut Bench, messages: Vec<Value>, next: &Value, thought: &str) {
-    let before = bench.request(messages[..messages.len() - 1].to_vec());
-    let whole = bench.request([&messages[..], std::slice::from_ref(next)].concat());
-    let closed = bench.history(messages);
-    let (Ok(prompt), Ok(closed), Ok(now)) = (bench.render(&before), closed, bench.render(&whole))
-    else {
+    let before = messages[..messages.len() - 1].to_vec();
+    let whole = [&messages[..], std::slice::from_ref(next)].concat();
+    let [before, mut closed, whole] = [before, messages, whole].map(|messages| {
+        let mut request = bench.request(messages);
+        if thought.is_empty() {
+            request["chat_template_kwargs"] = json!({"enable_thinking": false});
+        }
+        request
+    });
+    closed["add_generation_prompt"] = false.into();
+    let prompts = [&before, &closed, &whole].map(|request| bench.render(request));
+    let [Ok(prompt), Ok(closed), Ok(now)] = prompts else {
         return;
     };
     // Where the template never shows a thought, none was sent.
@@ -135,29 +149,32 @@ fn grows_after(bench: &mut Bench, messages: Vec<Value>, next: &Value, thought: &
         return;
     }
     bench.ask(Law::Grows);
-    let ends = [ANSWERED, LAST].map(|text| closed.rfind(text).map_or(0, |at| at + text.len()));
     let sent = match closed.starts_with(&prompt) {
-        true => &closed[..ends[0].max(ends[1]).max(prompt.len())],
+        true => without_end(bench, &closed),
         false => &prompt,
     };
-    let at = shared(sent, &now);
-    if at < sent.len() {
-        let thinking = if thought.is_empty() {
-            ""
-        } else {
-            " with reasoning"
-        };
-        let what = if next["role"] == "tool" {
-            "a result"
-        } else {
-            "the user's next message"
-        };
+    let (at, all) = (shared(sent, &now), sent.len());
+    if at < all {
+        let thinking = ["", " with reasoning"][usize::from(!thought.is_empty())];
+        let what = ["the user's next message", "a result"][usize::from(next["role"] == "tool")];
         let message = format!(
-            "After an answer{thinking}, {what} changes the prompt from byte {at} of {} on.",
-            sent.len()
+            "After an answer{thinking}, {what} changes the prompt from byte {at} of {all} on."
         );
         bench.differ((Law::Grows, false, &message), &whole, [sent, &now]);
     }
+}
+
+/// A history without the end of its last turn, which a model may write as another token.
+fn without_end<'h>(bench: &Bench, history: &'h str) -> &'h str {
+    let history = history.trim_end();
+    for end in bench.template.turn_ends() {
+        let rest = history.strip_suffix(end.trim());
+        if let Some(rest) = rest.filter(|rest| rest.len() < history.len()) {
+            return rest;
+        }
+    }
+    let ends = [ANSWERED, LAST].map(|text| history.rfind(text).map_or(0, |at| at + text.len()));
+    &history[..ends[0].max(ends[1])]
 }
 
 /// Asks the grammar of required calls about the turns of calls that are read back.
@@ -172,35 +189,32 @@ pub fn grammar(bench: &mut Bench) {
         let message = format!(
             "The grammar of calls {what} a text, and is right for {right} of {cases} messages."
         );
-        bench.add(Finding::new(Law::Grammar, false, message).with("text", text));
+        bench
+            .findings
+            .push(Finding::new(Law::Grammar, false, message).with("text", text));
     }
 }
 
 /// Compares the prompts of levels of reasoning effort.
 pub fn effort(bench: &mut Bench) {
-    let asked = |level: &str| {
+    let mut prompts: Vec<(&str, String)> = Vec::new();
+    for level in ["low", "medium", "high"] {
         let mut request = request(vec![user(ASKED)]);
         request["chat_template_kwargs"] = json!({"reasoning_effort": level});
-        request
-    };
-    let levels = ["low", "medium", "high"];
-    let prompts = levels.map(|level| bench.render(&asked(level)).ok());
-    let is_used = prompts.iter().any(|prompt| *prompt != prompts[0]);
-    if !is_used {
+        prompts.push((level, bench.text(&request)));
+    }
+    if prompts.iter().all(|(_, prompt)| *prompt == prompts[0].1) {
         return;
     }
     bench.ask(Law::Effort);
-    for (low, high) in [(0, 1), (1, 2), (0, 2)] {
-        if let (Some(a), Some(b)) = (&prompts[low], &prompts[high])
-            && a == b
-        {
-            let message = format!(
-                "The levels {} and {} of reasoning effort render the same prompt.",
-                levels[low], levels[high]
-            );
-            let mut finding = Finding::new(Law::Effort, false, message);
-            finding.request = asked(levels[high]);
-            bench.add(finding.with("prompt", around(b, shared(b, ""))));
+    for (index, (level, prompt)) in prompts.iter().enumerate() {
+        let mut lower = prompts[..index].iter();
+        if let Some((same, _)) = lower.find(|(_, lower)| lower == prompt) {
+            let message = format!("{same} and {level} reasoning effort render the same prompt.");
+            let finding = Finding::new(Law::Effort, false, message);
+            bench
+                .findings
+                .push(finding.with("prompt", around(prompt, 0)));
         }
     }
 }
@@ -212,27 +226,23 @@ pub fn response(bench: &mut Bench) {
     };
     bench.ask(Law::Response);
     let by_reader = bench.template.proof().read_back;
-    let (message, why) = match proof {
+    let (message, why) = match &proof {
         Err(error) => (
-            format!("The response template cannot be read: {}", error.message()),
-            String::new(),
+            "The response template cannot be read.".to_owned(),
+            error.message(),
         ),
         Ok(proof) if proof.read_back < by_reader => {
+            let back = proof.read_back;
+            let first = proof.failures.first().map_or("", |first| &first.why);
             let message = format!(
-                "The response template reads {} messages back, and the reader in use {by_reader}.",
-                proof.read_back
+                "The response template reads {back} messages back, and the reader in use {by_reader}."
             );
-            let first = proof.failures.first();
-            (
-                message,
-                first.map_or(String::new(), |first| {
-                    format!("{}: {}", first.probe, first.why)
-                }),
-            )
+            (message, first)
         }
         Ok(_) => return,
     };
-    bench.add(Finding::new(Law::Response, true, message).with("the first", why));
+    let finding = Finding::new(Law::Response, true, message);
+    bench.findings.push(finding.with("the first", why));
 }
 
 /// Most bytes of a special token.
@@ -246,6 +256,7 @@ pub fn vocabulary(bench: &mut Bench) {
         return;
     }
     bench.ask(Law::Vocabulary);
+    stops(bench);
     let source = template.jinja().written();
     let parts = SourceParts::of(source);
     let mut told = BTreeSet::new();
@@ -275,7 +286,27 @@ pub fn vocabulary(bench: &mut Bench) {
                     finding.places.push(place(source, text.place(at)));
                 }
             }
-            bench.add(finding.with("template", around(&text.text, at)));
+            bench
+                .findings
+                .push(finding.with("template", around(&text.text, at)));
         }
+    }
+}
+
+/// Asks whether a token that ends the model's output ends its turns.
+fn stops(bench: &mut Bench) {
+    let asked = Request::from_json(&request(vec![user(ASKED)]));
+    let Ok(params) = asked.and_then(|request| bench.template.params(&request)) else {
+        return;
+    };
+    let (end, known) = (params.end_of_turn(), bench.template.ends());
+    if !end.is_empty() && !known.is_empty() && !known.iter().any(|token| end.contains(&**token)) {
+        let message = format!(
+            "Turns end with {end}, and the model's end tokens are {}: the engine needs it as a stop.",
+            known.join(", ")
+        );
+        bench
+            .findings
+            .push(Finding::new(Law::Vocabulary, false, message));
     }
 }

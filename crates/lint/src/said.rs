@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, around, conversations};
+use crate::bench::{Bench, around, conversations, escaped, last};
 use crate::law::{Finding, Law};
 
 /// Reports each text that is in no form in the prompt, in the smallest conversation that has it.
@@ -21,38 +21,50 @@ pub fn shown(bench: &mut Bench) {
 
 /// Reports the texts of a request that its prompt does not have, the first of each kind.
 fn each_text(request: &Value, prompt: &str, bench: &mut Bench, told: &mut BTreeSet<String>) {
-    let list = |name: &str| request[name].as_array().map_or(&[][..], |list| list);
     let mut all = Vec::new();
-    for (index, message) in list("messages").iter().enumerate() {
+    let mut said = 0;
+    let [messages, tools] =
+        ["messages", "tools"].map(|name| request[name].as_array().into_iter().flatten());
+    for (index, message) in messages.enumerate() {
         // Templates of models that know no developer have no place for one.
         let role = message["role"].as_str().unwrap_or_default();
         let mut found = Vec::new();
         texts(message, format!("messages[{index}]"), &mut found);
-        all.extend(
-            found
-                .into_iter()
-                .map(|(place, text)| (role, role != "developer", place, text)),
-        );
+        for (place, text) in found {
+            // The names of calls are those of tools, which come earlier.
+            let from = if place.ends_with("function.name") {
+                said
+            } else {
+                0
+            };
+            all.push((role, role != "developer", place, text, from));
+        }
+        let content = message["content"].as_str().unwrap_or_default();
+        said = last(prompt, content).map_or(said, |place| place.end);
     }
-    for (index, tool) in list("tools").iter().enumerate() {
+    for (index, tool) in tools.enumerate() {
         let mut found = Vec::new();
         texts(tool, format!("tools[{index}]"), &mut found);
         for (place, text) in found {
             let is_fault = bench.lists_tools && place.ends_with("function.name");
-            all.push(("tool", is_fault, place, text));
+            all.push(("tool", is_fault, place, text, 0));
         }
     }
-    for (role, is_fault, place, text) in all {
+    for (role, is_fault, place, text, from) in all {
         // Places of one role that differ in their indexes are of one kind.
         let kind = place.chars().filter(|c| !c.is_ascii_digit());
-        if is_in(text, prompt) || !told.insert(format!("{role} {}", String::from_iter(kind))) {
+        if is_in(text, &prompt[from..])
+            || !told.insert(format!("{role} {}", String::from_iter(kind)))
+        {
             continue;
         }
         let message = format!("{place} ({role}) is not in the prompt.");
         let mut finding = Finding::new(Law::Shown, is_fault, message);
         finding.request = request.clone();
         let finding = finding.with("expected", text);
-        bench.add(finding.with("prompt", around(prompt, prompt.len())));
+        bench
+            .findings
+            .push(finding.with("prompt", around(prompt, prompt.len())));
     }
 }
 
@@ -67,7 +79,8 @@ fn texts<'r>(value: &'r Value, place: String, all: &mut Vec<(String, &'r str)>) 
         }
         Value::Object(fields) => {
             for (key, field) in fields {
-                // Names of roles and types are the template's business; a result has a name by its call.
+                // Names of roles and types are the template's business; a result has a name by its
+                // call.
                 let is_text = match &**key {
                     "role" | "type" | "id" | "tool_call_id" | "required" => false,
                     "name" => !fields.contains_key("role"),
@@ -84,21 +97,14 @@ fn texts<'r>(value: &'r Value, place: String, all: &mut Vec<(String, &'r str)>) 
 
 /// Whether a text is in a prompt as it is, or as JSON, Python or XML write it.
 fn is_in(text: &str, prompt: &str) -> bool {
-    let inner = |text: &str| {
-        let quoted = Value::from(text).to_string();
-        quoted[1..quoted.len() - 1].to_owned()
-    };
-    let json = inner(text);
-    let ascii = json
-        .chars()
-        .map(|c| {
-            if c.is_ascii() {
-                c.to_string()
-            } else {
-                format!("\\u{:04x}", u32::from(c))
-            }
-        })
-        .collect::<String>();
+    let json = escaped(text);
+    let mut ascii = String::new();
+    for c in json.chars() {
+        match c.is_ascii() {
+            true => ascii.push(c),
+            false => ascii += &format!("\\u{:04x}", u32::from(c)),
+        }
+    }
     let python = text.replace('\\', "\\\\").replace('\n', "\\n");
     let xml = text
         .replace('&', "&amp;")
@@ -107,8 +113,8 @@ fn is_in(text: &str, prompt: &str) -> bool {
     let quotes = xml.replace('"', "&quot;").replace('\'', "&#39;");
     let forms = [
         text,
-        &inner(&json),
-        &inner(&ascii),
+        &escaped(&json),
+        &escaped(&ascii),
         &json,
         &ascii,
         &python,

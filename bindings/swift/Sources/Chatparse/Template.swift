@@ -177,22 +177,24 @@ public struct Proof: Sendable, Hashable, Decodable {
 public struct Lint: Sendable, Hashable, Decodable {
   /// How many faults there are in all.
   public let faults: Int
-  /// What the template does to calls, parts and tokens.
+  /// The verdict for each law: `fault`, `note`, `holds` or `not asked`.
+  public let laws: [String: String]
+  /// The laws that the template breaks.
   public let findings: [Finding]
   public let cases: [Case]
 
-  /// A rule that a template breaks.
+  /// A law that a template breaks.
   public struct Finding: Sendable, Hashable, Decodable {
-    /// The id of the rule that is broken, such as `hidden-calls`; `docs/lint.md` lists them.
+    /// The name of the law, such as `shown`; `docs/lint.md` lists them.
     public let rule: String
-    /// What is wrong, and what that does to users.
+    /// Whether it is a fault; otherwise a note: it costs something, and may be meant.
+    public let fault: Bool
+    /// What is wrong, and the cost to users.
     public let message: String
     public let effect: String
-    /// The token that is concerned; empty where it is the turn as a whole.
-    public let subject: String
-    /// Where the subject stands in the template's source; empty where it does not stand there as such.
+    /// The places in the template's source, if it is one of these that is wrong.
     public let places: [Place]
-    /// The renders that show it, or parts of one.
+    /// What is expected, and what is there instead.
     public let shown: [Shown]
   }
 

@@ -30,14 +30,14 @@ pub(crate) use choice::choose;
 pub use choice::{Choice, Tried};
 pub use messages::Thinking;
 pub use reading::{RoundTrip, Verdict, shown, with_ids};
-pub use turns::ProbeSet;
+pub use turns::{ProbeSet, Turn};
 pub(crate) use turns::{borders, is_one_marker, marker_at_end};
 
 use crate::reader::Reader;
 use chatparse_message::{Message, Request};
 use chatparse_stream::Status;
 use reading::Read;
-use turns::{Case, Turn};
+use turns::Case;
 
 /// How well a template's messages are read back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

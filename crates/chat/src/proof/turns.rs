@@ -74,6 +74,7 @@ pub struct Case {
 }
 
 /// A turn as the model writes it.
+#[doc(hidden)]
 pub struct Turn {
     /// The end of the prompt that opens it.
     pub opening: String,
