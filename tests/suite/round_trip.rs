@@ -166,6 +166,22 @@ fn ids_before_names_and_a_next_turn_that_nobody_asked_for() {
     comes_back(&template(&calls, next));
 }
 
+/// What follows the id of a call with arguments is also in the next call: that call is not the id.
+#[test]
+fn an_id_ends_where_calls_without_arguments_go_on() {
+    let value = "v if v is string else v | tojson";
+    let arguments = format!(
+        "{{%- for k, v in f.arguments.items() -%}}{{{{- '<key>' ~ k ~ '</key>' ~ ({value}) ~ '</value>' -}}}}{{%- endfor -%}}"
+    );
+    let call = [
+        "{{- '<call>' ~ f.name ~ '#' ~ c.id ~ '->' -}}",
+        &*arguments,
+        "{{- '</call>' -}}",
+    ];
+    let calls = [&*each_call(&call.concat()), "{{- '<|end|>' -}}"].concat();
+    comes_back(&template(&calls, ""));
+}
+
 #[test]
 fn a_name_ends_where_a_character_stands_that_no_name_may_have() {
     for (behind_name, between) in [

@@ -29,6 +29,15 @@ use chatparse_learn::analysis::turn::{
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
 
+/// The texts that a form has after its id, before the piece `next`.
+fn behind_id(next: Option<&CallPiece>, form: &CallForm) -> Vec<String> {
+    match next {
+        Some(CallPiece::Glue(next)) => text::heads(next),
+        Some(CallPiece::Members(members)) => text::heads(&members.first),
+        _ => text::heads(&form.close),
+    }
+}
+
 /// The texts that end the content before a call with this glue.
 pub fn heads(turn: &TurnFormat, glue: &Glue, spec: &FormatSpec) -> Vec<String> {
     if is_strong(glue) {
@@ -633,11 +642,17 @@ impl Call<'_> {
                 p.sequence([p.tool_name(&self.tool.name), again])
             }
             CallPiece::Id => {
-                let ends = match next {
-                    Some(CallPiece::Glue(next)) => text::heads(next),
-                    Some(CallPiece::Members(members)) => text::heads(&members.first),
-                    _ => text::heads(&form.close),
-                };
+                let mut ends = behind_id(next, form);
+                // The id ends where any form goes on: the calls of some have no arguments.
+                for other in &self.turn.calls {
+                    let id = other
+                        .pieces
+                        .iter()
+                        .position(|piece| *piece == CallPiece::Id);
+                    if let Some(id) = id {
+                        ends.extend(behind_id(other.pieces.get(id + 1), other));
+                    }
+                }
                 p.tool_id(match ends.first() {
                     None => p.other_name(),
                     Some(end) if end.starts_with('"') => p.string_body(b'"'),
