@@ -2,7 +2,7 @@
 //! part-of-a-name [tools rounds [one|same]]]`
 //!
 //! One request with tools of five arguments each: none of them seen before, without the grammar's
-//! text and with it; one of them new, without it, with it, and in Lark; the same as before, with
+//! text and with it; one of them new, without it, with it, in Lark and as structural tags; the same as before, with
 //! it; the prompt alone; and the first marker of another format in an output. Each time is the
 //! median of the rounds, from the body as JSON to the parameters. Then what the parser holds, and
 //! what a request takes on the clock where several threads use the template. With a number of tools
@@ -34,13 +34,14 @@ fn main() {
     let number = |at: usize| words.get(at).and_then(|word| word.parse().ok());
     println!("milliseconds");
     println!(
-        "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "tools",
         "new",
         "grammar",
         "one new",
         "grammar",
         "lark",
+        "tags",
         "same",
         "prompt",
         "foreign",
@@ -90,18 +91,19 @@ fn main() {
                     let body = body(tools, name, &format!("_{round}"));
                     timed(|| run(&template, &body, asked))
                 };
-                let rounds = if matches!(asked, Asked::Lark) { 4 } else { 40 };
+                let rounds = if matches!(asked, Asked::In(_)) { 4 } else { 40 };
                 median((0..rounds).map(one).skip(rounds / 2).collect())
             };
-            let [one, text, lark] = [
+            let [one, text, lark, tags] = [
                 one("one", Asked::Parser),
                 one("two", Asked::Grammar),
-                one("three", Asked::Lark),
+                one("three", Asked::In(Dialect::Lark)),
+                one("four", Asked::In(Dialect::StructuralTag)),
             ];
             let params = params(&template, &body(tools, "a0", "x"));
             let held = (params.parser.bytes() + params.parser.late_bytes()) >> 10;
             println!(
-                "{tools:>6} {new:>8.2} {grammar:>8.2} {one:>8.2} {text:>8.2} {lark:>8.2} {same:>8.2} {prompt:>8.2} {foreign:>8.2} {held:>8}"
+                "{tools:>6} {new:>8.2} {grammar:>8.2} {one:>8.2} {text:>8.2} {lark:>8.2} {tags:>8.2} {same:>8.2} {prompt:>8.2} {foreign:>8.2} {held:>8}"
             );
         }
         let [two, eight] = [2, 8].map(|threads| together(&template, threads));
@@ -186,8 +188,8 @@ enum Asked {
     Parser,
     /// Also the grammar's text.
     Grammar,
-    /// The same in Lark.
-    Lark,
+    /// The same in another dialect.
+    In(Dialect),
 }
 
 fn run(template: &ChatTemplate, body: &str, asked: Asked) {
@@ -195,7 +197,7 @@ fn run(template: &ChatTemplate, body: &str, asked: Asked) {
     match asked {
         Asked::Parser => {}
         Asked::Grammar => drop(params.grammar()),
-        Asked::Lark => drop(params.grammar_as(Dialect::Lark)),
+        Asked::In(dialect) => drop(params.grammar_as(dialect)),
     }
 }
 

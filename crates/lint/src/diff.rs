@@ -5,9 +5,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::bench::{
-    ASKED, Bench, answered, around, called, conversations, request, user, with_tools,
-};
+use crate::bench::{ASKED, Bench, answered, around, called, conversations, request, with_tools};
 use crate::law::{Law, Shown};
 use crate::{Verdict, lint};
 use chatparse_base::Result;
@@ -100,30 +98,67 @@ pub fn diff(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
     changes
 }
 
-/// The conversations of the laws, with reasoning, with thinking off, and without an opening.
+/// The conversations of the laws, with what clients send besides: reasoning, null, empty lists,
+/// parts, and variables of templates.
 fn requests(tools: bool) -> Vec<Value> {
     let mut all = conversations(tools);
-    let mut thoughts = vec![request(answered())];
+    let (null, none) = (Value::Null, json!([]));
+    let mut changes = vec![
+        (
+            answered(),
+            "/messages/1/reasoning_content",
+            "Serviceberry: why?".into(),
+        ),
+        (answered(), "/messages/1/tool_calls", null.clone()),
+        (answered(), "/messages/1/tool_calls", none.clone()),
+        (answered(), "/messages/1/refusal", null.clone()),
+        (answered(), "/tools", none),
+        (
+            answered()[..1].to_vec(),
+            "/messages/0/content",
+            json!([{"type": "text", "text": ASKED}]),
+        ),
+        (
+            answered()[..2].to_vec(),
+            "/add_generation_prompt",
+            json!(false),
+        ),
+        (
+            answered(),
+            "/chat_template_kwargs",
+            json!({"reasoning_effort": "low"}),
+        ),
+        (
+            answered(),
+            "/chat_template_kwargs",
+            json!({"reasoning_effort": "high"}),
+        ),
+    ];
     if tools {
-        thoughts.push(with_tools(called()));
+        changes.extend([
+            (
+                called(),
+                "/messages/1/reasoning_content",
+                "Serviceberry: why?".into(),
+            ),
+            (called(), "/messages/1/content", null),
+        ]);
     }
-    for mut whole in thoughts {
-        whole["messages"][1]["reasoning_content"] = "Serviceberry: why?".into();
-        all.push(whole);
+    for (messages, place, value) in changes {
+        let mut request = match tools {
+            true => with_tools(messages),
+            false => request(messages),
+        };
+        if let Some((object, name)) = place.rsplit_once('/')
+            && let Some(object) = request.pointer_mut(object)
+        {
+            object[name] = value;
+        }
+        all.push(request);
     }
     for mut plain in all.clone() {
         plain["chat_template_kwargs"] = json!({"enable_thinking": false});
         all.push(plain);
-    }
-    let asked = request(vec![user(ASKED)]);
-    for (name, value) in [
-        ("add_generation_prompt", json!(false)),
-        ("chat_template_kwargs", json!({"reasoning_effort": "low"})),
-        ("chat_template_kwargs", json!({"reasoning_effort": "high"})),
-    ] {
-        let mut request = asked.clone();
-        request[name] = value;
-        all.push(request);
     }
     all
 }
