@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::bench::{ASKED, Bench, answered, around, called, conversations, request, with_tools};
 use crate::law::{Law, Shown};
 use crate::{Verdict, lint};
-use chatparse_base::Result;
 use chatparse_base::brackets;
 use chatparse_base::find::{shared, shared_end};
+use chatparse_base::{Error, Result};
 use chatparse_chat::chat::ChatTemplate;
 use chatparse_chat::proof::{RoundTrip, Thinking, Turn, Verdict as Read};
 use chatparse_chat::segments::Origin;
@@ -56,19 +56,24 @@ pub struct Change {
 }
 
 impl Change {
-    fn new(kind: ChangeKind, is_better: Option<bool>, message: String, texts: [&str; 2]) -> Change {
-        let shown = ["old", "new"].into_iter().zip(texts);
-        let mut shown = shown.map(|(from, text)| Shown {
-            from,
-            text: text.to_owned(),
-        });
+    fn new(kind: ChangeKind, better: Option<bool>, message: String, texts: [&str; 2]) -> Change {
+        let [old, new] = texts.map(str::to_owned);
         Change {
             kind,
             message,
-            is_better,
+            is_better: better,
             request: Value::Null,
             count: 1,
-            shown: [(); 2].map(|()| shown.next().unwrap_or_default()),
+            shown: [
+                Shown {
+                    from: "old",
+                    text: old,
+                },
+                Shown {
+                    from: "new",
+                    text: new,
+                },
+            ],
         }
     }
 }
@@ -195,34 +200,24 @@ fn parts(template: &ChatTemplate, request: &Value) -> Result<Parts> {
 
 /// The differences of the prompts of one request.
 fn prompts(templates: &[&ChatTemplate; 2], request: &Value) -> Vec<Change> {
-    let (old, new) = match templates.map(|template| parts(template, request)) {
+    let parts = templates.map(|template| parts(template, request));
+    let errors = parts
+        .each_ref()
+        .map(|parts| parts.as_ref().err().map_or("", Error::reason));
+    let (old, new) = match &parts {
         [Ok(old), Ok(new)] => (old, new),
-        [Err(old), Err(new)] if old.reason() == new.reason() => return Vec::new(),
-        [Err(old), Err(new)] => {
-            let message = "Both raise an error, in other words.".to_owned();
+        _ if errors[0] == errors[1] => return Vec::new(),
+        _ => {
+            let (better, which) = match errors.map(str::is_empty) {
+                [true, _] => (Some(false), "The new one raises an error."),
+                [_, true] => (Some(true), "The old one raises an error."),
+                _ => (None, "Both raise an error, in other words."),
+            };
             return vec![Change::new(
                 ChangeKind::Error,
-                None,
-                message,
-                [old.reason(), new.reason()],
-            )];
-        }
-        [Ok(_), Err(error)] => {
-            let message = "The new one raises an error.".to_owned();
-            return vec![Change::new(
-                ChangeKind::Error,
-                Some(false),
-                message,
-                ["", error.reason()],
-            )];
-        }
-        [Err(error), Ok(_)] => {
-            let message = "The old one raises an error.".to_owned();
-            return vec![Change::new(
-                ChangeKind::Error,
-                Some(true),
-                message,
-                [error.reason(), ""],
+                better,
+                which.to_owned(),
+                errors,
             )];
         }
     };
@@ -230,7 +225,7 @@ fn prompts(templates: &[&ChatTemplate; 2], request: &Value) -> Vec<Change> {
         let pairs = old.glues.iter().zip(&new.glues);
         return pairs.filter_map(|(old, new)| changed(old, new)).collect();
     }
-    for (from, other, is_better) in [(&old, &new, false), (&new, &old, true)] {
+    for (from, other, is_better) in [(old, new, false), (new, old, true)] {
         let lost = from
             .values
             .iter()
@@ -251,19 +246,23 @@ fn prompts(templates: &[&ChatTemplate; 2], request: &Value) -> Vec<Change> {
     let texts = [&old.prompt, &new.prompt].map(|prompt| around(prompt, at));
     let mut sorted = [&old.values, &new.values].map(|values| values.clone());
     sorted.iter_mut().for_each(|values| values.sort());
-    let kind = match sorted[0] == sorted[1] {
-        true => ChangeKind::Order,
+    let (kind, message) = match sorted[0] == sorted[1] {
+        true => (
+            ChangeKind::Order,
+            "The conversation's texts come in another order.",
+        ),
         // The same texts, escaped, counted or divided in another way.
-        false => ChangeKind::Prompt,
+        false => (
+            ChangeKind::Prompt,
+            "The conversation's texts are written in another form.",
+        ),
     };
-    let message = format!(
-        "The conversation's texts are written in another {}.",
-        match kind {
-            ChangeKind::Order => "order",
-            _ => "form",
-        }
-    );
-    vec![Change::new(kind, None, message, [&texts[0], &texts[1]])]
+    vec![Change::new(
+        kind,
+        None,
+        message.to_owned(),
+        [&texts[0], &texts[1]],
+    )]
 }
 
 /// The difference of two texts of the template at the same place; `None` if they are equal.
@@ -281,10 +280,10 @@ fn changed(old: &str, new: &str) -> Option<Change> {
         begin = open;
     }
     let after = &old[old.len() - end..];
-    if let Some((close, _)) = after.char_indices().find(|(_, c)| brackets::closes(*c))
+    if let Some((close, sign)) = after.char_indices().find(|(_, c)| brackets::closes(*c))
         && !after[..close].contains(brackets::opens)
     {
-        end -= close + 1;
+        end -= close + sign.len_utf8();
     }
     let texts = [old, new].map(|text| {
         let text = text.get(begin..text.len() - end).unwrap_or(text);
