@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::guard::{Guarded, answer, filled, guard};
+use super::guard::{ErrorOut, Guarded, Out, answer, filled, give, guard, required};
 use super::message::Flags;
-use super::ptr::{ErrorOut, Out, give, required};
+use super::next::messages_of;
 use super::status::chat_status;
 use super::stream::chat_delta;
 use super::template::chat_template;
 use super::text::{self, array, bytes, chat_str, utf8, view, view_bytes};
 use super::view::{View, chat_list, list, listed, seen};
-use crate::conversation::{Conversation, Finding, OwnDelta, SpecialToken, Token, Tokenizer};
+use crate::conversation::{
+    Conversation, Finding, Observed, OwnDelta, SpecialToken, Token, Tokenizer,
+};
 use chatparse_base::{Error, Result, number};
-use chatparse_stream::{Delta, EndedBy};
 
 /// A conversation in token ids. One thread at a time. A conversation copies what it needs of the
 /// template and of the tokenizer.
@@ -29,9 +30,7 @@ pub struct chat_conversation(Guarded<Held>);
 #[derive(Clone)]
 struct Held {
     conversation: Conversation,
-    deltas: Vec<OwnDelta>,
-    /// The last output ends with a token that ends outputs.
-    ended: bool,
+    observed: Observed,
     /// The message, as it was asked for last.
     said: String,
     fields: View<chat_conversation_fields>,
@@ -209,12 +208,11 @@ pub unsafe extern "C" fn chat_conversation_new(
         let asked = required(tokenizer, "tokenizer")?;
         let encode = required(asked.encode, "tokenizer.encode")?;
         let token_bytes = required(asked.token_bytes, "tokenizer.token_bytes")?;
-        let (user, release) = (asked.user, asked.release);
         let mut tokenizer = Callbacks {
-            user,
+            user: asked.user,
             encode,
             token_bytes,
-            release,
+            release: asked.release,
             special: Vec::new(),
         };
         let (template, out) = (required(template, "template")?, required(out, "out")?);
@@ -255,17 +253,11 @@ fn with_messages(body: &str) -> Cow<'_, str> {
 fn held(conversation: Conversation) -> chat_conversation {
     chat_conversation(Guarded::new(Held {
         conversation,
-        deltas: Vec::new(),
-        ended: false,
+        observed: Observed::default(),
         said: String::new(),
         fields: View::default(),
         tokens: View::default(),
     }))
-}
-
-fn read(messages: &str) -> Result<Value> {
-    number::read(messages)
-        .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))
 }
 
 /// Makes a second conversation in the same state; the two then go their own ways.
@@ -295,10 +287,10 @@ pub unsafe extern "C" fn chat_conversation_prompt(
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's text, by the contract.
-        let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
+        let messages = unsafe { messages_of(messages, messages_len) }?;
         required(conversation, "conversation")?.change(|held| {
             held.conversation.prompt_ids(&messages)?;
-            (held.deltas, held.ended) = (Vec::new(), false);
+            held.observed = Observed::default();
             Ok(())
         })
     })
@@ -326,8 +318,7 @@ pub unsafe extern "C" fn chat_conversation_observe(
             false => unsafe { array(logprobs, count, "logprobs") }?,
         };
         required(conversation, "conversation")?.change(|held| {
-            let observed = held.conversation.observe_with(ids, logprobs)?;
-            (held.deltas, held.ended) = (observed.deltas, observed.ended);
+            held.observed = held.conversation.observe_with(ids, logprobs)?;
             Ok(())
         })
     })
@@ -345,9 +336,9 @@ pub extern "C" fn chat_conversation_finish(
     error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
-        let cut_off = Flags::from_bits(flags)?.partial;
+        let by = Flags::from_bits(flags)?.by;
         required(conversation, "conversation")?.change(|held| {
-            held.deltas = held.conversation.finish(EndedBy::limit_if(cut_off))?.deltas;
+            held.observed.deltas = held.conversation.finish(by)?.deltas;
             Ok(())
         })
     })
@@ -388,10 +379,10 @@ pub unsafe extern "C" fn chat_conversation_extend(
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         // SAFETY: the caller's text, by the contract.
-        let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
+        let messages = unsafe { messages_of(messages, messages_len) }?;
         conversation.change(|held| {
             let next = held.conversation.extend(&messages)?;
-            (held.deltas, held.ended) = (Vec::new(), false);
+            held.observed = Observed::default();
             let rewrite = next.rewrite.as_ref();
             let why = rewrite.map(|rewrite| &rewrite.why);
             Ok(chat_extended {
@@ -419,7 +410,7 @@ pub extern "C" fn chat_conversation_rewind(
     guard(error, || {
         required(conversation, "conversation")?.change(|held| {
             held.conversation.rewind(length)?;
-            (held.deltas, held.ended) = (Vec::new(), false);
+            held.observed = Observed::default();
             Ok(())
         })
     })
@@ -443,21 +434,14 @@ pub struct chat_conversation_fields {
 }
 
 impl From<&OwnDelta> for chat_delta {
-    fn from(
-        OwnDelta {
-            kind,
-            call,
-            text,
-            span,
-        }: &OwnDelta,
-    ) -> Self {
-        Delta {
-            kind: *kind,
-            call: *call,
-            text,
-            span: span.clone(),
+    fn from(delta: &OwnDelta) -> Self {
+        chat_delta {
+            kind: delta.kind,
+            call: delta.call,
+            text: view(&delta.text),
+            span_begin: delta.span.start,
+            span_end: delta.span.end,
         }
-        .into()
     }
 }
 
@@ -473,8 +457,8 @@ pub extern "C" fn chat_conversation_view(
             prompt_count: held.conversation.prompt_len(),
             text: view(held.conversation.prompt()),
             output: view_bytes(held.conversation.output()),
-            deltas: lists.keep(held.deltas.iter().map(chat_delta::from)),
-            ended: held.ended,
+            deltas: lists.keep(held.observed.deltas.iter().map(chat_delta::from)),
+            ended: held.observed.ended,
         }))
     })
 }
@@ -572,5 +556,5 @@ pub extern "C" fn chat_conversation_check_json(
 /// Frees a conversation. NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_free(conversation: Option<Box<chat_conversation>>) {
-    answer(|| drop(conversation));
+    answer(conversation, drop);
 }

@@ -3,8 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use super::guard::{filled, written};
-use super::ptr::{ErrorOut, Out, give, numbered};
+use super::guard::{ErrorOut, Out, filled, give, numbered, written};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use super::view::{View, chat_list, seen};

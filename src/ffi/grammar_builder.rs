@@ -5,9 +5,8 @@ use std::ffi::c_char;
 use smol_str::SmolStr;
 
 use super::grammar::{chat_grammar, style_of};
-use super::guard::{Guarded, filled, guard, written};
+use super::guard::{ErrorOut, Guarded, Out, filled, give, guard, required, written};
 use super::parser::chat_parser;
-use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use super::text::{chat_str, utf8, view};
 use chatparse_base::{Error, Result};

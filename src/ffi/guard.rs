@@ -1,12 +1,38 @@
-//! No panic leaves the library, and no handle is used after one has left it half-changed.
+//! Handles and outputs as C passes them. No panic leaves the library, and no handle is used after
+//! one has left it half-changed.
 
 use std::any::Any;
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::error::chat_error;
-use super::ptr::{ErrorOut, Out, give, required};
 use super::status::chat_status;
 use chatparse_base::{Error, ErrorKind, Result};
+
+/// Where a function puts a result. C's variable need not hold anything yet. (cbindgen does not see
+/// through aliases: `.ci/header.sh` spells both out for it.)
+pub type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
+
+/// Where a function puts what went wrong.
+pub type ErrorOut<'a> = Out<'a, *mut chat_error>;
+
+/// The handle or output, where it is not NULL.
+pub(super) fn required<T>(pointer: Option<T>, name: &str) -> Result<T> {
+    pointer.ok_or_else(|| Error::invalid(format!("{name}: must not be NULL")))
+}
+
+/// What a number stands for that C gave, of values that C counts from 1; `what` is its name.
+pub(super) fn numbered<T: Copy>(what: &str, number: u32, values: &[T]) -> Result<T> {
+    let value = values.get((number as usize).wrapping_sub(1));
+    value
+        .copied()
+        .ok_or_else(|| Error::invalid(format!("{what}: {number} is unknown")))
+}
+
+/// Makes `value` an object of the caller's. It comes back as `Option<Box<T>>`.
+pub(super) fn give<T>(value: T) -> *mut T {
+    Box::into_raw(Box::new(value))
+}
 
 /// Runs the body of a function and turns what it says, or that it panicked, into a status and an
 /// error object.
@@ -53,10 +79,11 @@ fn report(error: ErrorOut, failure: Error) -> chat_status {
     status
 }
 
-/// As [`guard`], for a function that answers a question and has no way to report: an empty answer
-/// where it panicked.
-pub(super) fn answer<T: Default>(body: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_default()
+/// As [`guard`], for a function that asks a handle a question and has no way to report: an empty
+/// answer where there is no handle, or where it panicked.
+pub(super) fn answer<H, T: Default>(handle: Option<H>, body: impl FnOnce(H) -> T) -> T {
+    let asked = AssertUnwindSafe(|| handle.map(body));
+    catch_unwind(asked).ok().flatten().unwrap_or_default()
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Error {
@@ -107,8 +134,6 @@ impl<T> Guarded<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::mem::MaybeUninit;
-
     use super::*;
     use crate::ffi::error::{chat_error_free, chat_error_message, chat_error_status};
 
@@ -147,8 +172,8 @@ mod tests {
     fn an_answer_is_empty_where_there_is_none() {
         assert_eq!(
             (
-                answer(|| 7),
-                answer(|| if 1 + 1 == 2 { panic!("boom") } else { true })
+                answer(Some(6), |n| n + 1),
+                answer(Some(2), |n| if n == 2 { panic!("boom") } else { true })
             ),
             (7, false)
         );

@@ -3,9 +3,8 @@
 use std::ffi::c_char;
 
 use super::grammar::{self, chat_grammar};
-use super::guard::{Guarded, answer, filled, written};
+use super::guard::{ErrorOut, Guarded, Out, answer, filled, give, written};
 use super::params::chat_params;
-use super::ptr::{ErrorOut, Out, give};
 use super::status::chat_status;
 use super::text::{self, utf8};
 use chatparse_base::Result;
@@ -162,10 +161,8 @@ fn asked<T: Default>(
     matcher: Option<&chat_matcher>,
     body: impl FnOnce(&Matcher) -> Result<T>,
 ) -> T {
-    answer(|| {
-        matcher
-            .and_then(|matcher| body(matcher.0.get().ok()?).ok())
-            .unwrap_or_default()
+    answer(matcher, |matcher| {
+        matcher.0.get().and_then(body).unwrap_or_default()
     })
 }
 

@@ -63,7 +63,6 @@ macro_rules! same_names {
 }
 
 mod guard;
-mod ptr;
 
 pub mod status;
 pub mod text;
@@ -102,13 +101,7 @@ pub mod parser;
 
 pub mod message;
 
-pub mod report;
-
-pub mod sources;
-
 pub mod stream;
-
-pub mod marked;
 
 #[cfg(feature = "api")]
 pub mod answer;

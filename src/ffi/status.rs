@@ -1,6 +1,7 @@
 //! How a call went.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CString, c_char};
+use std::sync::LazyLock;
 
 use chatparse_base::ErrorKind;
 
@@ -30,37 +31,29 @@ pub enum chat_status {
 
 same_names!(ErrorKind => chat_status: InvalidArgument, Template, Schema, Limit, Parse; other: Internal);
 
-const NAMES: &[(chat_status, &CStr)] = &[
-    (chat_status::Ok, c"ok"),
-    (chat_status::InvalidArgument, c"invalid_argument"),
-    (chat_status::Template, c"template"),
-    (chat_status::Schema, c"schema"),
-    (chat_status::Limit, c"limit"),
-    (chat_status::Parse, c"parse"),
-    (chat_status::Internal, c"internal"),
-];
+/// Names by their numbers, as C reads them.
+pub(super) type Names = LazyLock<Vec<(u32, CString)>>;
+
+/// The names of kinds with their numbers.
+pub(super) fn named<'n>(names: impl IntoIterator<Item = (u32, &'n str)>) -> Vec<(u32, CString)> {
+    let names = names.into_iter();
+    names
+        .map(|(number, name)| (number, CString::new(name).unwrap_or_default()))
+        .collect()
+}
+
+pub(super) fn name_of(number: u32, names: &'static Names) -> *const c_char {
+    let known = names.iter().find(|(known, _)| *known == number);
+    known.map_or(c"unknown", |(_, name)| name).as_ptr()
+}
 
 /// Returns the lower-case name of a status, e.g. `invalid_argument`, or `unknown`; static, with NUL
 /// at its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_status_name(status: u32) -> *const c_char {
-    let known = NAMES.iter().find(|(known, _)| *known as u32 == status);
-    known.map_or(c"unknown", |(_, name)| name).as_ptr()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_the_error_kinds() {
-        use ErrorKind::{Internal, InvalidArgument, Limit, Parse, Schema, Template};
-        for kind in [InvalidArgument, Template, Schema, Limit, Parse, Internal] {
-            let (_, name) = NAMES
-                .iter()
-                .find(|(status, _)| *status == chat_status::from(kind))
-                .unwrap();
-            assert_eq!(name.to_str(), Ok(kind.name()));
-        }
-    }
+    static NAMES: Names = Names::new(|| {
+        let kinds = ErrorKind::ALL.map(|kind| (chat_status::from(kind) as u32, kind.name()));
+        named([(chat_status::Ok as u32, "ok")].into_iter().chain(kinds))
+    });
+    name_of(status, &NAMES)
 }

@@ -3,8 +3,7 @@
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-use super::guard::{filled, guard, written};
-use super::ptr::{ErrorOut, Out, give, numbered, required};
+use super::guard::{ErrorOut, Out, filled, give, guard, numbered, required, written};
 use super::status::chat_status;
 use super::text::{bytes, chat_str, utf8, view, view_bytes};
 use super::view::{Pointers, chat_list, listed};
@@ -24,14 +23,12 @@ pub struct chat_template {
     stored: OnceLock<Vec<u8>>,
 }
 
-impl chat_template {
-    fn new(template: ChatTemplate) -> Self {
-        chat_template {
-            template,
-            reports: Default::default(),
-            stored: OnceLock::new(),
-        }
-    }
+fn made(template: ChatTemplate) -> *mut chat_template {
+    give(chat_template {
+        template,
+        reports: Default::default(),
+        stored: OnceLock::new(),
+    })
 }
 
 /// Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or
@@ -61,9 +58,7 @@ pub unsafe extern "C" fn chat_template_new(
                 utf8(eos, eos_len, "eos")?,
             ]
         };
-        Ok(give(chat_template::new(ChatTemplate::new(
-            source, bos, eos,
-        )?)))
+        Ok(made(ChatTemplate::new(source, bos, eos)?))
     })
 }
 
@@ -106,9 +101,7 @@ pub unsafe extern "C" fn chat_template_with_options(
             ]
         };
         let options = TemplateOptions::from_text(options)?;
-        Ok(give(chat_template::new(ChatTemplate::with_options(
-            source, &options,
-        )?)))
+        Ok(made(ChatTemplate::with_options(source, &options)?))
     })
 }
 
@@ -146,7 +139,7 @@ pub unsafe extern "C" fn chat_template_from_bytes(
     written(out, error, || {
         // SAFETY: the caller's bytes, by the contract.
         let data = unsafe { bytes(data, data_len, "data") }?;
-        Ok(give(chat_template::new(ChatTemplate::from_bytes(data)?)))
+        Ok(made(ChatTemplate::from_bytes(data)?))
     })
 }
 
@@ -170,7 +163,7 @@ pub unsafe extern "C" fn chat_template_builtin(
                 known.join(", ")
             ))
         })?;
-        Ok(give(chat_template::new(template)))
+        Ok(made(template))
     })
 }
 

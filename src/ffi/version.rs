@@ -2,8 +2,7 @@
 
 use std::ffi::c_char;
 
-use super::guard::guard;
-use super::ptr::ErrorOut;
+use super::guard::{ErrorOut, guard};
 use super::status::chat_status;
 use chatparse_base::Error;
 

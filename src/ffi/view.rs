@@ -94,7 +94,7 @@ pub(super) fn seen<'a, H, T: 'a>(
     see: impl FnOnce(&'a H) -> Option<&'a T>,
 ) -> *const T {
     const { assert!(size_of::<T>() <= size_of::<[u64; 32]>() && align_of::<T>() <= align_of::<u64>()) };
-    answer(|| see(handle?).map(from_ref)).unwrap_or_else(|| NOTHING.as_ptr().cast())
+    answer(handle, |handle| see(handle).map(from_ref)).unwrap_or_else(|| NOTHING.as_ptr().cast())
 }
 
 /// A list of a handle.
@@ -102,5 +102,5 @@ pub(super) fn listed<'a, H, T: 'a>(
     handle: Option<&'a H>,
     see: impl FnOnce(&'a H) -> &'a [T],
 ) -> chat_list<T> {
-    answer(|| handle.map(|handle| list(see(handle))).unwrap_or_default())
+    answer(handle, |handle| list(see(handle)))
 }
