@@ -13,7 +13,7 @@ use super::status::chat_status;
 use super::stream::chat_stream;
 use super::text::{chat_str, utf8, view};
 use super::view::{View, chat_list, seen};
-use chatparse_api::{Answer, AnswerOptions, Event, Finish};
+use chatparse_api::{Answer, AnswerOptions, Event, Finish, http_status};
 use chatparse_base::{Error, Result, number};
 
 /// The APIs of servers.
@@ -378,11 +378,17 @@ pub extern "C" fn chat_answer_free(answer: Option<Box<chat_answer>>) {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_body(error: Option<&chat_error>, api: u32) -> chat_str {
     let asked = error.zip(self::api(api).ok());
-    view(answer(asked, |(error, api)| error.body(api)))
+    view(answer(asked, |(chat_error(error, bodies), api)| {
+        let body = bodies[api as usize - 1].get_or_init(|| {
+            api.error_body(http_status(error), error.message())
+                .to_string()
+        });
+        body.as_str()
+    }))
 }
 
 /// Returns the HTTP code of the error: 400 for a fault of the client's, else 500. 400 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_http_status(error: Option<&chat_error>) -> u32 {
-    error.map_or(400, |error| chatparse_api::http_status(&error.0).into())
+    error.map_or(400, |error| http_status(&error.0).into())
 }

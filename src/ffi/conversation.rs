@@ -47,6 +47,7 @@ impl chat_conversation {
 }
 
 /// Where a tokenizer puts what it is asked for.
+#[derive(Default)]
 pub struct chat_token_sink {
     ids: Vec<u32>,
     bytes: Vec<u8>,
@@ -69,6 +70,7 @@ pub struct chat_special_token {
 /// with it, by several at once. They return whether they were successful; a failure ends the call
 /// that needed them.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct chat_tokenizer {
     /// What the functions are given.
     pub user: *mut c_void,
@@ -94,14 +96,8 @@ pub struct chat_tokenizer {
     pub special_count: usize,
 }
 
-type Encode = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *mut chat_token_sink) -> bool;
-type TokenBytes = unsafe extern "C" fn(*mut c_void, u32, *mut chat_token_sink) -> bool;
-
 struct Callbacks {
-    user: *mut c_void,
-    encode: Encode,
-    token_bytes: TokenBytes,
-    release: Option<unsafe extern "C" fn(*mut c_void)>,
+    asked: chat_tokenizer,
     special: Vec<SpecialToken>,
 }
 
@@ -112,9 +108,9 @@ unsafe impl Sync for Callbacks {}
 
 impl Drop for Callbacks {
     fn drop(&mut self) {
-        if let Some(release) = self.release {
+        if let Some(release) = self.asked.release {
             // SAFETY: the caller's function, called once, by the contract.
-            unsafe { release(self.user) }
+            unsafe { release(self.asked.user) }
         }
     }
 }
@@ -125,10 +121,7 @@ impl Callbacks {
         what: &str,
         call: impl FnOnce(*mut chat_token_sink) -> bool,
     ) -> Result<chat_token_sink> {
-        let mut sink = chat_token_sink {
-            ids: Vec::new(),
-            bytes: Vec::new(),
-        };
+        let mut sink = chat_token_sink::default();
         match call(&mut sink) {
             true => Ok(sink),
             false => Err(Error::invalid(format!("tokenizer: {what} failed"))),
@@ -138,10 +131,11 @@ impl Callbacks {
 
 impl Tokenizer for Callbacks {
     fn encode(&self, text: &str) -> Result<Vec<u32>> {
+        let chat_tokenizer { user, encode, .. } = self.asked;
         let (data, len) = (text.as_ptr().cast(), text.len());
         let sink = self.ask("encode", |sink| {
             // SAFETY: the caller's function, by the contract.
-            unsafe { (self.encode)(self.user, data, len, sink) }
+            encode.is_some_and(|encode| unsafe { encode(user, data, len, sink) })
         });
         Ok(sink?.ids)
     }
@@ -151,9 +145,12 @@ impl Tokenizer for Callbacks {
     }
 
     fn token_bytes(&self, id: u32) -> Result<Vec<u8>> {
+        let chat_tokenizer {
+            user, token_bytes, ..
+        } = self.asked;
         let sink = self.ask("token_bytes", |sink| {
             // SAFETY: the caller's function, by the contract.
-            unsafe { (self.token_bytes)(self.user, id, sink) }
+            token_bytes.is_some_and(|token_bytes| unsafe { token_bytes(user, id, sink) })
         });
         Ok(sink?.bytes)
     }
@@ -206,13 +203,10 @@ pub unsafe extern "C" fn chat_conversation_new(
 ) -> chat_status {
     guard(error, || {
         let asked = required(tokenizer, "tokenizer")?;
-        let encode = required(asked.encode, "tokenizer.encode")?;
-        let token_bytes = required(asked.token_bytes, "tokenizer.token_bytes")?;
+        required(asked.encode, "tokenizer.encode")?;
+        required(asked.token_bytes, "tokenizer.token_bytes")?;
         let mut tokenizer = Callbacks {
-            user: asked.user,
-            encode,
-            token_bytes,
-            release: asked.release,
+            asked: *asked,
             special: Vec::new(),
         };
         let (template, out) = (required(template, "template")?, required(out, "out")?);
@@ -233,7 +227,13 @@ pub unsafe extern "C" fn chat_conversation_new(
         let conversation = template
             .template
             .conversation(Arc::new(tokenizer), request)?;
-        out.write(give(held(conversation)));
+        out.write(give(chat_conversation(Guarded::new(Held {
+            conversation,
+            observed: Observed::default(),
+            said: String::new(),
+            fields: View::default(),
+            tokens: View::default(),
+        }))));
         Ok(())
     })
 }
@@ -248,16 +248,6 @@ fn with_messages(body: &str) -> Cow<'_, str> {
         }
         _ => body.into(),
     }
-}
-
-fn held(conversation: Conversation) -> chat_conversation {
-    chat_conversation(Guarded::new(Held {
-        conversation,
-        observed: Observed::default(),
-        said: String::new(),
-        fields: View::default(),
-        tokens: View::default(),
-    }))
 }
 
 /// Makes a second conversation in the same state; the two then go their own ways.

@@ -1,12 +1,9 @@
 //! What went wrong, for people.
 
-#[cfg(feature = "api")]
 use std::sync::OnceLock;
 
 use super::status::chat_status;
 use super::text::{chat_str, view};
-#[cfg(feature = "api")]
-use chatparse_api::{Api, http_status};
 use chatparse_base::Error;
 
 /// A status and a sentence about a call that failed. Immutable.
@@ -23,29 +20,10 @@ use chatparse_base::Error;
 ///   chat_error_free(error);
 /// }
 /// ```
-pub struct chat_error(pub(super) Error, #[cfg(feature = "api")] Bodies);
+pub struct chat_error(pub(super) Error, pub(super) Bodies);
 
 /// The error in the shape of each API, once somebody has asked.
-#[cfg(feature = "api")]
-type Bodies = [OnceLock<String>; 3];
-
-impl chat_error {
-    pub(super) fn new(error: Error) -> Self {
-        chat_error(
-            error,
-            #[cfg(feature = "api")]
-            Bodies::default(),
-        )
-    }
-
-    #[cfg(feature = "api")]
-    pub(super) fn body(&self, api: Api) -> &str {
-        self.1[api as usize - 1].get_or_init(|| {
-            api.error_body(http_status(&self.0), self.0.message())
-                .to_string()
-        })
-    }
-}
+pub(super) type Bodies = [OnceLock<String>; 3];
 
 /// Returns the status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
 #[unsafe(no_mangle)]

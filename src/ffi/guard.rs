@@ -5,7 +5,7 @@ use std::any::Any;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::error::chat_error;
+use super::error::{Bodies, chat_error};
 use super::status::chat_status;
 use chatparse_base::{Error, ErrorKind, Result};
 
@@ -74,7 +74,7 @@ pub(super) fn written<T>(
 fn report(error: ErrorOut, failure: Error) -> chat_status {
     let status = failure.kind().into();
     if let Some(error) = error {
-        error.write(give(chat_error::new(failure)));
+        error.write(give(chat_error(failure, Bodies::default())));
     }
     status
 }

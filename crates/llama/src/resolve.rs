@@ -345,39 +345,41 @@ impl<'a> Resolver<'a> {
         Ok(count)
     }
 
-    /// A bound of whole numbers; a fraction is rounded.
+    /// A bound of whole numbers, by the first of two keys that is there; a fraction is rounded, and
+    /// the second key's bound is a step inside.
     fn bound(
         &self,
         fields: &Fields,
-        key: &str,
-        round: fn(f64) -> f64,
+        keys: [(&str, fn(f64) -> f64, i64); 2],
         id: NodeId,
     ) -> Result<Option<i64>> {
-        let Some(bound) = fields.get(key) else {
-            return Ok(None);
-        };
-        if !number::is(bound) {
-            return Err(self.error(id, format!("{key} must be a number")));
+        for (key, round, step) in keys {
+            let Some(bound) = fields.get(key) else {
+                continue;
+            };
+            if !number::is(bound) {
+                return Err(self.error(id, format!("{key} must be a number")));
+            }
+            // A bound beyond i64 is replaced by the end of i64.
+            let rounded = || round(number::float(bound).unwrap_or_default()) as i64;
+            let bound = bound.as_i64().unwrap_or_else(rounded);
+            return Ok(Some(bound.saturating_add(step)));
         }
-        // A bound beyond i64 is replaced by the end of i64.
-        let rounded = || round(number::float(bound).unwrap_or_default()) as i64;
-        Ok(Some(bound.as_i64().unwrap_or_else(rounded)))
+        Ok(None)
     }
 
     fn integer(&self, fields: &'a Fields, id: NodeId) -> Result<Node<'a>> {
         // A fractional bound moves inwards, to the next integer.
-        let min = match self.bound(fields, "minimum", f64::ceil, id)? {
-            None => self
-                .bound(fields, "exclusiveMinimum", f64::floor, id)?
-                .map(|bound| bound.saturating_add(1)),
-            bound => bound,
-        };
-        let max = match self.bound(fields, "maximum", f64::floor, id)? {
-            None => self
-                .bound(fields, "exclusiveMaximum", f64::ceil, id)?
-                .map(|bound| bound.saturating_sub(1)),
-            bound => bound,
-        };
+        let keys = [
+            ("minimum", f64::ceil as fn(f64) -> f64, 0),
+            ("exclusiveMinimum", f64::floor, 1),
+        ];
+        let min = self.bound(fields, keys, id)?;
+        let keys = [
+            ("maximum", f64::floor as fn(f64) -> f64, 0),
+            ("exclusiveMaximum", f64::ceil, -1),
+        ];
+        let max = self.bound(fields, keys, id)?;
         let (min, max) = (
             min.filter(|min| *min != i64::MIN),
             max.filter(|max| *max != i64::MAX),

@@ -498,7 +498,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         Count {
             min: count.min.min(most),
-            max: count.max,
+            ..count
         }
     }
 
