@@ -4,15 +4,13 @@ use std::ffi::c_char;
 
 use serde_json::Value;
 
-use super::error::chat_error;
-use super::guard::{
-    ErrorOut, Guarded, Out, answer, filled, give, guard, numbered, required, written,
-};
 use super::message::chat_message;
-use super::status::chat_status;
+use super::status::{
+    ErrorOut, Guarded, Out, answer, chat_error, chat_status, filled, give, guard, numbered,
+    required, written,
+};
 use super::stream::chat_stream;
-use super::text::{chat_str, utf8, view};
-use super::view::{View, chat_list, seen};
+use super::text::{View, chat_list, chat_str, seen, utf8, view};
 use chatparse_api::{Answer, AnswerOptions, Event, Finish, http_status};
 use chatparse_base::{Error, Result, number};
 

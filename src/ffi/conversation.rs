@@ -6,17 +6,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::guard::{ErrorOut, Guarded, Out, answer, filled, give, guard, required};
 use super::message::Flags;
 use super::next::messages_of;
-use super::status::chat_status;
+use super::status::{ErrorOut, Guarded, Out, answer, chat_status, filled, give, guard, required};
 use super::stream::chat_delta;
 use super::template::chat_template;
-use super::text::{self, array, bytes, chat_str, utf8, view, view_bytes};
-use super::view::{View, chat_list, list, listed, seen};
-use crate::conversation::{
-    Conversation, Finding, Observed, OwnDelta, SpecialToken, Token, Tokenizer,
+use super::text::{
+    self, View, array, bytes, chat_list, chat_str, list, listed, seen, utf8, view, view_bytes,
 };
+use crate::conversation::{Conversation, Finding, Observed, SpecialToken, Tokenizer};
 use chatparse_base::{Error, Result, number};
 
 /// A conversation in token ids. One thread at a time. A conversation copies what it needs of the
@@ -423,18 +421,6 @@ pub struct chat_conversation_fields {
     pub ended: bool,
 }
 
-impl From<&OwnDelta> for chat_delta {
-    fn from(delta: &OwnDelta) -> Self {
-        chat_delta {
-            kind: delta.kind,
-            call: delta.call,
-            text: view(&delta.text),
-            span_begin: delta.span.start,
-            span_end: delta.span.end,
-        }
-    }
-}
-
 /// Returns what the conversation has.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_view(
@@ -447,7 +433,13 @@ pub extern "C" fn chat_conversation_view(
             prompt_count: held.conversation.prompt_len(),
             text: view(held.conversation.prompt()),
             output: view_bytes(held.conversation.output()),
-            deltas: lists.keep(held.observed.deltas.iter().map(chat_delta::from)),
+            deltas: lists.keep(held.observed.deltas.iter().map(|delta| chat_delta {
+                kind: delta.kind,
+                call: delta.call,
+                text: view(&delta.text),
+                span_begin: delta.span.start,
+                span_end: delta.span.end,
+            })),
             ended: held.observed.ended,
         }))
     })
@@ -475,19 +467,6 @@ pub struct chat_id_token {
     pub sampled: bool,
 }
 
-impl From<&Token> for chat_id_token {
-    fn from(token: &Token) -> Self {
-        chat_id_token {
-            end: token.end,
-            call: token.field.call.unwrap_or(usize::MAX),
-            argument: view(token.field.argument.as_deref().unwrap_or_default()),
-            field: token.field.kind,
-            logprob: token.logprob.unwrap_or(f32::NAN),
-            sampled: token.sampled,
-        }
-    }
-}
-
 /// Returns what is known of each id; valid until the conversation changes. The first call after a
 /// change costs as much as the conversation is long.
 #[unsafe(no_mangle)]
@@ -497,7 +476,16 @@ pub extern "C" fn chat_conversation_tokens(
     listed(conversation, |conversation| match conversation.0.get() {
         Ok(held) => held.tokens.get(|_| {
             let tokens = held.conversation.tokens().iter();
-            tokens.map(chat_id_token::from).collect()
+            tokens
+                .map(|token| chat_id_token {
+                    end: token.end,
+                    call: token.field.call.unwrap_or(usize::MAX),
+                    argument: view(token.field.argument.as_deref().unwrap_or_default()),
+                    field: token.field.kind,
+                    logprob: token.logprob.unwrap_or(f32::NAN),
+                    sampled: token.sampled,
+                })
+                .collect()
         }),
         Err(_) => &[],
     })

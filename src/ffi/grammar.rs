@@ -3,10 +3,8 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use super::guard::{ErrorOut, Out, filled, give, numbered, written};
-use super::status::chat_status;
-use super::text::{chat_str, utf8, view};
-use super::view::{View, chat_list, seen};
+use super::status::{ErrorOut, Out, chat_status, filled, give, numbered, written};
+use super::text::{View, chat_list, chat_str, seen, utf8, view};
 use chatparse_base::Result;
 use chatparse_grammar::{Grammar, Printed, Recogniser, schema};
 use chatparse_llama::from_json_schema_as;

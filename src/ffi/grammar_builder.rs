@@ -5,9 +5,8 @@ use std::ffi::c_char;
 use smol_str::SmolStr;
 
 use super::grammar::{chat_grammar, style_of};
-use super::guard::{ErrorOut, Guarded, Out, filled, give, guard, required, written};
 use super::parser::chat_parser;
-use super::status::chat_status;
+use super::status::{ErrorOut, Guarded, Out, chat_status, filled, give, guard, required, written};
 use super::text::{chat_str, utf8, view};
 use chatparse_base::{Error, Result};
 use chatparse_grammar::{Builder, Rule, schema};

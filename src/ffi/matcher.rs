@@ -3,9 +3,8 @@
 use std::ffi::c_char;
 
 use super::grammar::{self, chat_grammar};
-use super::guard::{ErrorOut, Guarded, Out, answer, filled, give, written};
 use super::params::chat_params;
-use super::status::chat_status;
+use super::status::{ErrorOut, Guarded, Out, answer, chat_status, filled, give, written};
 use super::text::{self, utf8};
 use chatparse_base::Result;
 use chatparse_grammar::{Matcher, Recogniser};

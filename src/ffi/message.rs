@@ -4,11 +4,9 @@ use std::ffi::c_char;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::guard::{ErrorOut, Out, answer, filled, give};
 use super::params::chat_params;
-use super::status::chat_status;
-use super::text::{bytes, chat_str, fill, view};
-use super::view::{Lists, View, chat_list, seen};
+use super::status::{ErrorOut, Out, answer, chat_status, filled, give};
+use super::text::{View, bytes, chat_list, chat_str, fill, seen, view};
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
 use chatparse_stream::{DeltaKind, Ended, EndedBy, OutputPart, Parser, PartKind, Status};
@@ -70,7 +68,7 @@ same_names!(Status => chat_outcome: Complete, Partial, Recovered);
 pub struct chat_message {
     pub(super) ended: Ended,
     fields: View<chat_message_fields>,
-    pub(super) judged: View<chat_report_fields>,
+    judged: View<chat_report_fields>,
     json: OnceLock<String>,
     report: OnceLock<String>,
     pub(super) tree: String,
@@ -155,45 +153,42 @@ pub struct chat_message_fields {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_view(message: Option<&chat_message>) -> *const chat_message_fields {
     seen(message, |message| {
-        Some(message.fields.get(|lists| fields(&message.ended, lists)))
+        let ended = &message.ended;
+        let Message {
+            content,
+            reasoning_content: reasoning,
+            tool_calls,
+            ..
+        } = &ended.message;
+        Some(message.fields.get(|lists| chat_message_fields {
+            outcome: ended.status.into(),
+            content: view(content),
+            reasoning: view(reasoning),
+            calls: lists.keep(tool_calls.iter().map(|call| chat_tool_call {
+                name: view(&call.name),
+                id: view(&call.id),
+                arguments: view(&call.arguments),
+            })),
+            parts: lists.keep(ended.parts().iter().map(
+                |OutputPart {
+                     kind,
+                     call,
+                     text,
+                     span,
+                 }| chat_part {
+                    kind: *kind,
+                    call: *call,
+                    text: view(match kind {
+                        PartKind::Reasoning => &reasoning[text.clone()],
+                        PartKind::Content => &content[text.clone()],
+                        PartKind::Call => "",
+                    }),
+                    span_begin: span.start,
+                    span_end: span.end,
+                },
+            )),
+        }))
     })
-}
-
-fn fields(ended: &Ended, lists: &mut Lists) -> chat_message_fields {
-    let Message {
-        content,
-        reasoning_content: reasoning,
-        tool_calls,
-        ..
-    } = &ended.message;
-    chat_message_fields {
-        outcome: ended.status.into(),
-        content: view(content),
-        reasoning: view(reasoning),
-        calls: lists.keep(tool_calls.iter().map(|call| chat_tool_call {
-            name: view(&call.name),
-            id: view(&call.id),
-            arguments: view(&call.arguments),
-        })),
-        parts: lists.keep(ended.parts().iter().map(
-            |OutputPart {
-                 kind,
-                 call,
-                 text,
-                 span,
-             }| chat_part {
-                kind: *kind,
-                call: *call,
-                text: view(match kind {
-                    PartKind::Reasoning => &reasoning[text.clone()],
-                    PartKind::Content => &content[text.clone()],
-                    PartKind::Call => "",
-                }),
-                span_begin: span.start,
-                span_end: span.end,
-            },
-        )),
-    }
 }
 
 /// Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and
@@ -246,8 +241,22 @@ pub extern "C" fn chat_message_free(message: Option<Box<chat_message>>) {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const chat_report_fields {
     seen(message, |message| {
-        let judged = &message.judged;
-        Some(judged.get(|lists| chat_report_fields::of(&message.ended, lists)))
+        let ended = &message.ended;
+        Some(message.judged.get(|lists| chat_report_fields {
+            calls: lists.keep(ended.calls().iter().map(|call| chat_call_report {
+                origin: call.origin,
+                complete: call.complete,
+                known: call.known,
+                valid: call.valid,
+            })),
+            diagnostics: lists.keep(ended.diagnostics().iter().map(|found| chat_diagnostic {
+                kind: found.kind,
+                call: found.call.unwrap_or(usize::MAX),
+                span_begin: found.span.start,
+                span_end: found.span.end,
+                message: view(&found.message),
+            })),
+        }))
     })
 }
 
@@ -295,10 +304,15 @@ pub unsafe extern "C" fn chat_message_spans(
     capacity: usize,
 ) -> usize {
     answer(message, |message| {
-        let spans = spans(&message.ended, field, call).iter();
-        let spans = spans.map(chat_span::from);
+        let ended = &message.ended;
+        let mut kinds = DeltaKind::ALL.into_iter();
+        let spans = match kinds.find(|kind| *kind as u32 == field) {
+            Some(kind) => ended.spans(kind, call),
+            None if field == CHAT_SPANS_STRUCTURE => ended.structure(),
+            None => &[],
+        };
         // SAFETY: the caller's array, by the contract.
-        unsafe { fill(spans, out, capacity) }
+        unsafe { fill(spans.iter().map(chat_span::from), out, capacity) }
     })
 }
 
@@ -348,26 +362,6 @@ pub struct chat_report_fields {
     pub diagnostics: chat_list<chat_diagnostic>,
 }
 
-impl chat_report_fields {
-    pub(super) fn of(ended: &Ended, lists: &mut Lists) -> Self {
-        chat_report_fields {
-            calls: lists.keep(ended.calls().iter().map(|call| chat_call_report {
-                origin: call.origin,
-                complete: call.complete,
-                known: call.known,
-                valid: call.valid,
-            })),
-            diagnostics: lists.keep(ended.diagnostics().iter().map(|found| chat_diagnostic {
-                kind: found.kind,
-                call: found.call.unwrap_or(usize::MAX),
-                span_begin: found.span.start,
-                span_end: found.span.end,
-                message: view(&found.message),
-            })),
-        }
-    }
-}
-
 /// The kinds of part. Later versions may add some: skip unknown ones.
 pub use chatparse_stream::PartKind as chat_part_kind;
 
@@ -409,13 +403,3 @@ impl From<&Range<usize>> for chat_span {
 /// what was held back at its end. Together with the ranges of all fields this is the whole output,
 /// without calls that `incomplete_calls` of the request drops.
 pub const CHAT_SPANS_STRUCTURE: u32 = 255;
-
-/// The ranges that a field comes from, or what became none.
-pub(super) fn spans(ended: &Ended, field: u32, call: usize) -> &[Range<usize>] {
-    if field == CHAT_SPANS_STRUCTURE {
-        return ended.structure();
-    }
-    let mut kinds = DeltaKind::ALL.into_iter();
-    let field = kinds.find(|kind| *kind as u32 == field);
-    field.map_or(&[], |field| ended.spans(field, call))
-}

@@ -4,13 +4,11 @@ use std::ffi::c_char;
 
 use serde_json::Value;
 
-use super::guard::{ErrorOut, Out, filled, give};
 use super::message::known_flags;
 use super::params::{Continued, chat_params};
-use super::status::chat_status;
-use super::text::{bytes, utf8, view};
+use super::status::{ErrorOut, Out, chat_status, filled, give};
+use super::text::{bytes, seen, utf8, view};
 use super::turn::{chat_reason, chat_turn_fields};
-use super::view::seen;
 use crate::next::Next;
 use chatparse_base::{Error, Result, number};
 

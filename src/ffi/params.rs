@@ -4,13 +4,11 @@ use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
 
 use super::grammar::{self, chat_grammar, chat_trigger};
-use super::guard::{ErrorOut, Out, answer, filled, give};
-use super::status::chat_status;
+use super::status::{ErrorOut, Out, answer, chat_status, filled, give};
 use super::template::chat_template;
-use super::text::{chat_str, utf8, view};
+use super::text::{View, chat_list, chat_str, listed, seen, utf8, view};
 #[cfg(feature = "next")]
 use super::turn::chat_turn_fields;
-use super::view::{Lists, View, chat_list, listed, seen};
 use crate::chat::Params;
 #[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
@@ -294,34 +292,35 @@ pub struct chat_delimiter {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_view(params: Option<&chat_params>) -> *const chat_params_fields {
     seen(params, |params| {
-        Some(params.fields.get(|lists| fields(params.params(), lists)))
-    })
-}
+        let fields = &params.fields;
+        let params = params.params();
 
-fn fields(params: &Params, lists: &mut Lists) -> chat_params_fields {
-    let mut texts = |texts: &[String]| lists.keep(texts.iter().map(|text| view(text)));
-    let thinking = params.thinking.as_ref();
-    let delimiters = params.delimiters.iter();
-    let triggers = params.constraint.triggers().iter();
-    chat_params_fields {
-        prompt: view(&params.prompt),
-        generation_prompt: view(&params.generation_prompt),
-        format: view(params.format),
-        preserved_tokens: texts(&params.preserved_tokens),
-        additional_stops: texts(&params.additional_stops),
-        thinking_start_tag: view(thinking.map_or("", |thinking| &thinking.start)),
-        thinking_end_tags: texts(thinking.map_or(&[], |thinking| &thinking.ends)),
-        message_delimiters: lists.keep(delimiters.map(|from| chat_delimiter {
-            role: view(from.role),
-            text: view(&from.delimiter),
-        })),
-        grammar_triggers: lists.keep(triggers.map(|from| chat_trigger {
-            kind: from.kind,
-            value: view(&from.value),
-        })),
-        grammar_lazy: params.constraint.is_lazy(),
-        supports_thinking: thinking.is_some(),
-    }
+        let thinking = params.thinking.as_ref();
+        let delimiters = params.delimiters.iter();
+        let triggers = params.constraint.triggers().iter();
+        Some(fields.get(|lists| {
+            let mut texts = |texts: &[String]| lists.keep(texts.iter().map(|text| view(text)));
+            chat_params_fields {
+                prompt: view(&params.prompt),
+                generation_prompt: view(&params.generation_prompt),
+                format: view(params.format),
+                preserved_tokens: texts(&params.preserved_tokens),
+                additional_stops: texts(&params.additional_stops),
+                thinking_start_tag: view(thinking.map_or("", |thinking| &thinking.start)),
+                thinking_end_tags: texts(thinking.map_or(&[], |thinking| &thinking.ends)),
+                message_delimiters: lists.keep(delimiters.map(|from| chat_delimiter {
+                    role: view(from.role),
+                    text: view(&from.delimiter),
+                })),
+                grammar_triggers: lists.keep(triggers.map(|from| chat_trigger {
+                    kind: from.kind,
+                    value: view(&from.value),
+                })),
+                grammar_lazy: params.constraint.is_lazy(),
+                supports_thinking: thinking.is_some(),
+            }
+        }))
+    })
 }
 
 /// A piece of media that the prompt refers to.

@@ -4,10 +4,9 @@ use std::ffi::c_char;
 use std::sync::OnceLock;
 
 use super::grammar::chat_grammar;
-use super::guard::{ErrorOut, Out, filled, give, written};
 use super::message::{Flags, chat_message};
 use super::params::chat_params;
-use super::status::chat_status;
+use super::status::{ErrorOut, Out, chat_status, filled, give, written};
 use super::text::{bytes, chat_str, utf8, view};
 use chatparse_stream::Parser;
 

@@ -3,12 +3,10 @@
 use std::ffi::c_char;
 use std::ops::Range;
 
-use super::guard::{ErrorOut, Out, answer, filled, give, guard, required};
 use super::message::chat_span;
-use super::status::chat_status;
+use super::status::{ErrorOut, Out, answer, chat_status, filled, give, guard, required};
 use super::template::chat_template;
-use super::text::{self, array, chat_str, fill, utf8, view};
-use super::view::{View, chat_list, seen};
+use super::text::{self, View, array, chat_list, chat_str, fill, seen, utf8, view};
 use crate::segments::{Limit, MaskParts, Offsets, Origin, Segment, Segments, in_threads};
 use chatparse_base::Result;
 

@@ -6,13 +6,15 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::grammar::{self, chat_grammar};
-use super::guard::{ErrorOut, Guarded, Out, filled, give, guard, required};
 use super::message::{Flags, chat_message, chat_outcome, chat_span};
 use super::params::chat_params;
 use super::parser::chat_parser;
-use super::status::{Names, chat_status, name_of, named};
-use super::text::{array, bytes, chat_str, texts, view, view_bytes};
-use super::view::{Pointers, chat_list, list, seen};
+use super::status::{
+    ErrorOut, Guarded, Names, Out, chat_status, filled, give, guard, name_of, named, required,
+};
+use super::text::{
+    Pointers, array, bytes, chat_list, chat_str, list, seen, utf8, view, view_bytes,
+};
 use chatparse_base::{Error, Result};
 use chatparse_stream::{Budget, Delta, Ended, Parser, SpecialTokens, Stream, chunk_delta};
 
@@ -478,9 +480,13 @@ pub unsafe extern "C" fn chat_stream_set_special_tokens(
 ) -> chat_status {
     guard(error, || {
         let stream = required(stream, "stream")?;
-        // SAFETY: the caller's array and the texts in it, by the contract.
-        let tokens = unsafe { texts(tokens, token_count, "tokens") }?;
-        let tokens = SpecialTokens::new(&tokens)?;
+        // SAFETY: the caller's array, by the contract.
+        let tokens = unsafe { array(tokens, token_count, "tokens") }?;
+        // SAFETY: the caller's texts, by the contract.
+        let tokens = tokens
+            .iter()
+            .map(|token| unsafe { utf8(token.data, token.len, "tokens") });
+        let tokens = SpecialTokens::new(&tokens.collect::<Result<Vec<_>>>()?)?;
         stream.change(|stream| stream.set_special_tokens(&tokens))
     })
 }

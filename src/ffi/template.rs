@@ -1,12 +1,10 @@
 //! A chat template.
 
 use std::ffi::c_char;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
-use super::guard::{ErrorOut, Out, filled, give, guard, numbered, required, written};
-use super::status::chat_status;
-use super::text::{bytes, chat_str, utf8, view, view_bytes};
-use super::view::{Pointers, chat_list, listed};
+use super::status::{ErrorOut, Out, chat_status, filled, give, guard, numbered, required, written};
+use super::text::{Pointers, bytes, chat_list, chat_str, listed, utf8, view, view_bytes};
 use crate::ReportKind;
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
@@ -170,12 +168,9 @@ pub unsafe extern "C" fn chat_template_builtin(
 /// Returns the names of the built-in templates, valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_builtins() -> chat_list<chat_str> {
-    static NAMES: OnceLock<Pointers<Vec<chat_str>>> = OnceLock::new();
-    listed(Some(&NAMES), |names| {
-        &names
-            .get_or_init(|| Pointers(builtin::names().map(view).collect()))
-            .0
-    })
+    static NAMES: LazyLock<Pointers<Vec<chat_str>>> =
+        LazyLock::new(|| Pointers(builtin::names().map(view).collect()));
+    listed(Some(&*NAMES), |names| &names.0)
 }
 
 /// Returns the text of the template as the library renders it: line feeds only, no line feed at its

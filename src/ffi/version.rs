@@ -2,8 +2,7 @@
 
 use std::ffi::c_char;
 
-use super::guard::{ErrorOut, guard};
-use super::status::chat_status;
+use super::status::{ErrorOut, chat_status, guard};
 use chatparse_base::Error;
 
 /// Major version of this header.
