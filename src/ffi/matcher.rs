@@ -150,8 +150,8 @@ pub extern "C" fn chat_matcher_grammar(
     error: ErrorOut,
 ) -> chat_status {
     filled(matcher, "matcher", out, error, |matcher| {
-        Ok(give(
-            matcher.0.get()?.grammar(grammar::dialect(dialect)?)?.into(),
+        Ok(grammar::printed(
+            matcher.0.get()?.grammar(grammar::dialect(dialect)?)?,
         ))
     })
 }

@@ -387,10 +387,10 @@ pub extern "C" fn chat_params_grammar(
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         let params = params.params();
-        Ok(give(match grammar::dialect(dialect)? {
-            Dialect::Gbnf => Arc::clone(params.grammar()).into(),
-            dialect => params.grammar_as(dialect)?.into(),
-        }))
+        Ok(match grammar::dialect(dialect)? {
+            Dialect::Gbnf => grammar::made(Arc::clone(params.grammar())),
+            dialect => grammar::printed(params.grammar_as(dialect)?),
+        })
     })
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-use super::grammar::chat_grammar;
+use super::grammar::{chat_grammar, made};
 use super::message::{Flags, chat_message};
 use super::params::chat_params;
 use super::status::{ErrorOut, Out, chat_status, filled, give, written};
@@ -103,7 +103,7 @@ pub extern "C" fn chat_parser_grammar(
     error: ErrorOut,
 ) -> chat_status {
     filled(parser, "parser", out, error, |parser| {
-        Ok(give(parser.parser.grammar(lazy).into()))
+        Ok(made(parser.parser.grammar(lazy)))
     })
 }
 

@@ -1,4 +1,4 @@
-//! How a call went: its status, and its error. Handles and outputs as C passes them. No panic leaves
+//! How a call went: its status and its error. Handles and outputs as C passes them. No panic leaves
 //! the library, and no handle is used after one has left it half-changed.
 
 use std::any::Any;

@@ -352,7 +352,11 @@ pub extern "C" fn chat_stream_grammar(
     error: ErrorOut,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
-        stream.change(|stream| Ok(give(stream.grammar(grammar::dialect(dialect)?)?.into())))
+        stream.change(|stream| {
+            Ok(grammar::printed(
+                stream.grammar(grammar::dialect(dialect)?)?,
+            ))
+        })
     })
 }
 
