@@ -4,15 +4,14 @@ use std::ffi::c_char;
 
 use serde_json::Value;
 
-use super::error::chat_error;
-use super::guard::{Guarded, answer, filled, guard, written};
 use super::message::chat_message;
-use super::ptr::{ErrorOut, Out, give, numbered, required};
-use super::status::chat_status;
+use super::status::{
+    ErrorOut, Guarded, Out, answer, chat_error, chat_status, filled, give, guard, numbered,
+    required, written,
+};
 use super::stream::chat_stream;
-use super::text::{chat_str, utf8, view};
-use super::view::{View, chat_list, seen};
-use chatparse_api::{Answer, AnswerOptions, Api, Event, Finish};
+use super::text::{View, chat_list, chat_str, seen, utf8, view};
+use chatparse_api::{Answer, AnswerOptions, Event, Finish, http_status};
 use chatparse_base::{Error, Result, number};
 
 /// The APIs of servers.
@@ -82,22 +81,6 @@ struct AnswerState {
 }
 
 impl chat_answer {
-    fn new(api: Api, request: &str, options: &str) -> Result<Self> {
-        let body: Value = number::read(request)
-            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
-        let chat = number::write(&api.request(&body)?);
-        let mut options = AnswerOptions::from_json(&object(options, "options")?)?;
-        options.request = body;
-        let answer = Answer::new(api, options);
-        Ok(chat_answer(Guarded::new(AnswerState {
-            answer,
-            request: chat,
-            events: Vec::new(),
-            written: String::new(),
-            fields: View::default(),
-        })))
-    }
-
     /// Makes the next events.
     fn events(&mut self, make: impl FnOnce(&mut Answer) -> Result<Vec<Event>>) -> Result<()> {
         self.0.change(|state| {
@@ -112,6 +95,15 @@ impl chat_answer {
 fn object(text: &str, name: &str) -> Result<Value> {
     let text = if text.is_empty() { "{}" } else { text };
     number::read(text).map_err(|error| Error::invalid(format!("{name}: not JSON: {error}")))
+}
+
+/// How an output ended.
+///
+/// # Safety
+/// As [`utf8`].
+unsafe fn finish(data: *const c_char, len: usize) -> Result<Finish> {
+    // SAFETY: this function's contract is the same.
+    Finish::from_json(&object(unsafe { utf8(data, len, "end") }?, "end")?)
 }
 
 /// One event of a streamed answer.
@@ -156,7 +148,19 @@ pub unsafe extern "C" fn chat_answer_new(
                 utf8(options, options_len, "options")?,
             )
         };
-        Ok(give(chat_answer::new(self::api(api)?, request, options)?))
+        let api = self::api(api)?;
+        let body: Value = number::read(request)
+            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        let chat = number::write(&api.request(&body)?);
+        let mut options = AnswerOptions::from_json(&object(options, "options")?)?;
+        options.request = body;
+        Ok(give(chat_answer(Guarded::new(AnswerState {
+            answer: Answer::new(api, options),
+            request: chat,
+            events: Vec::new(),
+            written: String::new(),
+            fields: View::default(),
+        }))))
     })
 }
 
@@ -276,8 +280,8 @@ pub unsafe extern "C" fn chat_answer_finish(
     guard(error, || {
         let (answer, message) = (required(answer, "answer")?, required(message, "message")?);
         // SAFETY: the caller's text, by the contract.
-        let end = Finish::from_json(&object(unsafe { utf8(end, end_len, "end") }?, "end")?)?;
-        answer.events(|answer| answer.finish(message.ended(), &end))
+        let end = unsafe { finish(end, end_len) }?;
+        answer.events(|answer| answer.finish(&message.ended, &end))
     })
 }
 
@@ -353,9 +357,9 @@ pub unsafe extern "C" fn chat_answer_body(
     filled(answer, "answer", out, error, |answer| {
         let message = required(message, "message")?;
         // SAFETY: the caller's text, by the contract.
-        let end = Finish::from_json(&object(unsafe { utf8(end, end_len, "end") }?, "end")?)?;
+        let end = unsafe { finish(end, end_len) }?;
         answer.0.change(|state| {
-            state.written = number::write(&state.answer.body(message.ended(), &end));
+            state.written = number::write(&state.answer.body(&message.ended, &end));
             Ok(view(&state.written))
         })
     })
@@ -371,18 +375,18 @@ pub extern "C" fn chat_answer_free(answer: Option<Box<chat_answer>>) {
 /// `chat_error_http_status`. Empty for an unknown API.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_body(error: Option<&chat_error>, api: u32) -> chat_str {
-    view(
-        answer(|| {
-            error
-                .zip(self::api(api).ok())
-                .map(|(error, api)| error.body(api))
-        })
-        .unwrap_or_default(),
-    )
+    let asked = error.zip(self::api(api).ok());
+    view(answer(asked, |(chat_error(error, bodies), api)| {
+        let body = bodies[api as usize - 1].get_or_init(|| {
+            api.error_body(http_status(error), error.message())
+                .to_string()
+        });
+        body.as_str()
+    }))
 }
 
 /// Returns the HTTP code of the error: 400 for a fault of the client's, else 500. 400 for NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_error_http_status(error: Option<&chat_error>) -> u32 {
-    error.map_or(400, |error| chatparse_api::http_status(&error.0).into())
+    error.map_or(400, |error| http_status(&error.0).into())
 }

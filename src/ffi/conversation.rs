@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::guard::{Guarded, answer, filled, guard};
 use super::message::Flags;
-use super::ptr::{ErrorOut, Out, give, required};
-use super::status::chat_status;
+use super::next::messages_of;
+use super::status::{ErrorOut, Guarded, Out, answer, chat_status, filled, give, guard, required};
 use super::stream::chat_delta;
 use super::template::chat_template;
-use super::text::{self, array, bytes, chat_str, utf8, view, view_bytes};
-use super::view::{View, chat_list, list, listed, seen};
-use crate::conversation::{Conversation, Finding, OwnDelta, SpecialToken, Token, Tokenizer};
+use super::text::{
+    self, View, array, bytes, chat_list, chat_str, list, listed, seen, utf8, view, view_bytes,
+};
+use crate::conversation::{Conversation, Finding, Observed, SpecialToken, Tokenizer};
 use chatparse_base::{Error, Result, number};
-use chatparse_stream::{Delta, EndedBy};
 
 /// A conversation in token ids. One thread at a time. A conversation copies what it needs of the
 /// template and of the tokenizer.
@@ -29,9 +28,7 @@ pub struct chat_conversation(Guarded<Held>);
 #[derive(Clone)]
 struct Held {
     conversation: Conversation,
-    deltas: Vec<OwnDelta>,
-    /// The last output ends with a token that ends outputs.
-    ended: bool,
+    observed: Observed,
     /// The message, as it was asked for last.
     said: String,
     fields: View<chat_conversation_fields>,
@@ -48,6 +45,7 @@ impl chat_conversation {
 }
 
 /// Where a tokenizer puts what it is asked for.
+#[derive(Default)]
 pub struct chat_token_sink {
     ids: Vec<u32>,
     bytes: Vec<u8>,
@@ -70,6 +68,7 @@ pub struct chat_special_token {
 /// with it, by several at once. They return whether they were successful; a failure ends the call
 /// that needed them.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct chat_tokenizer {
     /// What the functions are given.
     pub user: *mut c_void,
@@ -95,14 +94,8 @@ pub struct chat_tokenizer {
     pub special_count: usize,
 }
 
-type Encode = unsafe extern "C" fn(*mut c_void, *const c_char, usize, *mut chat_token_sink) -> bool;
-type TokenBytes = unsafe extern "C" fn(*mut c_void, u32, *mut chat_token_sink) -> bool;
-
 struct Callbacks {
-    user: *mut c_void,
-    encode: Encode,
-    token_bytes: TokenBytes,
-    release: Option<unsafe extern "C" fn(*mut c_void)>,
+    asked: chat_tokenizer,
     special: Vec<SpecialToken>,
 }
 
@@ -113,9 +106,9 @@ unsafe impl Sync for Callbacks {}
 
 impl Drop for Callbacks {
     fn drop(&mut self) {
-        if let Some(release) = self.release {
+        if let Some(release) = self.asked.release {
             // SAFETY: the caller's function, called once, by the contract.
-            unsafe { release(self.user) }
+            unsafe { release(self.asked.user) }
         }
     }
 }
@@ -126,10 +119,7 @@ impl Callbacks {
         what: &str,
         call: impl FnOnce(*mut chat_token_sink) -> bool,
     ) -> Result<chat_token_sink> {
-        let mut sink = chat_token_sink {
-            ids: Vec::new(),
-            bytes: Vec::new(),
-        };
+        let mut sink = chat_token_sink::default();
         match call(&mut sink) {
             true => Ok(sink),
             false => Err(Error::invalid(format!("tokenizer: {what} failed"))),
@@ -139,10 +129,11 @@ impl Callbacks {
 
 impl Tokenizer for Callbacks {
     fn encode(&self, text: &str) -> Result<Vec<u32>> {
+        let chat_tokenizer { user, encode, .. } = self.asked;
         let (data, len) = (text.as_ptr().cast(), text.len());
         let sink = self.ask("encode", |sink| {
             // SAFETY: the caller's function, by the contract.
-            unsafe { (self.encode)(self.user, data, len, sink) }
+            encode.is_some_and(|encode| unsafe { encode(user, data, len, sink) })
         });
         Ok(sink?.ids)
     }
@@ -152,9 +143,12 @@ impl Tokenizer for Callbacks {
     }
 
     fn token_bytes(&self, id: u32) -> Result<Vec<u8>> {
+        let chat_tokenizer {
+            user, token_bytes, ..
+        } = self.asked;
         let sink = self.ask("token_bytes", |sink| {
             // SAFETY: the caller's function, by the contract.
-            unsafe { (self.token_bytes)(self.user, id, sink) }
+            token_bytes.is_some_and(|token_bytes| unsafe { token_bytes(user, id, sink) })
         });
         Ok(sink?.bytes)
     }
@@ -207,14 +201,10 @@ pub unsafe extern "C" fn chat_conversation_new(
 ) -> chat_status {
     guard(error, || {
         let asked = required(tokenizer, "tokenizer")?;
-        let encode = required(asked.encode, "tokenizer.encode")?;
-        let token_bytes = required(asked.token_bytes, "tokenizer.token_bytes")?;
-        let (user, release) = (asked.user, asked.release);
+        required(asked.encode, "tokenizer.encode")?;
+        required(asked.token_bytes, "tokenizer.token_bytes")?;
         let mut tokenizer = Callbacks {
-            user,
-            encode,
-            token_bytes,
-            release,
+            asked: *asked,
             special: Vec::new(),
         };
         let (template, out) = (required(template, "template")?, required(out, "out")?);
@@ -235,7 +225,13 @@ pub unsafe extern "C" fn chat_conversation_new(
         let conversation = template
             .template
             .conversation(Arc::new(tokenizer), request)?;
-        out.write(give(held(conversation)));
+        out.write(give(chat_conversation(Guarded::new(Held {
+            conversation,
+            observed: Observed::default(),
+            said: String::new(),
+            fields: View::default(),
+            tokens: View::default(),
+        }))));
         Ok(())
     })
 }
@@ -250,22 +246,6 @@ fn with_messages(body: &str) -> Cow<'_, str> {
         }
         _ => body.into(),
     }
-}
-
-fn held(conversation: Conversation) -> chat_conversation {
-    chat_conversation(Guarded::new(Held {
-        conversation,
-        deltas: Vec::new(),
-        ended: false,
-        said: String::new(),
-        fields: View::default(),
-        tokens: View::default(),
-    }))
-}
-
-fn read(messages: &str) -> Result<Value> {
-    number::read(messages)
-        .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))
 }
 
 /// Makes a second conversation in the same state; the two then go their own ways.
@@ -295,10 +275,10 @@ pub unsafe extern "C" fn chat_conversation_prompt(
 ) -> chat_status {
     guard(error, || {
         // SAFETY: the caller's text, by the contract.
-        let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
+        let messages = unsafe { messages_of(messages, messages_len) }?;
         required(conversation, "conversation")?.change(|held| {
             held.conversation.prompt_ids(&messages)?;
-            (held.deltas, held.ended) = (Vec::new(), false);
+            held.observed = Observed::default();
             Ok(())
         })
     })
@@ -326,8 +306,7 @@ pub unsafe extern "C" fn chat_conversation_observe(
             false => unsafe { array(logprobs, count, "logprobs") }?,
         };
         required(conversation, "conversation")?.change(|held| {
-            let observed = held.conversation.observe_with(ids, logprobs)?;
-            (held.deltas, held.ended) = (observed.deltas, observed.ended);
+            held.observed = held.conversation.observe_with(ids, logprobs)?;
             Ok(())
         })
     })
@@ -345,9 +324,9 @@ pub extern "C" fn chat_conversation_finish(
     error: ErrorOut,
 ) -> chat_status {
     guard(error, || {
-        let cut_off = Flags::from_bits(flags)?.partial;
+        let by = Flags::from_bits(flags)?.by;
         required(conversation, "conversation")?.change(|held| {
-            held.deltas = held.conversation.finish(EndedBy::limit_if(cut_off))?.deltas;
+            held.observed.deltas = held.conversation.finish(by)?.deltas;
             Ok(())
         })
     })
@@ -388,10 +367,10 @@ pub unsafe extern "C" fn chat_conversation_extend(
 ) -> chat_status {
     filled(conversation, "conversation", out, error, |conversation| {
         // SAFETY: the caller's text, by the contract.
-        let messages = read(unsafe { utf8(messages, messages_len, "messages") }?)?;
+        let messages = unsafe { messages_of(messages, messages_len) }?;
         conversation.change(|held| {
             let next = held.conversation.extend(&messages)?;
-            (held.deltas, held.ended) = (Vec::new(), false);
+            held.observed = Observed::default();
             let rewrite = next.rewrite.as_ref();
             let why = rewrite.map(|rewrite| &rewrite.why);
             Ok(chat_extended {
@@ -419,7 +398,7 @@ pub extern "C" fn chat_conversation_rewind(
     guard(error, || {
         required(conversation, "conversation")?.change(|held| {
             held.conversation.rewind(length)?;
-            (held.deltas, held.ended) = (Vec::new(), false);
+            held.observed = Observed::default();
             Ok(())
         })
     })
@@ -442,25 +421,6 @@ pub struct chat_conversation_fields {
     pub ended: bool,
 }
 
-impl From<&OwnDelta> for chat_delta {
-    fn from(
-        OwnDelta {
-            kind,
-            call,
-            text,
-            span,
-        }: &OwnDelta,
-    ) -> Self {
-        Delta {
-            kind: *kind,
-            call: *call,
-            text,
-            span: span.clone(),
-        }
-        .into()
-    }
-}
-
 /// Returns what the conversation has.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_view(
@@ -473,8 +433,14 @@ pub extern "C" fn chat_conversation_view(
             prompt_count: held.conversation.prompt_len(),
             text: view(held.conversation.prompt()),
             output: view_bytes(held.conversation.output()),
-            deltas: lists.keep(held.deltas.iter().map(chat_delta::from)),
-            ended: held.ended,
+            deltas: lists.keep(held.observed.deltas.iter().map(|delta| chat_delta {
+                kind: delta.kind,
+                call: delta.call,
+                text: view(&delta.text),
+                span_begin: delta.span.start,
+                span_end: delta.span.end,
+            })),
+            ended: held.observed.ended,
         }))
     })
 }
@@ -501,19 +467,6 @@ pub struct chat_id_token {
     pub sampled: bool,
 }
 
-impl From<&Token> for chat_id_token {
-    fn from(token: &Token) -> Self {
-        chat_id_token {
-            end: token.end,
-            call: token.field.call.unwrap_or(usize::MAX),
-            argument: view(token.field.argument.as_deref().unwrap_or_default()),
-            field: token.field.kind,
-            logprob: token.logprob.unwrap_or(f32::NAN),
-            sampled: token.sampled,
-        }
-    }
-}
-
 /// Returns what is known of each id; valid until the conversation changes. The first call after a
 /// change costs as much as the conversation is long.
 #[unsafe(no_mangle)]
@@ -523,7 +476,16 @@ pub extern "C" fn chat_conversation_tokens(
     listed(conversation, |conversation| match conversation.0.get() {
         Ok(held) => held.tokens.get(|_| {
             let tokens = held.conversation.tokens().iter();
-            tokens.map(chat_id_token::from).collect()
+            tokens
+                .map(|token| chat_id_token {
+                    end: token.end,
+                    call: token.field.call.unwrap_or(usize::MAX),
+                    argument: view(token.field.argument.as_deref().unwrap_or_default()),
+                    field: token.field.kind,
+                    logprob: token.logprob.unwrap_or(f32::NAN),
+                    sampled: token.sampled,
+                })
+                .collect()
         }),
         Err(_) => &[],
     })
@@ -572,5 +534,5 @@ pub extern "C" fn chat_conversation_check_json(
 /// Frees a conversation. NULL is fine.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_conversation_free(conversation: Option<Box<chat_conversation>>) {
-    answer(|| drop(conversation));
+    answer(conversation, drop);
 }

@@ -1,51 +1,7 @@
 //! What went wrong, for people.
 
-#[cfg(feature = "api")]
-use std::sync::OnceLock;
-
-use super::status::chat_status;
+use super::status::{chat_error, chat_status};
 use super::text::{chat_str, view};
-#[cfg(feature = "api")]
-use chatparse_api::{Api, http_status};
-use chatparse_base::Error;
-
-/// A status and a sentence about a call that failed. Immutable.
-///
-/// Functions that can fail take `chat_error **error` last. Pass NULL if the status is enough.
-/// Otherwise a call that fails stores a new object there, whatever the old value is; free it with
-/// `chat_error_free`. A call that succeeds leaves `*error` alone.
-///
-/// ```c
-/// chat_error *error = NULL;
-/// if (chat_template_new(text, len, "", 0, "", 0, &template, &error) != CHAT_STATUS_OK) {
-///   chat_str message = chat_error_message(error);
-///   fprintf(stderr, "%.*s\n", (int)message.len, message.data);
-///   chat_error_free(error);
-/// }
-/// ```
-pub struct chat_error(pub(super) Error, #[cfg(feature = "api")] Bodies);
-
-/// The error in the shape of each API, once somebody has asked.
-#[cfg(feature = "api")]
-type Bodies = [OnceLock<String>; 3];
-
-impl chat_error {
-    pub(super) fn new(error: Error) -> Self {
-        chat_error(
-            error,
-            #[cfg(feature = "api")]
-            Bodies::default(),
-        )
-    }
-
-    #[cfg(feature = "api")]
-    pub(super) fn body(&self, api: Api) -> &str {
-        self.1[api as usize - 1].get_or_init(|| {
-            api.error_body(http_status(&self.0), self.0.message())
-                .to_string()
-        })
-    }
-}
 
 /// Returns the status that the failed call returned. `CHAT_STATUS_INVALID_ARGUMENT` for NULL.
 #[unsafe(no_mangle)]

@@ -3,11 +3,8 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use super::guard::{filled, written};
-use super::ptr::{ErrorOut, Out, give, numbered};
-use super::status::chat_status;
-use super::text::{chat_str, utf8, view};
-use super::view::{View, chat_list, seen};
+use super::status::{ErrorOut, Out, chat_status, filled, give, numbered, written};
+use super::text::{View, chat_list, chat_str, seen, utf8, view};
 use chatparse_base::Result;
 use chatparse_grammar::{Grammar, Printed, Recogniser, schema};
 use chatparse_llama::from_json_schema_as;
@@ -21,19 +18,11 @@ pub struct chat_grammar {
     fields: View<chat_grammar_fields>,
 }
 
-impl From<Arc<Grammar>> for chat_grammar {
-    fn from(grammar: Arc<Grammar>) -> Self {
-        chat_grammar {
-            grammar,
-            fields: View::default(),
-        }
-    }
-}
-
-impl From<Grammar> for chat_grammar {
-    fn from(grammar: Grammar) -> Self {
-        Arc::new(grammar).into()
-    }
+pub(super) fn made(grammar: impl Into<Arc<Grammar>>) -> *mut chat_grammar {
+    give(chat_grammar {
+        grammar: grammar.into(),
+        fields: View::default(),
+    })
 }
 
 /// How a grammar departs from a schema.
@@ -69,12 +58,10 @@ pub(super) fn dialect(number: u32) -> Result<chat_dialect> {
     numbered("dialect", number, &chat_dialect::ALL)
 }
 
-impl From<Printed> for chat_grammar {
-    fn from(Printed { text, report }: Printed) -> Self {
-        let mut grammar = Grammar::written(text);
-        grammar.report = report;
-        grammar.into()
-    }
+pub(super) fn printed(Printed { text, report }: Printed) -> *mut chat_grammar {
+    let mut grammar = Grammar::written(text);
+    grammar.report = report;
+    made(grammar)
 }
 
 /// The kinds of trigger.
@@ -119,7 +106,7 @@ pub unsafe extern "C" fn chat_grammar_from_json_schema(
     written(out, error, || {
         // SAFETY: the caller's text, by the contract.
         let schema = schema::from_text(unsafe { utf8(schema, schema_len, "schema") }?)?;
-        Ok(give(from_json_schema_as(&schema, style_of(style)?)?.into()))
+        Ok(made(from_json_schema_as(&schema, style_of(style)?)?))
     })
 }
 
@@ -197,7 +184,7 @@ pub extern "C" fn chat_grammar_as(
     error: ErrorOut,
 ) -> chat_status {
     filled(grammar, "grammar", out, error, |grammar| {
-        Ok(give(grammar.grammar.print(self::dialect(dialect)?)?.into()))
+        Ok(printed(grammar.grammar.print(self::dialect(dialect)?)?))
     })
 }
 

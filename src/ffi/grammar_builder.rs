@@ -4,11 +4,9 @@ use std::ffi::c_char;
 
 use smol_str::SmolStr;
 
-use super::grammar::{chat_grammar, style_of};
-use super::guard::{Guarded, filled, guard, written};
+use super::grammar::{chat_grammar, made, style_of};
 use super::parser::chat_parser;
-use super::ptr::{ErrorOut, Out, give, required};
-use super::status::chat_status;
+use super::status::{ErrorOut, Guarded, Out, chat_status, filled, give, guard, required, written};
 use super::text::{chat_str, utf8, view};
 use chatparse_base::{Error, Result};
 use chatparse_grammar::{Builder, Rule, schema};
@@ -208,7 +206,7 @@ pub extern "C" fn chat_grammar_builder_build(
     error: ErrorOut,
 ) -> chat_status {
     filled(builder, "builder", out, error, |builder| {
-        Ok(give(builder.0.get()?.builder.build()?.into()))
+        Ok(made(builder.0.get()?.builder.build()?))
     })
 }
 

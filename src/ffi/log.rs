@@ -5,9 +5,7 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use ::log::{LevelFilter, Log, Metadata, Record};
 
-use super::guard::guard;
-use super::ptr::{ErrorOut, numbered};
-use super::status::chat_status;
+use super::status::{ErrorOut, chat_status, guard, numbered};
 use super::text::{chat_str, view};
 use chatparse_base::Error;
 

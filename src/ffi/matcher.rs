@@ -3,10 +3,8 @@
 use std::ffi::c_char;
 
 use super::grammar::{self, chat_grammar};
-use super::guard::{Guarded, answer, filled, written};
 use super::params::chat_params;
-use super::ptr::{ErrorOut, Out, give};
-use super::status::chat_status;
+use super::status::{ErrorOut, Guarded, Out, answer, chat_status, filled, give, written};
 use super::text::{self, utf8};
 use chatparse_base::Result;
 use chatparse_grammar::{Matcher, Recogniser};
@@ -152,8 +150,8 @@ pub extern "C" fn chat_matcher_grammar(
     error: ErrorOut,
 ) -> chat_status {
     filled(matcher, "matcher", out, error, |matcher| {
-        Ok(give(
-            matcher.0.get()?.grammar(grammar::dialect(dialect)?)?.into(),
+        Ok(grammar::printed(
+            matcher.0.get()?.grammar(grammar::dialect(dialect)?)?,
         ))
     })
 }
@@ -162,10 +160,8 @@ fn asked<T: Default>(
     matcher: Option<&chat_matcher>,
     body: impl FnOnce(&Matcher) -> Result<T>,
 ) -> T {
-    answer(|| {
-        matcher
-            .and_then(|matcher| body(matcher.0.get().ok()?).ok())
-            .unwrap_or_default()
+    answer(matcher, |matcher| {
+        matcher.0.get().and_then(body).unwrap_or_default()
     })
 }
 

@@ -1,19 +1,15 @@
 //! A parsed message.
 
 use std::ffi::c_char;
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::guard::{answer, filled};
 use super::params::chat_params;
-use super::ptr::{ErrorOut, Out, give};
-use super::report::chat_report_fields;
-use super::sources::{chat_part, chat_span, spans};
-use super::status::chat_status;
-use super::text::{bytes, chat_str, fill, view};
-use super::view::{Lists, View, chat_list, seen};
+use super::status::{ErrorOut, Out, answer, chat_status, filled, give};
+use super::text::{View, bytes, chat_list, chat_str, fill, seen, view};
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
-use chatparse_stream::{Ended, EndedBy, OutputPart, Parser, PartKind, Status};
+use chatparse_stream::{DeltaKind, Ended, EndedBy, OutputPart, Parser, PartKind, Status};
 
 /// Flag: the output is not complete. More of it will come, or a limit cut it off.
 pub const CHAT_PARSE_PARTIAL: u32 = 1;
@@ -25,20 +21,25 @@ pub const CHAT_PARSE_STRICT: u32 = 2;
 
 /// The flags of a parse, by name.
 pub(super) struct Flags {
-    pub partial: bool,
-    pub strict: bool,
+    pub by: EndedBy,
+    strict: bool,
 }
 
 impl Flags {
     pub fn from_bits(bits: u32) -> Result<Self> {
-        let unknown = bits & !(CHAT_PARSE_PARTIAL | CHAT_PARSE_STRICT);
-        if unknown != 0 {
-            return Err(Error::invalid(format!("flags: {unknown:#x} is unknown")));
-        }
+        known_flags(bits, CHAT_PARSE_PARTIAL | CHAT_PARSE_STRICT)?;
         Ok(Flags {
-            partial: bits & CHAT_PARSE_PARTIAL != 0,
+            by: EndedBy::limit_if(bits & CHAT_PARSE_PARTIAL != 0),
             strict: bits & CHAT_PARSE_STRICT != 0,
         })
+    }
+
+    pub fn judge(&self, ended: &Ended) -> Result<()> {
+        if self.strict {
+            ended.strict(self.by)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -65,12 +66,19 @@ same_names!(Status => chat_outcome: Complete, Partial, Recovered);
 ///
 /// Calls are numbered from 0, in the order of the output.
 pub struct chat_message {
-    ended: Ended,
+    pub(super) ended: Ended,
     fields: View<chat_message_fields>,
-    pub(super) judged: View<chat_report_fields>,
+    judged: View<chat_report_fields>,
     json: OnceLock<String>,
     report: OnceLock<String>,
-    tree: String,
+    pub(super) tree: String,
+}
+
+pub(super) fn known_flags(bits: u32, known: u32) -> Result<()> {
+    match bits & !known {
+        0 => Ok(()),
+        unknown => Err(Error::invalid(format!("flags: {unknown:#x} is unknown"))),
+    }
 }
 
 impl chat_message {
@@ -85,34 +93,11 @@ impl chat_message {
         }
     }
 
-    /// The tagged parts of a text, with its tree.
-    pub(super) fn tagged(parser: &Parser, text: &[u8], from: usize, partial: bool) -> Result<Self> {
-        let tree = parser
-            .tree_json(text, from, EndedBy::limit_if(partial))?
-            .to_string();
-        Ok(chat_message {
-            tree,
-            ..chat_message::new(parser.tagged(text, from, EndedBy::limit_if(partial)))
-        })
-    }
-
     pub(super) fn parse(parser: &Parser, text: &[u8], flags: u32) -> Result<*mut Self> {
         let flags = Flags::from_bits(flags)?;
-        let by = EndedBy::limit_if(flags.partial);
-        let ended = parser.read(text, by);
-        if flags.strict {
-            ended.strict(by)?;
-        }
+        let ended = parser.read(text, flags.by);
+        flags.judge(&ended)?;
         Ok(give(chat_message::new(ended)))
-    }
-
-    pub(super) fn ended(&self) -> &Ended {
-        &self.ended
-    }
-
-    pub(super) fn report_json(&self) -> &str {
-        self.report
-            .get_or_init(|| self.ended.report_json().to_string())
     }
 }
 
@@ -168,45 +153,42 @@ pub struct chat_message_fields {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_view(message: Option<&chat_message>) -> *const chat_message_fields {
     seen(message, |message| {
-        Some(message.fields.get(|lists| fields(&message.ended, lists)))
+        let ended = &message.ended;
+        let Message {
+            content,
+            reasoning_content: reasoning,
+            tool_calls,
+            ..
+        } = &ended.message;
+        Some(message.fields.get(|lists| chat_message_fields {
+            outcome: ended.status.into(),
+            content: view(content),
+            reasoning: view(reasoning),
+            calls: lists.keep(tool_calls.iter().map(|call| chat_tool_call {
+                name: view(&call.name),
+                id: view(&call.id),
+                arguments: view(&call.arguments),
+            })),
+            parts: lists.keep(ended.parts().iter().map(
+                |OutputPart {
+                     kind,
+                     call,
+                     text,
+                     span,
+                 }| chat_part {
+                    kind: *kind,
+                    call: *call,
+                    text: view(match kind {
+                        PartKind::Reasoning => &reasoning[text.clone()],
+                        PartKind::Content => &content[text.clone()],
+                        PartKind::Call => "",
+                    }),
+                    span_begin: span.start,
+                    span_end: span.end,
+                },
+            )),
+        }))
     })
-}
-
-fn fields(ended: &Ended, lists: &mut Lists) -> chat_message_fields {
-    let Message {
-        content,
-        reasoning_content: reasoning,
-        tool_calls,
-        ..
-    } = &ended.message;
-    chat_message_fields {
-        outcome: ended.status.into(),
-        content: view(content),
-        reasoning: view(reasoning),
-        calls: lists.keep(tool_calls.iter().map(|call| chat_tool_call {
-            name: view(&call.name),
-            id: view(&call.id),
-            arguments: view(&call.arguments),
-        })),
-        parts: lists.keep(ended.parts().iter().map(
-            |OutputPart {
-                 kind,
-                 call,
-                 text,
-                 span,
-             }| chat_part {
-                kind: *kind,
-                call: *call,
-                text: view(match kind {
-                    PartKind::Reasoning => &reasoning[text.clone()],
-                    PartKind::Content => &content[text.clone()],
-                    PartKind::Call => "",
-                }),
-                span_begin: span.start,
-                span_end: span.end,
-            },
-        )),
-    }
 }
 
 /// Writes the message as OpenAI JSON: `role` and `content` always, `reasoning_content` and
@@ -259,8 +241,22 @@ pub extern "C" fn chat_message_free(message: Option<Box<chat_message>>) {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_message_report(message: Option<&chat_message>) -> *const chat_report_fields {
     seen(message, |message| {
-        let judged = &message.judged;
-        Some(judged.get(|lists| chat_report_fields::of(&message.ended, lists)))
+        let ended = &message.ended;
+        Some(message.judged.get(|lists| chat_report_fields {
+            calls: lists.keep(ended.calls().iter().map(|call| chat_call_report {
+                origin: call.origin,
+                complete: call.complete,
+                known: call.known,
+                valid: call.valid,
+            })),
+            diagnostics: lists.keep(ended.diagnostics().iter().map(|found| chat_diagnostic {
+                kind: found.kind,
+                call: found.call.unwrap_or(usize::MAX),
+                span_begin: found.span.start,
+                span_end: found.span.end,
+                message: view(&found.message),
+            })),
+        }))
     })
 }
 
@@ -282,7 +278,10 @@ pub extern "C" fn chat_message_report_json(
     error: ErrorOut,
 ) -> chat_status {
     filled(message, "message", out, error, |message| {
-        Ok(view(message.report_json()))
+        let report = &message.report;
+        Ok(view(
+            report.get_or_init(|| message.ended.report_json().to_string()),
+        ))
     })
 }
 
@@ -304,11 +303,103 @@ pub unsafe extern "C" fn chat_message_spans(
     out: *mut chat_span,
     capacity: usize,
 ) -> usize {
-    answer(|| {
-        let Some(message) = message else { return 0 };
-        let spans = spans(&message.ended, field, call).iter();
-        let spans = spans.map(chat_span::from);
+    answer(message, |message| {
+        let ended = &message.ended;
+        let mut kinds = DeltaKind::ALL.into_iter();
+        let spans = match kinds.find(|kind| *kind as u32 == field) {
+            Some(kind) => ended.spans(kind, call),
+            None if field == CHAT_SPANS_STRUCTURE => ended.structure(),
+            None => &[],
+        };
         // SAFETY: the caller's array, by the contract.
-        unsafe { fill(spans, out, capacity) }
+        unsafe { fill(spans.iter().map(chat_span::from), out, capacity) }
     })
 }
+
+/// The kinds of diagnostic. Later versions may add some: treat unknown ones as remarks.
+pub use chatparse_stream::DiagnosticKind as chat_diagnostic_kind;
+
+/// How the output marks a call as a call. Text that a model only quotes may look like a bare call.
+pub use chatparse_stream::CallOrigin as chat_origin;
+
+/// A remark about an output, for hosts and for their logs.
+#[repr(C)]
+pub struct chat_diagnostic {
+    /// Its kind.
+    pub kind: chat_diagnostic_kind,
+    /// The tool call that it is about; `SIZE_MAX` for none.
+    pub call: usize,
+    /// Position of the first byte of the output that it is about.
+    pub span_begin: usize,
+    /// Position after the last byte.
+    pub span_end: usize,
+    /// One sentence for people.
+    pub message: chat_str,
+}
+
+/// What there is to say of a tool call.
+#[repr(C)]
+pub struct chat_call_report {
+    /// How the output marks it as a call. Run a bare call only where it is harmless to run a call
+    /// that the model only quotes; the option `bare_calls` of the request decides which of them are
+    /// calls.
+    pub origin: chat_origin,
+    /// Whether the output has its end. Without it, the arguments may be a prefix: do not run it.
+    pub complete: bool,
+    /// Whether the request offers its tool. True if the parser has no list of tools.
+    pub known: bool,
+    /// Whether it is complete and its arguments are a JSON object that does not certainly violate
+    /// the tool's schema.
+    pub valid: bool,
+}
+
+/// What there is to say of a message: which calls can be used, and what is unusual.
+#[repr(C)]
+pub struct chat_report_fields {
+    /// Of each tool call, in their order.
+    pub calls: chat_list<chat_call_report>,
+    /// Remarks, in the order of the output.
+    pub diagnostics: chat_list<chat_diagnostic>,
+}
+
+/// The kinds of part. Later versions may add some: skip unknown ones.
+pub use chatparse_stream::PartKind as chat_part_kind;
+
+/// A range of the output that became reasoning, content or a call.
+#[repr(C)]
+pub struct chat_part {
+    /// Its kind.
+    pub kind: chat_part_kind,
+    /// The tool call; 0 for text.
+    pub call: usize,
+    /// Its text, a part of the reasoning or of the content; empty for a call.
+    pub text: chat_str,
+    /// Position of its first byte that is in the message, counted over all bytes fed.
+    pub span_begin: usize,
+    /// Position after the last such byte. Equal to `span_begin` for text of the prompt.
+    pub span_end: usize,
+}
+
+/// A range of bytes in an output, or in a piece of it.
+#[repr(C)]
+pub struct chat_span {
+    /// Position of the first byte.
+    pub begin: usize,
+    /// Position after the last byte.
+    pub end: usize,
+}
+
+impl From<&Range<usize>> for chat_span {
+    fn from(range: &Range<usize>) -> Self {
+        chat_span {
+            begin: range.start,
+            end: range.end,
+        }
+    }
+}
+
+/// In place of a field: the bytes of the output that became no field. These are markers, white
+/// space and other texts around the parts, the end of the turn, and, of an output that was cut off,
+/// what was held back at its end. Together with the ranges of all fields this is the whole output,
+/// without calls that `incomplete_calls` of the request drops.
+pub const CHAT_SPANS_STRUCTURE: u32 = 255;

@@ -10,7 +10,7 @@
 //! - **Views.** A [`text::chat_str`] is borrowed from the handle that it was asked of, and never
 //!   the caller's to free. From an immutable handle it is valid until that handle is freed; from a
 //!   stream, an answer or a grammar builder until the next call that takes it without `const`.
-//! - **Fields.** What a handle holds is a struct that it owns ([`view`]), made when it is first
+//! - **Fields.** What a handle holds is a struct that it owns ([`text`]), made when it is first
 //!   asked for.
 //! - **NULL.** A NULL handle or output is [`status::chat_status::InvalidArgument`], never a crash.
 //!   Functions that return a plain value give its empty value, and fields that are all 0.
@@ -31,7 +31,7 @@
 //! C's pointers to handles are `Option<&T>`, `Option<&mut T>` and `Option<Box<T>>`, outputs are
 //! `Option<&mut MaybeUninit<_>>`: they have C's layout, and the NULL check cannot be forgotten. So
 //! the only pointers that are read through by hand are those of texts, in [`text`]. Work goes
-//! through `guard::guard` or `guard::filled`, or through `guard::answer` where a function returns a
+//! through `status::guard` or `status::filled`, or through `status::answer` where a function returns a
 //! plain value; functions with neither read what is there, or free it.
 //!
 //! [`status::chat_status`] goes out as an enum; a status that comes in is a `u32`, because C may
@@ -62,13 +62,8 @@ macro_rules! same_names {
     };
 }
 
-mod guard;
-mod ptr;
-
 pub mod status;
 pub mod text;
-pub mod view;
-
 #[allow(dead_code, reason = "the numbers are for the header")]
 pub mod version;
 
@@ -102,13 +97,7 @@ pub mod parser;
 
 pub mod message;
 
-pub mod report;
-
-pub mod sources;
-
 pub mod stream;
-
-pub mod marked;
 
 #[cfg(feature = "api")]
 pub mod answer;
@@ -117,7 +106,7 @@ pub mod answer;
 /// All can be freed by another.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
-    shared::<error::chat_error>();
+    shared::<status::chat_error>();
     shared::<template::chat_template>();
     shared::<grammar::chat_grammar>();
     shared::<grammar_builder::chat_grammar_builder>();

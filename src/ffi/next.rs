@@ -4,15 +4,13 @@ use std::ffi::c_char;
 
 use serde_json::Value;
 
-use super::guard::filled;
+use super::message::known_flags;
 use super::params::{Continued, chat_params};
-use super::ptr::{ErrorOut, Out, give};
-use super::status::chat_status;
-use super::text::{bytes, utf8, view};
+use super::status::{ErrorOut, Out, chat_status, filled, give};
+use super::text::{bytes, seen, utf8, view};
 use super::turn::{chat_reason, chat_turn_fields};
-use super::view::seen;
 use crate::next::Next;
-use chatparse_base::{Error, number};
+use chatparse_base::{Error, Result, number};
 
 /// Makes the params of the next turn without a change to what the model has already read, if the
 /// template allows it, so a server's key-value cache stays valid. Send `append` of
@@ -59,14 +57,10 @@ pub unsafe extern "C" fn chat_params_continue(
         let (output, messages) = unsafe {
             (
                 bytes(output, output_len, "output")?,
-                utf8(messages, messages_len, "messages")?,
+                messages_of(messages, messages_len)?,
             )
         };
-        let messages: Value = number::read(messages)
-            .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))?;
-        if flags != 0 {
-            return Err(Error::invalid(format!("flags: {flags:#x} is unknown")));
-        }
+        known_flags(flags, 0)?;
         Ok(of_next(params.session.next(output, &messages)?))
     })
 }
@@ -128,6 +122,17 @@ pub unsafe extern "C" fn chat_params_follow(
 }
 
 /// The params of a next turn.
+/// The messages of a conversation.
+///
+/// # Safety
+/// As [`utf8`].
+pub(super) unsafe fn messages_of(data: *const c_char, len: usize) -> Result<Value> {
+    // SAFETY: this function's contract is the same.
+    let messages = unsafe { utf8(data, len, "messages") }?;
+    number::read(messages)
+        .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))
+}
+
 fn of_next(next: Next) -> *mut chat_params {
     let mut params = chat_params::new(next.session);
     params.next = Some(Continued {

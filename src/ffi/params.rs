@@ -4,18 +4,14 @@ use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
 
 use super::grammar::{self, chat_grammar, chat_trigger};
-use super::guard::{answer, filled};
-use super::ptr::{ErrorOut, Out, give};
-use super::status::chat_status;
+use super::status::{ErrorOut, Out, answer, chat_status, filled, give};
 use super::template::chat_template;
-use super::text::{chat_str, utf8, view};
+use super::text::{View, chat_list, chat_str, listed, seen, utf8, view};
 #[cfg(feature = "next")]
 use super::turn::chat_turn_fields;
-use super::view::{Lists, Pointers, View, chat_list, listed, seen};
 use crate::chat::Params;
 #[cfg(feature = "next")]
 use crate::next::{Rewrite, Session};
-use chatparse_base::Result;
 use chatparse_chat::grammar::Dialect;
 
 /// One request: its prompt, what the sampler and the tokeniser need, and the output's parser.
@@ -32,7 +28,7 @@ pub struct chat_params {
     pub(super) turn: View<chat_turn_fields>,
     json: OnceLock<String>,
     /// With the sources as JSON. Made when somebody asks: media may be large.
-    media: OnceLock<Pointers<(Vec<chat_media>, Vec<String>)>>,
+    media: View<Vec<chat_media>>,
 }
 
 /// A session that cannot go on.
@@ -49,18 +45,6 @@ pub(super) struct Continued {
 }
 
 impl chat_params {
-    fn of(template: &chat_template, request: &str, options: &str) -> Result<*mut Self> {
-        let template = &template.template;
-        let request = template.request(request, options)?;
-        #[cfg(feature = "next")]
-        let session = template.session(request)?;
-        #[cfg(not(feature = "next"))]
-        let session = Session {
-            params: template.params(&request)?,
-        };
-        Ok(give(chat_params::new(session)))
-    }
-
     pub(super) fn new(session: Session) -> Self {
         chat_params {
             session,
@@ -70,7 +54,7 @@ impl chat_params {
             turn: View::default(),
             fields: View::default(),
             json: OnceLock::new(),
-            media: OnceLock::new(),
+            media: View::default(),
         }
     }
 
@@ -190,11 +174,10 @@ pub unsafe extern "C" fn chat_params_from_template(
     out: Out<*mut chat_params>,
     error: ErrorOut,
 ) -> chat_status {
-    filled(template, "template", out, error, |template| {
-        // SAFETY: the caller's text, by the contract.
-        let request = unsafe { utf8(request, request_len, "request") }?;
-        chat_params::of(template, request, "{}")
-    })
+    let options = "{}";
+    let (data, len) = (options.as_ptr().cast(), options.len());
+    // SAFETY: this function's contract is the same, and these options are a text.
+    unsafe { chat_params_from_template_with(template, request, request_len, data, len, out, error) }
 }
 
 /// As `chat_params_from_template`, with the options in a JSON object of their own. They take
@@ -219,7 +202,15 @@ pub unsafe extern "C" fn chat_params_from_template_with(
                 utf8(options, options_len, "options")?,
             )
         };
-        chat_params::of(template, request, options)
+        let template = &template.template;
+        let request = template.request(request, options)?;
+        #[cfg(feature = "next")]
+        let session = template.session(request)?;
+        #[cfg(not(feature = "next"))]
+        let session = Session {
+            params: template.params(&request)?,
+        };
+        Ok(give(chat_params::new(session)))
     })
 }
 
@@ -247,10 +238,11 @@ pub unsafe extern "C" fn chat_params_for_prompt(
                 utf8(request, request_len, "request")?,
             )
         };
-        let request = template.template.request(request, "{}")?;
-        let params = template.template.parser_for(prompt, &request)?;
+        let template = &template.template;
+        let request = template.request(request, "{}")?;
+        let params = template.parser_for(prompt, &request)?;
         #[cfg(feature = "next")]
-        let session = template.template.session_of(params, request);
+        let session = template.session_of(params, request);
         #[cfg(not(feature = "next"))]
         let session = Session { params };
         Ok(give(chat_params::new(session)))
@@ -300,34 +292,35 @@ pub struct chat_delimiter {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_view(params: Option<&chat_params>) -> *const chat_params_fields {
     seen(params, |params| {
-        Some(params.fields.get(|lists| fields(params.params(), lists)))
-    })
-}
+        let fields = &params.fields;
+        let params = params.params();
 
-fn fields(params: &Params, lists: &mut Lists) -> chat_params_fields {
-    let mut texts = |texts: &[String]| lists.keep(texts.iter().map(|text| view(text)));
-    let thinking = params.thinking.as_ref();
-    let delimiters = params.delimiters.iter();
-    let triggers = params.constraint.triggers().iter();
-    chat_params_fields {
-        prompt: view(&params.prompt),
-        generation_prompt: view(&params.generation_prompt),
-        format: view(params.format),
-        preserved_tokens: texts(&params.preserved_tokens),
-        additional_stops: texts(&params.additional_stops),
-        thinking_start_tag: view(thinking.map_or("", |thinking| &thinking.start)),
-        thinking_end_tags: texts(thinking.map_or(&[], |thinking| &thinking.ends)),
-        message_delimiters: lists.keep(delimiters.map(|from| chat_delimiter {
-            role: view(from.role),
-            text: view(&from.delimiter),
-        })),
-        grammar_triggers: lists.keep(triggers.map(|from| chat_trigger {
-            kind: from.kind,
-            value: view(&from.value),
-        })),
-        grammar_lazy: params.constraint.is_lazy(),
-        supports_thinking: thinking.is_some(),
-    }
+        let thinking = params.thinking.as_ref();
+        let delimiters = params.delimiters.iter();
+        let triggers = params.constraint.triggers().iter();
+        Some(fields.get(|lists| {
+            let mut texts = |texts: &[String]| lists.keep(texts.iter().map(|text| view(text)));
+            chat_params_fields {
+                prompt: view(&params.prompt),
+                generation_prompt: view(&params.generation_prompt),
+                format: view(params.format),
+                preserved_tokens: texts(&params.preserved_tokens),
+                additional_stops: texts(&params.additional_stops),
+                thinking_start_tag: view(thinking.map_or("", |thinking| &thinking.start)),
+                thinking_end_tags: texts(thinking.map_or(&[], |thinking| &thinking.ends)),
+                message_delimiters: lists.keep(delimiters.map(|from| chat_delimiter {
+                    role: view(from.role),
+                    text: view(&from.delimiter),
+                })),
+                grammar_triggers: lists.keep(triggers.map(|from| chat_trigger {
+                    kind: from.kind,
+                    value: view(&from.value),
+                })),
+                grammar_lazy: params.constraint.is_lazy(),
+                supports_thinking: thinking.is_some(),
+            }
+        }))
+    })
 }
 
 /// A piece of media that the prompt refers to.
@@ -353,11 +346,11 @@ pub struct chat_media {
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_media(params: Option<&chat_params>) -> chat_list<chat_media> {
     listed(params, |params| {
-        let made = params.media.get_or_init(|| {
+        params.media.get(|lists| {
             let media = &params.params().media;
             let sources: Vec<String> = media.iter().map(|it| it.source.to_string()).collect();
-            let media = media.iter().zip(&sources);
-            let media = media.map(|(media, source)| chat_media {
+            let listed = media.iter().zip(&sources);
+            let listed = listed.map(|(media, source)| chat_media {
                 kind: view(&media.kind),
                 text: view(&media.text),
                 source: view(source),
@@ -365,9 +358,10 @@ pub extern "C" fn chat_params_media(params: Option<&chat_params>) -> chat_list<c
                 part: media.part,
                 native: media.native,
             });
-            Pointers((media.collect(), sources))
-        });
-        &made.0.0
+            let listed = listed.collect();
+            lists.keep(sources.into_iter());
+            listed
+        })
     })
 }
 
@@ -393,10 +387,10 @@ pub extern "C" fn chat_params_grammar(
 ) -> chat_status {
     filled(params, "params", out, error, |params| {
         let params = params.params();
-        Ok(give(match grammar::dialect(dialect)? {
-            Dialect::Gbnf => Arc::clone(params.grammar()).into(),
-            dialect => params.grammar_as(dialect)?.into(),
-        }))
+        Ok(match grammar::dialect(dialect)? {
+            Dialect::Gbnf => grammar::made(Arc::clone(params.grammar())),
+            dialect => grammar::printed(params.grammar_as(dialect)?),
+        })
     })
 }
 
@@ -406,7 +400,7 @@ pub extern "C" fn chat_params_grammar(
 /// the params.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_end_of_turn(params: Option<&chat_params>) -> chat_str {
-    view(answer(|| params.map(|params| params.params().end_of_turn())).unwrap_or_default())
+    view(answer(params, |params| params.params().end_of_turn()))
 }
 
 /// Builds what a stream otherwise builds when an output first needs it, such as the parser of calls
@@ -415,11 +409,7 @@ pub extern "C" fn chat_params_end_of_turn(params: Option<&chat_params>) -> chat_
 /// that share the format. Thread-safe; NULL does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_params_warm(params: Option<&chat_params>) {
-    answer(|| {
-        if let Some(params) = params {
-            params.params().parser.warm();
-        }
-    });
+    answer(params, |params| params.params().parser.warm());
 }
 
 /// Writes all of the params as one JSON object. Later versions may add fields. The first call

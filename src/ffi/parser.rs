@@ -3,12 +3,10 @@
 use std::ffi::c_char;
 use std::sync::OnceLock;
 
-use super::grammar::chat_grammar;
-use super::guard::{filled, written};
+use super::grammar::{chat_grammar, made};
 use super::message::{Flags, chat_message};
 use super::params::chat_params;
-use super::ptr::{ErrorOut, Out, give};
-use super::status::chat_status;
+use super::status::{ErrorOut, Out, chat_status, filled, give, written};
 use super::text::{bytes, chat_str, utf8, view};
 use chatparse_stream::Parser;
 
@@ -105,7 +103,7 @@ pub extern "C" fn chat_parser_grammar(
     error: ErrorOut,
 ) -> chat_status {
     filled(parser, "parser", out, error, |parser| {
-        Ok(give(parser.parser.grammar(lazy).into()))
+        Ok(made(parser.parser.grammar(lazy)))
     })
 }
 
@@ -146,8 +144,10 @@ pub unsafe extern "C" fn chat_parser_tagged(
     filled(parser, "parser", out, error, |parser| {
         // SAFETY: the caller's bytes, by the contract.
         let text = unsafe { bytes(text, text_len, "text") }?;
-        let partial = Flags::from_bits(flags)?.partial;
-        let message = chat_message::tagged(&parser.parser, text, from, partial)?;
+        let by = Flags::from_bits(flags)?.by;
+        let tree = parser.parser.tree_json(text, from, by)?.to_string();
+        let mut message = chat_message::new(parser.parser.tagged(text, from, by));
+        message.tree = tree;
         Ok(give(message))
     })
 }

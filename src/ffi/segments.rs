@@ -3,13 +3,10 @@
 use std::ffi::c_char;
 use std::ops::Range;
 
-use super::guard::{answer, filled, guard};
-use super::ptr::{ErrorOut, Out, give, required};
-use super::sources::chat_span;
-use super::status::chat_status;
+use super::message::chat_span;
+use super::status::{ErrorOut, Out, answer, chat_status, filled, give, guard, required};
 use super::template::chat_template;
-use super::text::{self, array, chat_str, fill, utf8, view};
-use super::view::{View, chat_list, seen};
+use super::text::{self, View, array, chat_list, chat_str, fill, seen, utf8, view};
 use crate::segments::{Limit, MaskParts, Offsets, Origin, Segment, Segments, in_threads};
 use chatparse_base::Result;
 
@@ -226,8 +223,7 @@ pub unsafe extern "C" fn chat_segments_mask(
     out: *mut chat_span,
     capacity: usize,
 ) -> usize {
-    answer(|| {
-        let Some(segments) = segments else { return 0 };
+    answer(segments, |segments| {
         let mask = segments.found.mask(mask_parts(parts));
         // SAFETY: the caller's array, by the contract.
         unsafe { fill(mask.iter().map(chat_span::from), out, capacity) }

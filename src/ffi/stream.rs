@@ -1,18 +1,22 @@
 //! A parse in progress.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
+use std::ops::Range;
+
+use smallvec::SmallVec;
 
 use super::grammar::{self, chat_grammar};
-use super::guard::{Guarded, filled, guard};
-use super::message::{Flags, chat_message, chat_outcome};
+use super::message::{Flags, chat_message, chat_outcome, chat_span};
 use super::params::chat_params;
 use super::parser::chat_parser;
-use super::ptr::{ErrorOut, Out, give, required};
-use super::status::chat_status;
-use super::text::{bytes, chat_str, view, view_bytes};
-use super::view::{Pointers, chat_list, list, seen};
+use super::status::{
+    ErrorOut, Guarded, Names, Out, chat_status, filled, give, guard, name_of, named, required,
+};
+use super::text::{
+    Pointers, array, bytes, chat_list, chat_str, list, seen, utf8, view, view_bytes,
+};
 use chatparse_base::{Error, Result};
-use chatparse_stream::{Budget, Delta, Ended, EndedBy, Parser, Stream, chunk_delta};
+use chatparse_stream::{Budget, Delta, Ended, Parser, SpecialTokens, Stream, chunk_delta};
 
 /// A parser of one output in pieces: takes bytes, returns what they add to the message. One thread
 /// at a time.
@@ -117,30 +121,13 @@ impl chat_stream {
 /// The kinds from 101 on occur after `chat_stream_rollback` only.
 pub use chatparse_stream::DeltaKind as chat_delta_kind;
 
-const NAMES: &[(chat_delta_kind, &CStr)] = &[
-    (chat_delta_kind::Reasoning, c"reasoning"),
-    (chat_delta_kind::Content, c"content"),
-    (chat_delta_kind::ToolName, c"tool_name"),
-    (chat_delta_kind::ToolId, c"tool_id"),
-    (chat_delta_kind::ToolArguments, c"tool_arguments"),
-    (chat_delta_kind::ToolEnd, c"tool_end"),
-    (chat_delta_kind::ReasoningWithdrawn, c"reasoning_withdrawn"),
-    (chat_delta_kind::ContentWithdrawn, c"content_withdrawn"),
-    (chat_delta_kind::CallWithdrawn, c"call_withdrawn"),
-    (chat_delta_kind::ToolIdWithdrawn, c"tool_id_withdrawn"),
-    (
-        chat_delta_kind::ToolArgumentsWithdrawn,
-        c"tool_arguments_withdrawn",
-    ),
-    (chat_delta_kind::ToolEndWithdrawn, c"tool_end_withdrawn"),
-];
-
 /// Returns the lower-case name of a kind, e.g. `tool_arguments`, or `unknown`; static, with NUL at
 /// its end.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_delta_kind_name(kind: u32) -> *const c_char {
-    let known = NAMES.iter().find(|(known, _)| *known as u32 == kind);
-    known.map_or(c"unknown", |(_, name)| name).as_ptr()
+    static NAMES: Names =
+        Names::new(|| named(chat_delta_kind::ALL.map(|kind| (kind as u32, kind.name()))));
+    name_of(kind, &NAMES)
 }
 
 /// One change of the message. All deltas of a stream, applied in order, are its message.
@@ -261,12 +248,8 @@ pub extern "C" fn chat_stream_finish(
     guard(error, || {
         let flags = Flags::from_bits(flags)?;
         required(stream, "stream")?.parse(|parse| {
-            let ended = parse.running()?.finish(EndedBy::limit_if(flags.partial));
-            let result = if flags.strict {
-                ended.strict(EndedBy::limit_if(flags.partial))
-            } else {
-                Ok(())
-            };
+            let ended = parse.running()?.finish(flags.by);
+            let result = flags.judge(&ended);
             parse.ended = Some(ended);
             result
         })
@@ -369,7 +352,11 @@ pub extern "C" fn chat_stream_grammar(
     error: ErrorOut,
 ) -> chat_status {
     filled(stream, "stream", out, error, |stream| {
-        stream.change(|stream| Ok(give(stream.grammar(grammar::dialect(dialect)?)?.into())))
+        stream.change(|stream| {
+            Ok(grammar::printed(
+                stream.grammar(grammar::dialect(dialect)?)?,
+            ))
+        })
     })
 }
 
@@ -481,29 +468,65 @@ pub extern "C" fn chat_stream_free(stream: Option<Box<chat_stream>>) {
     drop(stream);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Sets the texts of the model's special tokens for `chat_stream_feed_marked`, as the tokeniser
+/// writes them. They stay after a reset, and a clone has them. White space around a text does not
+/// count. Of a text with white space inside, its first word counts; a text of white space only is
+/// ignored.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for an empty text, and after output was fed;
+/// `CHAT_STATUS_LIMIT` for more than a megabyte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_stream_set_special_tokens(
+    stream: Option<&mut chat_stream>,
+    tokens: *const chat_str,
+    token_count: usize,
+    error: ErrorOut,
+) -> chat_status {
+    guard(error, || {
+        let stream = required(stream, "stream")?;
+        // SAFETY: the caller's array, by the contract.
+        let tokens = unsafe { array(tokens, token_count, "tokens") }?;
+        // SAFETY: the caller's texts, by the contract.
+        let tokens = tokens
+            .iter()
+            .map(|token| unsafe { utf8(token.data, token.len, "tokens") });
+        let tokens = SpecialTokens::new(&tokens.collect::<Result<Vec<_>>>()?)?;
+        stream.change(|stream| stream.set_special_tokens(&tokens))
+    })
+}
 
-    #[test]
-    fn names_are_those_of_the_delta_kinds() {
-        use chat_delta_kind::{
-            CallWithdrawn, Content, ContentWithdrawn, Reasoning, ReasoningWithdrawn, ToolArguments,
+/// As `chat_stream_feed`, with the positions of special tokens: `spans`, ranges of `bytes` in order
+/// and without overlap. All other bytes are plain text. A marker that is or holds a special token
+/// counts only if it came as one: so reasoning may quote `</think>`, and an argument
+/// `</tool_call>`. Markers without special tokens, output of `chat_stream_feed` and markers at the
+/// end of the prompt count as without spans.
+///
+/// A token may be cut between two calls, with a span for each part. Text that may become the text
+/// of a special token is delayed. Costs as much as the new bytes.
+///
+/// Errors: `CHAT_STATUS_INVALID_ARGUMENT` for a stream that is finished or has no special tokens,
+/// and for spans that overlap, are not in order or lie outside of `bytes`. The stream does not
+/// change then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn chat_stream_feed_marked(
+    stream: Option<&mut chat_stream>,
+    bytes: *const c_char,
+    bytes_len: usize,
+    spans: *const chat_span,
+    span_count: usize,
+    error: ErrorOut,
+) -> chat_status {
+    guard(error, || {
+        let stream = required(stream, "stream")?;
+        // SAFETY: the caller's bytes and array, by the contract.
+        let (bytes, spans) = unsafe {
+            (
+                self::bytes(bytes, bytes_len, "bytes")?,
+                array(spans, span_count, "spans")?,
+            )
         };
-        use chat_delta_kind::{
-            ToolArgumentsWithdrawn, ToolEnd, ToolEndWithdrawn, ToolId, ToolIdWithdrawn, ToolName,
-        };
-        let kinds = [Reasoning, Content, ToolName, ToolId, ToolArguments, ToolEnd];
-        let withdrawn = [
-            ReasoningWithdrawn,
-            ContentWithdrawn,
-            CallWithdrawn,
-            ToolIdWithdrawn,
-            ToolArgumentsWithdrawn,
-        ];
-        for kind in kinds.into_iter().chain(withdrawn).chain([ToolEndWithdrawn]) {
-            let (_, name) = NAMES.iter().find(|(number, _)| *number == kind).unwrap();
-            assert_eq!(name.to_str(), Ok(kind.name()));
-        }
-    }
+        let spans: SmallVec<[Range<usize>; 8]> =
+            spans.iter().map(|span| span.begin..span.end).collect();
+        stream.change(|stream| stream.feed_marked(bytes, &spans).map(drop))
+    })
 }

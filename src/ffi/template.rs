@@ -1,13 +1,10 @@
 //! A chat template.
 
 use std::ffi::c_char;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
-use super::guard::{filled, guard, written};
-use super::ptr::{ErrorOut, Out, give, numbered, required};
-use super::status::chat_status;
-use super::text::{bytes, chat_str, utf8, view, view_bytes};
-use super::view::{Pointers, chat_list, listed};
+use super::status::{ErrorOut, Out, chat_status, filled, give, guard, numbered, required, written};
+use super::text::{Pointers, bytes, chat_list, chat_str, listed, utf8, view, view_bytes};
 use crate::ReportKind;
 use crate::builtin;
 use crate::chat::{ChatTemplate, TemplateOptions};
@@ -24,14 +21,12 @@ pub struct chat_template {
     stored: OnceLock<Vec<u8>>,
 }
 
-impl chat_template {
-    fn new(template: ChatTemplate) -> Self {
-        chat_template {
-            template,
-            reports: Default::default(),
-            stored: OnceLock::new(),
-        }
-    }
+fn made(template: ChatTemplate) -> *mut chat_template {
+    give(chat_template {
+        template,
+        reports: Default::default(),
+        stored: OnceLock::new(),
+    })
 }
 
 /// Compiles a template. `source` is Jinja, or the text of a `tokenizer_config.json` or
@@ -61,9 +56,7 @@ pub unsafe extern "C" fn chat_template_new(
                 utf8(eos, eos_len, "eos")?,
             ]
         };
-        Ok(give(chat_template::new(ChatTemplate::new(
-            source, bos, eos,
-        )?)))
+        Ok(made(ChatTemplate::new(source, bos, eos)?))
     })
 }
 
@@ -106,9 +99,7 @@ pub unsafe extern "C" fn chat_template_with_options(
             ]
         };
         let options = TemplateOptions::from_text(options)?;
-        Ok(give(chat_template::new(ChatTemplate::with_options(
-            source, &options,
-        )?)))
+        Ok(made(ChatTemplate::with_options(source, &options)?))
     })
 }
 
@@ -146,7 +137,7 @@ pub unsafe extern "C" fn chat_template_from_bytes(
     written(out, error, || {
         // SAFETY: the caller's bytes, by the contract.
         let data = unsafe { bytes(data, data_len, "data") }?;
-        Ok(give(chat_template::new(ChatTemplate::from_bytes(data)?)))
+        Ok(made(ChatTemplate::from_bytes(data)?))
     })
 }
 
@@ -170,19 +161,16 @@ pub unsafe extern "C" fn chat_template_builtin(
                 known.join(", ")
             ))
         })?;
-        Ok(give(chat_template::new(template)))
+        Ok(made(template))
     })
 }
 
 /// Returns the names of the built-in templates, valid for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn chat_template_builtins() -> chat_list<chat_str> {
-    static NAMES: OnceLock<Pointers<Vec<chat_str>>> = OnceLock::new();
-    listed(Some(&NAMES), |names| {
-        &names
-            .get_or_init(|| Pointers(builtin::names().map(view).collect()))
-            .0
-    })
+    static NAMES: LazyLock<Pointers<Vec<chat_str>>> =
+        LazyLock::new(|| Pointers(builtin::names().map(view).collect()));
+    listed(Some(&*NAMES), |names| &names.0)
 }
 
 /// Returns the text of the template as the library renders it: line feeds only, no line feed at its

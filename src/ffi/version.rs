@@ -2,9 +2,7 @@
 
 use std::ffi::c_char;
 
-use super::guard::guard;
-use super::ptr::ErrorOut;
-use super::status::chat_status;
+use super::status::{ErrorOut, chat_status, guard};
 use chatparse_base::Error;
 
 /// Major version of this header.

@@ -165,10 +165,10 @@ impl Conversation {
 
     /// The texts of the first two ids.
     fn first_two(&self, ids: &[u32]) -> Result<Vec<String>> {
-        let mut texts = Vec::new();
-        for id in ids.iter().take(2) {
-            texts.push(String::from_utf8_lossy(&self.vocabulary.bytes(*id)?).into_owned());
-        }
-        Ok(texts)
+        let texts = self.vocabulary.texts(&ids[..ids.len().min(2)])?;
+        Ok(texts
+            .iter()
+            .map(|text| String::from_utf8_lossy(text).into_owned())
+            .collect())
     }
 }

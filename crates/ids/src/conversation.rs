@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::field::{Field, FieldKind, Members};
+use crate::field::{Field, FieldKind, read_member};
 use crate::tokenizer::{Placed, Tokenizer, Vocabulary};
 use crate::turns::{Changed, Opens, Turns};
 use chatparse_base::find::char_border_behind;
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
-use chatparse_stream::{DeltaKind, Ended, EndedBy, Stream};
+use chatparse_stream::{DeltaKind, Ended, EndedBy, Json, Stream};
 
 /// A conversation in token ids, sent and sampled, in order. No text in it is encoded again. It
 /// changes only if the template changes text that was sent; then [`Conversation::extend`] says so.
@@ -37,7 +37,7 @@ struct Running {
     /// Its bytes that came from special tokens.
     spans: Vec<Range<usize>>,
     /// By calls.
-    members: Vec<Members>,
+    members: Vec<Json>,
     /// The texts of tokens that end the output, and whether the last one is of these.
     ends: Vec<String>,
     at_end: bool,
@@ -177,10 +177,7 @@ impl Conversation {
         if running.ended.is_some() {
             return Err(Error::invalid("ids: the output is finished"));
         }
-        let texts = ids
-            .iter()
-            .map(|id| self.vocabulary.bytes(*id))
-            .collect::<Result<Vec<_>>>()?;
+        let texts = self.vocabulary.texts(ids)?;
         let sent = running.turns.prompt().len();
         let mut deltas = Vec::new();
         for (number, (id, text)) in ids.iter().zip(&texts).enumerate() {
@@ -257,7 +254,7 @@ impl Conversation {
                 .partition_point(|token| shown.end_of(token) <= why.at),
             why,
         });
-        let (mut kept, mut from) = (self.ids.len(), shown.end());
+        let (mut kept, mut from) = (self.ids.len(), shown.at(running.output.len()));
         if rewrite.is_some() && !step.stays {
             kept = self
                 .tokens
@@ -359,12 +356,12 @@ impl Conversation {
 
     /// The last output as a message, as far as it goes.
     pub fn message(&self) -> Message {
-        match &self.running {
-            None => Message::new("assistant", ""),
-            Some(Running {
-                ended: Some(ended), ..
-            }) => ended.message.clone(),
-            Some(running) => running.stream.message(),
+        let Some(running) = &self.running else {
+            return Message::new("assistant", "");
+        };
+        match &running.ended {
+            Some(ended) => ended.message.clone(),
+            None => running.stream.message(),
         }
     }
 
@@ -373,11 +370,7 @@ impl Conversation {
     /// # Errors
     /// For an id that the tokenizer does not know.
     pub fn decode(&self, ids: &[u32]) -> Result<Vec<u8>> {
-        let texts = ids
-            .iter()
-            .map(|id| self.vocabulary.bytes(*id))
-            .collect::<Result<Vec<_>>>()?;
-        Ok(texts.concat())
+        Ok(self.vocabulary.texts(ids)?.concat())
     }
 
     /// Appends sent tokens, whose text begins at byte `from`.
@@ -385,24 +378,16 @@ impl Conversation {
         let mut begin = 0;
         for (id, end) in placed {
             let at = own.partition_point(|range| range.end <= begin);
-            let is_own = own
-                .get(at)
-                .is_some_and(|range| range.start <= begin && *end <= range.end);
-            let kind = if is_own {
-                FieldKind::Template
-            } else {
-                FieldKind::Value
+            let mut token = Token {
+                end: from + end,
+                ..Token::default()
+            };
+            token.field.kind = match own.get(at) {
+                Some(range) if range.start <= begin && *end <= range.end => FieldKind::Template,
+                _ => FieldKind::Value,
             };
             self.ids.push(*id);
-            let field = Field {
-                kind,
-                ..Field::default()
-            };
-            self.tokens.push(Token {
-                end: from + end,
-                field,
-                ..Token::default()
-            });
+            self.tokens.push(token);
             begin = *end;
         }
     }
@@ -455,7 +440,7 @@ impl Running {
             let is_same = text.len() == delta.span.len();
             let mut whole = None;
             if kind == FieldKind::ToolArguments && !is_same {
-                whole = self.members(delta.call).read(text);
+                whole = read_member(self.members(delta.call), text);
             }
             let mut from = delta.span.start;
             let mut at = tokens.partition_point(|token| token.end - sent <= from);
@@ -466,7 +451,7 @@ impl Running {
                         // The first of its tokens counts for a character.
                         let [from, to] =
                             [from, to].map(|end| char_border_behind(text, end - delta.span.start));
-                        self.members(delta.call).read(&text[from..to])
+                        read_member(self.members(delta.call), &text[from..to])
                     }
                     _ => whole.clone(),
                 };
@@ -485,9 +470,9 @@ impl Running {
         }
     }
 
-    fn members(&mut self, call: usize) -> &mut Members {
+    fn members(&mut self, call: usize) -> &mut Json {
         if self.members.len() <= call {
-            self.members.resize_with(call + 1, Members::default);
+            self.members.resize_with(call + 1, Json::default);
         }
         &mut self.members[call]
     }
@@ -499,7 +484,6 @@ struct Shown {
     sent: usize,
     /// The end of each run of these bytes, and how much longer the text is there.
     moved: Vec<(usize, isize)>,
-    length: usize,
 }
 
 impl Shown {
@@ -513,11 +497,7 @@ impl Shown {
                 moved.push((at, by));
             }
         }
-        Shown {
-            sent,
-            moved,
-            length: output.len(),
-        }
+        Shown { sent, moved }
     }
 
     fn at(&self, byte: usize) -> usize {
@@ -532,10 +512,5 @@ impl Shown {
             Some(byte) if byte > 0 => self.at(byte),
             _ => token.end,
         }
-    }
-
-    /// The end of the output.
-    fn end(&self) -> usize {
-        self.at(self.length)
     }
 }

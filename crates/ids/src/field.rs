@@ -31,15 +31,10 @@ chatparse_base::names! {
 }
 
 impl FieldKind {
+    /// The field that has the name of a delta.
     pub(crate) fn of(delta: DeltaKind) -> Option<Self> {
-        match delta {
-            DeltaKind::Reasoning => Some(FieldKind::Reasoning),
-            DeltaKind::Content => Some(FieldKind::Content),
-            DeltaKind::ToolName => Some(FieldKind::ToolName),
-            DeltaKind::ToolId => Some(FieldKind::ToolId),
-            DeltaKind::ToolArguments => Some(FieldKind::ToolArguments),
-            _ => None,
-        }
+        let mut all = FieldKind::ALL.into_iter();
+        all.find(|kind| kind.name() == delta.name())
     }
 }
 
@@ -55,19 +50,13 @@ pub struct Field {
     pub argument: Option<Arc<str>>,
 }
 
-/// The member of an object that JSON text in pieces is in.
-#[derive(Clone, Default)]
-pub(crate) struct Members(Json);
-
-impl Members {
-    /// Reads a piece. Returns the first member with a part of its value in the piece.
-    pub fn read(&mut self, piece: &str) -> Option<Arc<str>> {
-        let mut first = member(&self.0);
-        self.0.read(piece, &mut |json, _| {
-            first = first.take().or_else(|| member(json))
-        });
-        first.or_else(|| member(&self.0))
-    }
+/// Reads a piece of an object. Returns its first member with a part of its value in the piece.
+pub(crate) fn read_member(json: &mut Json, piece: &str) -> Option<Arc<str>> {
+    let mut first = member(json);
+    json.read(piece, &mut |json, _| {
+        first = first.take().or_else(|| member(json))
+    });
+    first.or_else(|| member(json))
 }
 
 /// The member of the outermost object that a value is in.
@@ -86,7 +75,7 @@ mod tests {
 
     #[test]
     fn members_of_pieces() {
-        let mut members = Members::default();
+        let mut json = Json::default();
         let pieces = [
             "{\"ci",
             "ty\": ",
@@ -98,7 +87,10 @@ mod tests {
             "]",
             "}",
         ];
-        let found: Vec<Option<Arc<str>>> = pieces.iter().map(|piece| members.read(piece)).collect();
+        let found: Vec<Option<Arc<str>>> = pieces
+            .iter()
+            .map(|piece| read_member(&mut json, piece))
+            .collect();
         let found: Vec<&str> = found
             .iter()
             .map(|key| key.as_deref().unwrap_or("-"))
@@ -113,7 +105,7 @@ mod tests {
 
     #[test]
     fn names_are_read_without_escapes() {
-        let read = |text: &str| Members::default().read(text);
+        let read = |text: &str| read_member(&mut Json::default(), text);
         assert_eq!(read(r#"{"a/b~\"c": 1"#).as_deref(), Some("a/b~\"c"));
         assert_eq!(read(r#"{"a": {"b": 1}, "c""#).as_deref(), Some("a"));
         assert_eq!(

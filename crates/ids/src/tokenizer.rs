@@ -136,6 +136,11 @@ impl Vocabulary {
         Ok(bytes)
     }
 
+    /// The bytes of each of these tokens.
+    pub fn texts(&self, ids: &[u32]) -> Result<Vec<Arc<[u8]>>> {
+        ids.iter().map(|id| self.bytes(*id)).collect()
+    }
+
     /// The ids of a text; special tokens count in the ranges `own` alone, which are in order and
     /// disjoint.
     pub fn encode(&self, text: &str, own: &[Range<usize>]) -> Result<Vec<Placed>> {

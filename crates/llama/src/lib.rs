@@ -29,12 +29,12 @@ use chatparse_message::GrammarStyle;
 /// How schemas are written in a style; `None`: faithfully.
 pub fn letter(style: GrammarStyle) -> Option<&'static Letter> {
     const LLAMA_CPP: &Letter = &Letter {
-        add: |builder, name, schema, root| add(builder, name, schema, root, false),
+        add: add::<false>,
         primitives: PRIMITIVES,
     };
     // Earlier versions of llama.cpp take `{}` for any object.
     const B10587: &Letter = &Letter {
-        add: |builder, name, schema, root| add(builder, name, schema, root, true),
+        add: add::<true>,
         primitives: PRIMITIVES,
     };
     match style {
@@ -70,14 +70,13 @@ const PRIMITIVES: &[Primitive] = &[
 
 /// Adds the rules of `schema`. Returns the name of its rule (`name` `""`: the top) and the report.
 /// References are resolved in `root`.
-fn add(
+fn add<const EMPTY_IS_OBJECT: bool>(
     builder: &mut Builder,
     name: &str,
     schema: &Value,
     root: &Value,
-    empty_is_object: bool,
 ) -> Result<(SmolStr, Vec<Fidelity>)> {
-    let (graph, first) = resolve::resolve(schema, root, empty_is_object)?;
+    let (graph, first) = resolve::resolve(schema, root, EMPTY_IS_OBJECT)?;
     let document = if graph.targets.is_empty() {
         0
     } else {

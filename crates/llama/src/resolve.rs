@@ -3,7 +3,7 @@
 //!
 //! The supported keywords and their precedence are llama.cpp's. Others are recorded as lost.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use super::schema_graph::{Count, Graph, Node, NodeId, Property, Text};
 use super::unsupported;
 use chatparse_base::{Error, ErrorKind, Result, limits, number};
 use chatparse_grammar::schema::{
-    self, Format, Places, Step, all_of, has_object_keywords, has_string_keywords, refused,
+    self, Places, Step, all_of, format_rule, has_object_keywords, has_string_keywords, refused,
 };
 
 type Fields = Map<String, Value>;
@@ -22,25 +22,22 @@ pub fn resolve<'a>(
     root: &'a Value,
     empty_is_object: bool,
 ) -> Result<(Graph<'a>, NodeId)> {
-    let (nodes, targets, lost) = Default::default();
-    let graph = Graph {
-        nodes,
-        places: Places::new("#"),
-        targets,
-        lost,
-    };
     let mut resolver = Resolver {
         root,
         empty_is_object,
-        graph,
+        graph: Graph {
+            nodes: Vec::new(),
+            places: Places::new("#"),
+            targets: HashMap::new(),
+            lost: Vec::new(),
+        },
         queue: VecDeque::new(),
-        queued: HashSet::new(),
     };
     let first = resolver.node(schema, 0, 0)?;
     // References are resolved after the schemas that contain them, so that a long chain needs no
     // stack.
-    while let Some((pointer, from)) = resolver.queue.pop_front() {
-        let target = resolver.find(pointer, from)?;
+    while let Some(pointer) = resolver.queue.pop_front() {
+        let target = resolver.find(pointer)?;
         let place = resolver.graph.places.add(0, Step::Start(pointer));
         let id = resolver.node(target, place, 0)?;
         resolver.graph.targets.insert(pointer, id);
@@ -54,9 +51,8 @@ struct Resolver<'a> {
     /// Whether the schema `{}` allows objects only.
     empty_is_object: bool,
     graph: Graph<'a>,
-    /// References whose targets are not in the graph yet, with the node to name in errors.
-    queue: VecDeque<(&'a str, NodeId)>,
-    queued: HashSet<&'a str>,
+    /// References whose targets are not in the graph yet: there, their first node stands for them.
+    queue: VecDeque<&'a str>,
 }
 
 impl<'a> Resolver<'a> {
@@ -199,19 +195,18 @@ impl<'a> Resolver<'a> {
             );
             return Err(self.error(id, message));
         }
-        if self.queued.insert(pointer) {
-            self.queue.push_back((pointer, id));
+        if !self.graph.targets.contains_key(&**pointer) {
+            self.graph.targets.insert(pointer, id);
+            self.queue.push_back(pointer);
         }
         Ok(Node::Ref(pointer))
     }
 
     /// The schema at a pointer.
-    fn find(&self, pointer: &'a str, from: NodeId) -> Result<&'a Value> {
+    fn find(&self, pointer: &'a str) -> Result<&'a Value> {
         schema::find(self.root, pointer).map_err(|step| {
-            self.error(
-                from,
-                format!("$ref {pointer:?} leads nowhere from {step:?} on"),
-            )
+            let message = format!("$ref {pointer:?} leads nowhere from {step:?} on");
+            self.error(self.graph.target(pointer), message)
         })
     }
 
@@ -222,18 +217,25 @@ impl<'a> Resolver<'a> {
         id: NodeId,
         depth: usize,
     ) -> Result<Vec<NodeId>> {
-        let schemas = match value {
-            Value::Array(schemas) if !schemas.is_empty() => schemas,
-            _ => {
-                return Err(self.error(
-                    id,
-                    format!("{key} must be an array with at least one schema"),
-                ));
-            }
-        };
-        let branches = schemas.iter().enumerate();
-        branches
-            .map(|(i, branch)| self.node_below(branch, id, &[Step::Key(key), Step::Item(i)], depth))
+        match value {
+            Value::Array(schemas) if !schemas.is_empty() => self.items(schemas, key, id, depth),
+            _ => Err(self.error(
+                id,
+                format!("{key} must be an array with at least one schema"),
+            )),
+        }
+    }
+
+    fn items(
+        &mut self,
+        schemas: &'a [Value],
+        key: &'static str,
+        id: NodeId,
+        depth: usize,
+    ) -> Result<Vec<NodeId>> {
+        let items = schemas.iter().enumerate();
+        items
+            .map(|(i, item)| self.node_below(item, id, &[Step::Key(key), Step::Item(i)], depth))
             .collect()
     }
 
@@ -262,19 +264,20 @@ impl<'a> Resolver<'a> {
             }
             Some(_) => return Err(self.error(id, "properties must be an object of schemas")),
         }
-        let additional = [Step::Key("additionalProperties")];
         let additional = match fields.get("additionalProperties") {
-            Some(Value::Bool(false)) => None,
+            Some(schema) => schema,
             // An object without keywords is any object; one with properties has no others unless
             // they are allowed.
-            None if fields.contains_key("properties") => None,
-            None => Some(self.node_below(&Value::Bool(true), id, &additional, depth)?),
-            Some(schema @ (Value::Object(_) | Value::Bool(true))) => {
-                Some(self.node_below(schema, id, &additional, depth)?)
+            None if fields.contains_key("properties") => &Value::Bool(false),
+            None => &Value::Bool(true),
+        };
+        let additional = match additional {
+            Value::Bool(false) => None,
+            Value::Bool(true) | Value::Object(_) => {
+                let steps = [Step::Key("additionalProperties")];
+                Some(self.node_below(additional, id, &steps, depth)?)
             }
-            Some(_) => {
-                return Err(self.error(id, "additionalProperties must be a boolean or a schema"));
-            }
+            _ => return Err(self.error(id, "additionalProperties must be a boolean or a schema")),
         };
         Ok(Node::Object(properties, additional))
     }
@@ -290,11 +293,7 @@ impl<'a> Resolver<'a> {
         let item = match given {
             None if no_more => return Ok(Node::Tuple(Vec::new())),
             Some((key, Value::Array(schemas))) => {
-                let items = schemas.iter().enumerate();
-                let items = items.map(|(i, item)| {
-                    self.node_below(item, id, &[Step::Key(key), Step::Item(i)], depth)
-                });
-                return items.collect::<Result<_>>().map(Node::Tuple);
+                return self.items(schemas, key, id, depth).map(Node::Tuple);
             }
             Some((key, schema)) => self.node_below(schema, id, &[Step::Key(key)], depth)?,
             None => self.node_below(&Value::Bool(true), id, &[Step::Key("items")], depth)?,
@@ -319,28 +318,26 @@ impl<'a> Resolver<'a> {
         }))
     }
 
-    fn format(&self, fields: &'a Fields, id: NodeId) -> Result<Option<Format>> {
+    /// The shared rule of the format, if there is one.
+    fn format(&self, fields: &'a Fields, id: NodeId) -> Result<Option<&'static str>> {
         match fields.get("format") {
             None => Ok(None),
-            Some(Value::String(name)) => Ok(Format::named(name)),
+            Some(Value::String(name)) => Ok(format_rule(name)),
             Some(_) => Err(self.error(id, "format must be a string")),
         }
     }
 
     fn count(&self, fields: &'a Fields, min: &str, max: &str, id: NodeId) -> Result<Count> {
-        let mut sizes = [None; 2];
-        for (size, key) in sizes.iter_mut().zip([min, max]) {
-            if let Some(value) = fields.get(key) {
-                *size = value.as_u64();
-                if size.is_none() {
-                    let message = format!("{key} must be a whole number that is not negative");
-                    return Err(self.error(id, message));
-                }
+        let size = |key: &str| match fields.get(key).map(Value::as_u64) {
+            Some(None) => {
+                let message = format!("{key} must be a whole number that is not negative");
+                Err(self.error(id, message))
             }
-        }
+            size => Ok(size.flatten()),
+        };
         let count = Count {
-            min: sizes[0].unwrap_or(0),
-            max: sizes[1],
+            min: size(min)?.unwrap_or(0),
+            max: size(max)?,
         };
         if count.max.is_some_and(|most| most < count.min) {
             return Err(self.error(id, format!("nothing fits: {min} is larger than {max}")));
@@ -348,39 +345,41 @@ impl<'a> Resolver<'a> {
         Ok(count)
     }
 
-    /// A bound of whole numbers; a fraction is rounded.
+    /// A bound of whole numbers, by the first of two keys that is there; a fraction is rounded, and
+    /// the second key's bound is a step inside.
     fn bound(
         &self,
         fields: &Fields,
-        key: &str,
-        round: fn(f64) -> f64,
+        keys: [(&str, fn(f64) -> f64, i64); 2],
         id: NodeId,
     ) -> Result<Option<i64>> {
-        let Some(bound) = fields.get(key) else {
-            return Ok(None);
-        };
-        if !number::is(bound) {
-            return Err(self.error(id, format!("{key} must be a number")));
+        for (key, round, step) in keys {
+            let Some(bound) = fields.get(key) else {
+                continue;
+            };
+            if !number::is(bound) {
+                return Err(self.error(id, format!("{key} must be a number")));
+            }
+            // A bound beyond i64 is replaced by the end of i64.
+            let rounded = || round(number::float(bound).unwrap_or_default()) as i64;
+            let bound = bound.as_i64().unwrap_or_else(rounded);
+            return Ok(Some(bound.saturating_add(step)));
         }
-        // A bound beyond i64 is replaced by the end of i64.
-        let rounded = || round(number::float(bound).unwrap_or_default()) as i64;
-        Ok(Some(bound.as_i64().unwrap_or_else(rounded)))
+        Ok(None)
     }
 
     fn integer(&self, fields: &'a Fields, id: NodeId) -> Result<Node<'a>> {
         // A fractional bound moves inwards, to the next integer.
-        let min = match self.bound(fields, "minimum", f64::ceil, id)? {
-            None => self
-                .bound(fields, "exclusiveMinimum", f64::floor, id)?
-                .map(|bound| bound.saturating_add(1)),
-            bound => bound,
-        };
-        let max = match self.bound(fields, "maximum", f64::floor, id)? {
-            None => self
-                .bound(fields, "exclusiveMaximum", f64::ceil, id)?
-                .map(|bound| bound.saturating_sub(1)),
-            bound => bound,
-        };
+        let keys = [
+            ("minimum", f64::ceil as fn(f64) -> f64, 0),
+            ("exclusiveMinimum", f64::floor, 1),
+        ];
+        let min = self.bound(fields, keys, id)?;
+        let keys = [
+            ("maximum", f64::floor as fn(f64) -> f64, 0),
+            ("exclusiveMaximum", f64::ceil, -1),
+        ];
+        let max = self.bound(fields, keys, id)?;
         let (min, max) = (
             min.filter(|min| *min != i64::MIN),
             max.filter(|max| *max != i64::MAX),

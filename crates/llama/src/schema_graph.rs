@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use chatparse_grammar::schema::{Format, Places};
+use chatparse_grammar::schema::Places;
 use chatparse_grammar::text::circles;
 
 /// Index of a node in its [`Graph`].
@@ -34,7 +34,8 @@ pub enum Node<'a> {
 #[derive(Debug)]
 pub struct Text<'a> {
     pub pattern: Option<&'a str>,
-    pub format: Option<Format>,
+    /// The shared rule of the format.
+    pub format: Option<&'static str>,
     pub length: Count,
 }
 
@@ -48,7 +49,7 @@ impl Count {
     pub const ANY: Count = Count { min: 0, max: None };
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Property<'a> {
     pub name: &'a str,
     pub schema: NodeId,
@@ -69,6 +70,11 @@ pub struct Graph<'a> {
 impl<'a> Graph<'a> {
     pub fn node(&self, id: NodeId) -> &Node<'a> {
         &self.nodes[id].0
+    }
+
+    /// Whether a node allows any value.
+    pub fn is_any(&self, id: NodeId) -> bool {
+        matches!(self.node(id), Node::Any)
     }
 
     /// The target of a [`Node::Ref`] of this graph.

@@ -6,14 +6,14 @@ use serde_json::Value;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::pattern::{self, Pattern};
-use super::schema_graph::{Count, Graph, Node, NodeId, Text};
+use super::schema_graph::{Count, Graph, Node, NodeId, Property, Text};
 use super::{excluded_keys, number};
 use chatparse_base::json_string::quoted as as_json;
 use chatparse_base::{Error, ErrorKind, Result, limits};
 use chatparse_grammar::rules::json;
 use chatparse_grammar::rules::primitive::{blank as space, comma, quoted};
 use chatparse_grammar::rules::{Builder, FidelityKind, Notes, Pad, Rule, clean};
-use chatparse_grammar::schema::{Format, refused};
+use chatparse_grammar::schema::refused;
 
 /// Turns one graph into rules of a builder.
 pub struct Lowering<'b, 'g, 'a> {
@@ -164,19 +164,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 Rule::Choice(values?).group()
             }
             Node::Object(properties, additional) => {
-                if let (true, Some(any)) = (properties.is_empty(), additional)
-                    && matches!(graph.node(*any), Node::Any)
-                {
+                if properties.is_empty() && additional.is_some_and(|others| graph.is_any(others)) {
                     return Ok(Lowered::Body(self.builder.shared("object")));
                 }
-                let (mut all, mut required) = (Vec::new(), HashSet::new());
-                for property in properties {
-                    all.push((property.name, property.schema));
-                    if property.required {
-                        required.insert(property.name);
-                    }
-                }
-                self.object(id, &all, &required, *additional, name, depth)?
+                self.object(id, properties, *additional, name, depth)?
             }
             Node::Tuple(items) => {
                 let mut parts = Vec::new();
@@ -187,12 +178,12 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                     let name = below(name, &format!("tuple-{i}"));
                     parts.push(Rule::Reference(self.visit(*item, &name, depth + 1)?));
                 }
-                bracketed("[", Rule::joined(parts), "]")
+                bracketed(Rule::joined(parts))
             }
             Node::Array(item, count) => {
                 let item = Rule::Reference(self.visit(*item, &below(name, "item"), depth + 1)?);
                 let count = self.bounded(id, *count, "minItems", "maxItems");
-                bracketed("[", listed(item, count), "]")
+                bracketed(listed(item, count))
             }
             Node::String(text) => self.string(id, text, rule_name)?,
             Node::Integer(min, max) => {
@@ -244,7 +235,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         depth: usize,
     ) -> Result<Rule> {
         let graph = self.graph;
-        let mut properties = Vec::new();
+        let mut properties: Vec<Property> = Vec::new();
         let mut required = HashSet::new();
         // Values, each with the parts that list it.
         let mut enums: BTreeMap<String, (Rule, HashSet<NodeId>)> = BTreeMap::new();
@@ -260,18 +251,17 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 let object = behind(graph, *component);
                 match graph.node(object) {
                     Node::Object(own, additional) => {
-                        if additional.is_some_and(|others| !matches!(graph.node(others), Node::Any))
-                        {
+                        if additional.is_some_and(|others| !graph.is_any(others)) {
                             closed.push((object, own));
                         }
-                        properties
-                            .extend(own.iter().map(|property| (property.name, property.schema)));
-                        // llama.cpp makes all of them required. In a circle that would never end.
-                        let forced = is_required && !self.circular[id];
-                        let own = own
-                            .iter()
-                            .filter(|property| forced || is_required && property.required);
-                        required.extend(own.map(|property| property.name));
+                        properties.extend(own);
+                        for property in own {
+                            // llama.cpp makes all of them required. In a circle that would never
+                            // end.
+                            if is_required && (property.required || !self.circular[id]) {
+                                required.insert(property.name);
+                            }
+                        }
                     }
                     Node::Enum(values) => {
                         for value in *values {
@@ -290,7 +280,10 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         for (object, own) in closed {
             let own: HashSet<&str> = own.iter().map(|property| property.name).collect();
-            if properties.iter().any(|(name, _)| !own.contains(name)) {
+            if properties
+                .iter()
+                .any(|property| !own.contains(property.name))
+            {
                 let message = "properties of other parts of an allOf are not held to it";
                 self.widened(object, "additionalProperties", message);
             }
@@ -316,9 +309,13 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 "the enums in allOf have no value in common and are left out",
             );
         }
-        let last: HashMap<_, _> = properties.iter().copied().collect();
-        let is_followed = properties.iter().all(|(name, schema)| {
-            last[name] == *schema || matches!(graph.node(*schema), Node::Any)
+        let mut last = HashMap::new();
+        for property in &mut properties {
+            property.required = required.contains(property.name);
+            last.insert(property.name, property.schema);
+        }
+        let is_followed = properties.iter().all(|property| {
+            last[property.name] == property.schema || graph.is_any(property.schema)
         });
         if !is_followed {
             self.widened(
@@ -327,69 +324,62 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 "of several schemas for a property, only the last is followed",
             );
         }
-        self.object(id, &properties, &required, None, name, depth)
+        self.object(id, &properties, None, name, depth)
     }
 
     /// The required properties in order, then any of the others, in order.
     fn object(
         &mut self,
         id: NodeId,
-        properties: &[(&'a str, NodeId)],
-        required: &HashSet<&'a str>,
+        properties: &[Property],
         additional: Option<NodeId>,
         name: &SmolStr,
         depth: usize,
     ) -> Result<Rule> {
-        let mut pairs: HashMap<&str, SmolStr> = HashMap::with_capacity(properties.len());
-        for (property, schema) in properties {
-            let name = below(name, property);
-            let value = self.visit(*schema, &name, depth + 1)?;
+        let mut pairs: HashMap<&str, Rule> = HashMap::with_capacity(properties.len());
+        for property in properties {
+            let name = below(name, property.name);
+            let value = self.visit(property.schema, &name, depth + 1)?;
             let pair = [
-                Rule::Literal(as_json(property)),
+                Rule::Literal(as_json(property.name)),
                 space(),
                 Rule::literal(":"),
                 space(),
                 Rule::Reference(value),
             ];
-            pairs.insert(
-                property,
-                self.builder
-                    .add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)),
-            );
+            let name = format_smolstr!("{name}-kv");
+            let pair = self.builder.refer(&name, Rule::sequence(pair));
+            pairs.insert(property.name, pair);
         }
-        let (first, rest): (Vec<&str>, Vec<&str>) = properties
-            .iter()
-            .map(|(property, _)| *property)
-            .partition(|property| required.contains(property));
+        let mut required = Vec::new();
         // Name, rule, and whether it may be repeated.
-        let mut optional: Vec<(&str, SmolStr, bool)> = rest
-            .iter()
-            .map(|property| (*property, pairs[property].clone(), false))
-            .collect();
+        let mut optional: Vec<(&str, Rule, bool)> = Vec::new();
+        for property in properties {
+            let pair = pairs[property.name].clone();
+            if !property.required {
+                optional.push((property.name, pair, false));
+                continue;
+            }
+            if !required.is_empty() {
+                required.push(comma());
+            }
+            required.push(pair);
+        }
         if let Some(schema) = additional {
-            optional.push((
-                "*",
-                self.additional(id, schema, properties, name, depth)?,
-                true,
-            ));
+            let pair = self.additional(id, schema, properties, name, depth)?;
+            optional.push(("*", pair, true));
         }
 
         let mut parts = vec![Rule::literal("{"), space()];
-        if first.is_empty() && optional.is_empty() {
+        let none_required = required.is_empty();
+        if none_required && optional.is_empty() {
             parts.push(Rule::literal("}"));
             return Ok(Rule::Sequence(parts));
         }
-        let mut required_parts = Vec::new();
-        for property in &first {
-            if !required_parts.is_empty() {
-                required_parts.push(comma());
-            }
-            required_parts.push(Rule::Reference(pairs[property].clone()));
-        }
-        parts.push(Rule::joined(required_parts));
+        parts.push(Rule::joined(required));
         if !optional.is_empty() {
             let choice = Rule::Choice(self.subsets(&optional, name));
-            parts.push(match first.is_empty() {
+            parts.push(match none_required {
                 true => choice.padded(Pad::After).optional(),
                 false => Rule::sequence([comma(), choice.padded(Pad::Both)])
                     .padded(Pad::Both)
@@ -402,20 +392,17 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
 
     /// A branch for each property, with any of the later properties after it. Each tail has a rule,
     /// so the size is linear.
-    fn subsets(&mut self, optional: &[(&str, SmolStr, bool)], name: &str) -> Vec<Rule> {
+    fn subsets(&mut self, optional: &[(&str, Rule, bool)], name: &str) -> Vec<Rule> {
         let mut branches = Vec::with_capacity(optional.len());
         let mut tail: Option<Rule> = None;
         for (i, (property, pair, repeats)) in optional.iter().enumerate().rev() {
             let rest = tail.take().map(|tail| {
-                let rest = self
-                    .builder
-                    .add(&below(name, &format_smolstr!("{property}-rest")), tail);
-                Rule::Reference(rest)
+                let name = below(name, &format_smolstr!("{property}-rest"));
+                self.builder.refer(&name, tail)
             });
-            let pair = Rule::Reference(pair.clone());
             let again = Rule::sequence([comma(), pair.clone()]).padded(Pad::Both);
             let again = again.repeat(0, if *repeats { None } else { Some(1) });
-            let mut branch = vec![pair];
+            let mut branch = vec![pair.clone()];
             branch.extend(repeats.then(|| again.clone()));
             branch.extend(rest.clone());
             branches.push(Rule::Sequence(branch));
@@ -432,55 +419,43 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         &mut self,
         id: NodeId,
         schema: NodeId,
-        properties: &[(&str, NodeId)],
+        properties: &[Property],
         name: &SmolStr,
         depth: usize,
-    ) -> Result<SmolStr> {
+    ) -> Result<Rule> {
         let name = below(name, "additional");
         let value = match self.graph.node(schema) {
             Node::Any => self.builder.share("value"),
             _ => self.visit(schema, &format_smolstr!("{name}-value"), depth + 1)?,
         };
         let key = if properties.is_empty() {
-            self.builder.share("string")
+            self.builder.shared("string")
         } else {
             let chars = self.builder.share("char");
-            let (rule, complete) =
-                excluded_keys::none_of(properties.iter().map(|(property, _)| *property), &chars);
+            let names = properties.iter().map(|property| property.name);
+            let (rule, complete) = excluded_keys::none_of(names, &chars);
             if !complete {
                 let message =
                     "names that are long or need escapes may also come as additional properties";
                 self.widened(id, "additionalProperties", message);
             }
-            self.builder.add(&format_smolstr!("{name}-k"), rule)
+            self.builder.refer(&format_smolstr!("{name}-k"), rule)
         };
-        let pair = [
-            Rule::Reference(key),
-            Rule::literal(":"),
-            space(),
-            Rule::Reference(value),
-        ];
-        Ok(self
-            .builder
-            .add(&format_smolstr!("{name}-kv"), Rule::sequence(pair)))
+        let pair = [key, Rule::literal(":"), space(), Rule::Reference(value)];
+        let name = format_smolstr!("{name}-kv");
+        Ok(self.builder.refer(&name, Rule::sequence(pair)))
     }
 
     fn string(&mut self, id: NodeId, text: &Text, rule_name: &SmolStr) -> Result<Rule> {
         if let Some(source) = text.pattern {
             return self.pattern(id, source, rule_name);
         }
-        let format = match text.format {
-            None => {
-                let char = self.builder.shared("char");
-                let length = self.bounded(id, text.length, "minLength", "maxLength");
-                return Ok(quoted(char.repeat_or_nothing(length.min, length.max)));
-            }
-            Some(Format::Uuid) => "uuid",
-            Some(Format::Date) => "date-string",
-            Some(Format::Time) => "time-string",
-            Some(Format::DateTime) => "date-time-string",
-        };
-        Ok(self.builder.shared(format))
+        if let Some(format) = text.format {
+            return Ok(self.builder.shared(format));
+        }
+        let char = self.builder.shared("char");
+        let length = self.bounded(id, text.length, "minLength", "maxLength");
+        Ok(quoted(char.repeat_or_nothing(length.min, length.max)))
     }
 
     fn pattern(&mut self, id: NodeId, source: &str, rule_name: &str) -> Result<Rule> {
@@ -523,7 +498,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
         }
         Count {
             min: count.min.min(most),
-            max: count.max,
+            ..count
         }
     }
 
@@ -552,10 +527,10 @@ fn shared(graph: &Graph, id: NodeId) -> Option<&'static str> {
         }) => Some("string"),
         Node::String(Text {
             pattern: None,
-            format: Some(Format::Uuid),
+            format: Some("uuid"),
             ..
         }) => Some("uuid"),
-        Node::Array(item, Count::ANY) if matches!(graph.node(*item), Node::Any) => Some("array"),
+        Node::Array(item, Count::ANY) if graph.is_any(*item) => Some("array"),
         _ => None,
     }
 }
@@ -599,13 +574,13 @@ fn below(name: &str, part: &str) -> SmolStr {
     }
 }
 
-fn bracketed(open: &str, inside: Rule, close: &str) -> Rule {
+fn bracketed(inside: Rule) -> Rule {
     Rule::sequence([
-        Rule::literal(open),
+        Rule::literal("["),
         space(),
         inside,
         space(),
-        Rule::literal(close),
+        Rule::literal("]"),
     ])
 }
 

@@ -70,6 +70,7 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
         Node::Array(..) | Node::Tuple(_) => (&[], &["uniqueItems", "contains", "allOf"]),
         Node::Object(..) => (&[&OF_OBJECTS[3..]], &["allOf"]),
     };
+    let has = |key: &str| fields.get(key).is_some_and(|value| narrows(key, value));
     let mut lost = Vec::new();
     for key in lists
         .iter()
@@ -78,7 +79,7 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
         .chain(combined)
         .chain(&["not", "if"])
     {
-        if fields.get(*key).is_some_and(|value| narrows(key, value)) {
+        if has(key) {
             lost.push(plain(key));
         }
     }
@@ -87,11 +88,7 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
             ("minimum", "exclusiveMinimum"),
             ("maximum", "exclusiveMaximum"),
         ] {
-            if fields.contains_key(first)
-                && fields
-                    .get(second)
-                    .is_some_and(|value| narrows(second, value))
-            {
+            if fields.contains_key(first) && has(second) {
                 lost.push((second, format!("not followed next to {first}")));
             }
         }
@@ -128,16 +125,11 @@ pub fn lost(node: &Node, fields: &Map<String, Value>) -> Vec<(&'static str, Stri
     }
     if let (Node::Object(properties, _), Some(Value::Array(names))) = (node, fields.get("required"))
     {
-        for name in names
-            .iter()
-            .filter_map(Value::as_str)
-            .take(limits::CHECKED_NAMES)
-        {
-            if !properties.iter().any(|property| property.name == name) {
-                let message = format!("{name:?} is not among the properties and may be left out");
-                lost.push(("required", message));
-                break;
-            }
+        let names = names.iter().filter_map(Value::as_str);
+        let mut names = names.take(limits::CHECKED_NAMES);
+        if let Some(name) = names.find(|name| properties.iter().all(|one| one.name != *name)) {
+            let message = format!("{name:?} is not among the properties and may be left out");
+            lost.push(("required", message));
         }
     }
     lost

@@ -7,25 +7,8 @@ use serde_json::{Map, Value};
 
 use chatparse_base::Error;
 
-/// A body.
-pub struct Body {
-    /// An object.
-    fields: Value,
-    /// A name that several fields have.
-    twice: Option<String>,
-}
-
-impl Body {
-    /// The body, if no name occurs twice.
-    pub fn once(self) -> chatparse_base::Result<Value> {
-        match self.twice {
-            Some(name) => Err(Error::invalid(format!(
-                "{name}: occurs in the request more than once"
-            ))),
-            None => Ok(self.fields),
-        }
-    }
-}
+/// A body, if no name occurs twice.
+pub struct Body(pub chatparse_base::Result<Value>);
 
 impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -46,10 +29,12 @@ impl<'de> Deserialize<'de> for Body {
                     }
                     fields.insert(name, value);
                 }
-                Ok(Body {
-                    fields: Value::Object(fields),
-                    twice,
-                })
+                Ok(Body(match twice {
+                    Some(name) => Err(Error::invalid(format!(
+                        "{name}: occurs in the request more than once"
+                    ))),
+                    None => Ok(Value::Object(fields)),
+                }))
             }
         }
 

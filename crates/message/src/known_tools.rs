@@ -67,8 +67,8 @@ impl KnownTools {
     /// `None` where a body has no tools, is no ordinary one, or has an error.
     fn request_of_cut(&self, body: &str, options: &str) -> Option<Request> {
         let (cut, items) = self.cut(body, tools_of(body)?)?;
-        let (body, options): (Body, Value) =
-            (number::read(&cut).ok()?, number::read(options).ok()?);
+        let Body(body) = number::read(&cut).ok()?;
+        let options = number::read(options).ok()?;
         let mut given = Vec::with_capacity(items.len());
         let mut new: Vec<(&str, u64, usize)> = Vec::new();
         for Item { text, hash, known } in items {
@@ -80,7 +80,7 @@ impl KnownTools {
                 }
             });
         }
-        let request = Request::read_with(&body.once().ok()?, &options, Some(&mut given)).ok();
+        let request = Request::read_with(&body.ok()?, &options, Some(&mut given)).ok();
         let request = request.filter(|request| request.plain.is_none())?;
         for (text, hash, index) in new {
             let Given::Known(tool) = &given[index] else {

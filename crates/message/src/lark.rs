@@ -91,7 +91,7 @@ fn tokens(grammar: &str) -> Read<Vec<(Token, bool)>> {
             }
             _ => match MARKS.into_iter().find(|mark| rest.starts_with(mark)) {
                 Some(mark) => (Token::Mark(mark), &rest[mark.len()..]),
-                None => return Err(format!("the grammar: unexpected {c:?}")),
+                None => return wrong("", &format!("unexpected {c:?}")),
             },
         };
         tokens.push((token, std::mem::take(&mut first)));
@@ -200,10 +200,9 @@ impl Reader {
                 } else if self.skip(".") {
                     imported.push(self.name()?);
                 }
-                let other = if self.skip("->") {
-                    Some(self.name()?)
-                } else {
-                    None
+                let other = match self.skip("->") {
+                    true => Some(self.name()?),
+                    false => None,
                 };
                 for name in imported {
                     let Some(text) = COMMON
@@ -397,12 +396,16 @@ impl Reader {
     }
 
     fn fail<T>(&self, what: &str) -> Read<T> {
-        Err(if self.rule.is_empty() {
-            format!("the grammar: {what}")
-        } else {
-            format!("the rule {}: {what}", self.rule)
-        })
+        wrong(&self.rule, what)
     }
+}
+
+/// The error about a rule; `""` is the whole grammar.
+fn wrong<T>(rule: &str, what: &str) -> Read<T> {
+    Err(match rule {
+        "" => format!("the grammar: {what}"),
+        _ => format!("the rule {rule}: {what}"),
+    })
 }
 
 /// A character of a text.
@@ -446,17 +449,16 @@ impl Writer {
             return Ok(known.clone());
         }
         let Some(body) = self.rules.get(name).cloned() else {
-            return Err(format!("the rule {user}: there is no rule {name}"));
+            return wrong(user, &format!("there is no rule {name}"));
         };
         if self.open.iter().any(|open| open == name) {
-            return Err(format!(
-                "the rule {name}: it nests in itself, which no regular expression can say"
-            ));
+            return wrong(
+                name,
+                "it nests in itself, which no regular expression can say",
+            );
         }
         if self.open.len() == DEPTH {
-            return Err(format!(
-                "the rule {name}: rules are nested more than {DEPTH} deep"
-            ));
+            return wrong(name, &format!("rules are nested more than {DEPTH} deep"));
         }
         self.open.push(name.to_owned());
         let body = unrolled(name, body);
@@ -482,9 +484,7 @@ impl Writer {
         };
         self.length = self.length.saturating_add(text.len());
         if text.len() > limits::PATTERN_SOURCE_BYTES || self.length > WRITTEN {
-            return Err(format!(
-                "the rule {rule}: it is too long, with all rules that it uses"
-            ));
+            return wrong(rule, "it is too long, with all rules that it uses");
         }
         Ok(text)
     }
@@ -509,19 +509,16 @@ fn unrolled(name: &str, body: Node) -> Node {
     if again.is_empty() {
         return body;
     }
-    if let Some(rests) = again
-        .iter()
-        .map(|branch| rest_of(branch, name, false))
-        .collect()
-    {
-        return Node::Sequence(vec![Node::Choice(rests).repeat("*"), Node::Choice(once)]);
-    }
-    if let Some(rests) = again
-        .iter()
-        .map(|branch| rest_of(branch, name, true))
-        .collect()
-    {
-        return Node::Sequence(vec![Node::Choice(once), Node::Choice(rests).repeat("*")]);
+    for first in [false, true] {
+        let rests = again.iter().map(|branch| rest_of(branch, name, first));
+        let Some(rests) = rests.collect() else {
+            continue;
+        };
+        let mut parts = vec![Node::Choice(rests).repeat("*"), Node::Choice(once)];
+        if first {
+            parts.reverse();
+        }
+        return Node::Sequence(parts);
     }
     body
 }

@@ -190,10 +190,8 @@ pub fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> 
         match one {
             Given::Known(tool) => {
                 if !tools.names.add(&tool.namespace, &tool.name) {
-                    return Err(Error::invalid(format!(
-                        "tools[{index}]: there is another tool {:?}",
-                        tool.name
-                    )));
+                    // The whole body is read again then, and says where.
+                    return Err(body.refuse("tools", "one of them is there twice"));
                 }
                 tools.offered.push(std::mem::take(tool));
             }

@@ -49,7 +49,7 @@ impl Request {
     /// [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
         let fields = match number::read::<Body>(body) {
-            Ok(body) => body.once()?,
+            Ok(Body(body)) => body?,
             // Parsing it as generic JSON gives a better error.
             Err(_) => parsed(body, "request")?,
         };
@@ -109,13 +109,8 @@ impl Request {
         let for_training = body.flag("for_training", false)?;
         let is_plain = body.flag("plain", for_training)?;
         let mut notes = Vec::new();
-        for note in body
-            .get("notes")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            notes.extend(note.as_str().map(str::to_owned));
+        if let Some(Value::Array(given)) = body.get("notes") {
+            notes.extend(given.iter().filter_map(Value::as_str).map(str::to_owned));
         }
         let plain_fields: &[_] = if is_plain { &["documents"] } else { &[] };
         CHAT.check_body(body, &[OPTIONS, plain_fields], &mut notes)?;

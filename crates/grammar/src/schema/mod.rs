@@ -22,7 +22,7 @@ use self::pointer::place;
 pub use self::pointer::{Places, Step, find};
 pub(super) use self::types::SAY_NOTHING;
 pub use self::types::{
-    Format, Types, all_of, allows_any_string, has_object_keywords, has_string_keywords,
+    Types, all_of, allows_any_string, format_rule, has_object_keywords, has_string_keywords,
     may_be_string, type_name, types,
 };
 use chatparse_base::{Error, ErrorKind, number};

@@ -188,29 +188,18 @@ pub fn has_string_keywords(fields: &Fields) -> bool {
         || fields
             .get("format")
             .and_then(Value::as_str)
-            .and_then(Format::named)
+            .and_then(format_rule)
             .is_some()
 }
 
-/// The formats with rules in llama.cpp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Uuid,
-    Date,
-    Time,
-    DateTime,
-}
-
-impl Format {
-    /// The format of this name, if it has a rule.
-    pub fn named(name: &str) -> Option<Format> {
-        match name {
-            "date" => Some(Format::Date),
-            "time" => Some(Format::Time),
-            "date-time" => Some(Format::DateTime),
-            "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => Some(Format::Uuid),
-            _ => None,
-        }
+/// The shared rule of a format that llama.cpp has a rule for.
+pub fn format_rule(name: &str) -> Option<&'static str> {
+    match name {
+        "date" => Some("date-string"),
+        "time" => Some("time-string"),
+        "date-time" => Some("date-time-string"),
+        "uuid" | "uuid1" | "uuid2" | "uuid3" | "uuid4" | "uuid5" => Some("uuid"),
+        _ => None,
     }
 }
 
