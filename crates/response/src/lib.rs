@@ -82,11 +82,10 @@ impl ResponseTemplate {
     pub fn to_json(&self) -> Value {
         let mut json = json!({"version": 1, "defaults": self.defaults});
         self.start.put(&mut json, "start_anchor");
-        let fields = self
-            .fields
-            .iter()
-            .map(|(name, field)| (name.clone(), field.to_json()));
-        json["fields"] = Value::Object(fields.collect());
+        json["fields"] = json!({});
+        for (name, field) in &self.fields {
+            json["fields"][name] = field.to_json();
+        }
         json
     }
 }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::expression::{Part, ways};
 use super::read::wrong;
 use super::{Anchor, Field, ResponseTemplate};
-use chatparse_base::Result;
 use chatparse_base::find::shared;
+use chatparse_base::{Error, Result};
 use chatparse_learn::analysis::turn::{
     ANY, COUNTER, CallForm, CallPiece, Container, Encoding, Glue, Members, Nested, Reasoning, Slot,
     SlotKind::{self, Call, Content, End, Prompt},
@@ -127,18 +127,20 @@ fn written(parts: &[Part], place: &str) -> Result<String> {
                     _ => "",
                 });
             }
-            Part::Optional(_) | Part::Look(_) | Part::End => {}
+            Part::Optional(_) | Part::Nothing => {}
             Part::Number => text.push(COUNTER),
             Part::Any => text.push(ANY),
-            Part::Group(name, _) => {
-                return Err(wrong(
-                    place,
-                    format_args!("there is no room for a group {name:?}"),
-                ));
-            }
+            Part::Group(name, _) => return Err(no_room(place, name)),
         }
     }
     Ok(text)
+}
+
+fn no_room(place: &str, group: &str) -> Error {
+    wrong(
+        place,
+        format_args!("there is no room for a group {group:?}"),
+    )
 }
 
 /// What opens a part, behind what may stand in front of it.
@@ -148,16 +150,6 @@ fn begun(before: &str, open: &str) -> String {
     } else {
         format!("{before}{open}")
     }
-}
-
-/// The text of the last part that may be missing.
-fn optional(parts: &[Part], place: &str) -> Result<Option<String>> {
-    for part in parts.iter().rev() {
-        if let Part::Optional(inside) = part {
-            return Ok(Some(written(inside, place)?));
-        }
-    }
-    Ok(None)
 }
 
 impl Field {
@@ -195,27 +187,16 @@ impl Field {
         // One that may be missing is not asked for.
         let asked = !texts.iter().any(|text| text.is_empty());
         let mut text = texts.iter().map(|text| text.trim_start_matches(ANY).trim());
-        let (start, open) = match text.find(|text| !text.is_empty()) {
-            Some(open) => (
-                open.to_owned(),
-                if asked {
-                    format!("{open}{line}").into()
-                } else {
-                    Glue::default()
-                },
-            ),
-            // The prompt has the tag that its end closes.
-            None => {
-                let tag = close.strip_prefix("</").map(|name| format!("<{name}"));
-                (
-                    tag.filter(|tag| opening.contains(tag)).unwrap_or_default(),
-                    Glue::default(),
-                )
-            }
-        };
+        let first = text.find(|text| !text.is_empty());
+        let open = first.filter(|_| asked).map(|open| format!("{open}{line}"));
+        // The prompt has the tag that its end closes.
+        let start = first.map(str::to_owned).or_else(|| {
+            let tag = format!("<{}", close.strip_prefix("</")?);
+            opening.contains(&tag).then_some(tag)
+        });
         Ok(Reasoning {
-            start,
-            open,
+            start: start.unwrap_or_default(),
+            open: open.unwrap_or_default().into(),
             close: format!("{line}{close}").into(),
             shown: true,
             holds_calls: false,
@@ -260,8 +241,7 @@ impl Field {
         // What follows is the same in all ways.
         let mut head = None;
         for way in open.ways(place)? {
-            let first = way.iter().position(|part| matches!(part, Part::Group(..)));
-            let (front, behind) = way.split_at(first.unwrap_or(way.len()));
+            let (front, behind) = split_at_group(&way);
             fronts.push(written(front, place)?);
             let behind = Head::of(behind, &shape, &format!("{place}_pattern"))?;
             head.get_or_insert(behind);
@@ -299,10 +279,8 @@ impl Field {
     /// What ends a call, and what may stand behind the last.
     fn call_end(&self) -> Result<(String, String)> {
         let place = "fields.tool_calls.close";
-        let Some(close) = &self.close else {
-            return Ok(Default::default());
-        };
-        let ways = close.ways(place)?;
+        let close = self.close.as_ref();
+        let ways = close.map_or(Ok(Vec::new()), |close| close.ways(place))?;
         let Some(way) = ways.first() else {
             return Ok(Default::default());
         };
@@ -313,8 +291,13 @@ impl Field {
             end = end.min(shared(&text, &written(other, place)?));
         }
         let (close, rest) = text.split_at(end);
-        let section = optional(way, place)?;
-        let section = section.unwrap_or_else(|| rest.trim_start().to_owned());
+        let mut section = rest.trim_start().to_owned();
+        for part in way.iter().rev() {
+            if let Part::Optional(inside) = part {
+                section = written(inside, place)?;
+                break;
+            }
+        }
         Ok((close.trim().to_owned(), section))
     }
 
@@ -326,17 +309,14 @@ impl Field {
             ("json", true) if self.content_args.contains_key("string_delims") => {
                 let members = self.quoted_members(text)?;
                 vec![
-                    form(pieces, vec![members], &format!("}}{close}")),
-                    form(pieces, Vec::new(), &format!("{text}{{}}{close}")),
+                    form(pieces, &[members], &format!("}}{close}")),
+                    form(pieces, &[], &format!("{text}{{}}{close}")),
                 ]
             }
             ("json", true) => {
-                let text = (!text.is_empty()).then(|| CallPiece::Glue(text.into()));
-                vec![form(
-                    pieces,
-                    text.into_iter().chain([arguments]).collect(),
-                    close,
-                )]
+                let whole = [CallPiece::Glue(text.into()), arguments];
+                let more = if text.is_empty() { &whole[1..] } else { &whole };
+                vec![form(pieces, more, close)]
             }
             ("json", false) => {
                 // The object's white space is the template's: a line of its own where the marker
@@ -388,10 +368,9 @@ impl Field {
                     slots,
                     nested: Nested::default(),
                 };
-                let whole = form(pieces, vec![CallPiece::Members(members.into())], &close);
                 vec![
-                    whole,
-                    form(pieces, Vec::new(), &format!("{text}{line}{close}")),
+                    form(pieces, &[CallPiece::Members(members.into())], &close),
+                    form(pieces, &[], &format!("{text}{line}{close}")),
                 ]
             }
             ("xml-inline", false) => {
@@ -508,6 +487,14 @@ impl Field {
     }
 }
 
+/// The parts up to the first group, and the rest.
+fn split_at_group(parts: &[Part]) -> (&[Part], &[Part]) {
+    let group = parts
+        .iter()
+        .position(|part| matches!(part, Part::Group(..)));
+    parts.split_at(group.unwrap_or(parts.len()))
+}
+
 /// The place of the group with a name.
 fn group(parts: &[Part], name: &str) -> Option<usize> {
     parts
@@ -522,9 +509,9 @@ fn is_separator(text: &str) -> bool {
 }
 
 /// A call of these pieces, and then more.
-fn form(pieces: &[CallPiece], more: Vec<CallPiece>, close: &str) -> CallForm {
+fn form(pieces: &[CallPiece], more: &[CallPiece], close: &str) -> CallForm {
     CallForm {
-        pieces: [pieces, &more].concat(),
+        pieces: [pieces, more].concat(),
         close: close.into(),
     }
 }
@@ -600,18 +587,10 @@ impl Head {
             head.pieces.push(match group == &shape.name {
                 true => CallPiece::Name,
                 false if group == "id" => id(inside, shape, place)?,
-                false => {
-                    return Err(wrong(
-                        place,
-                        format_args!("there is no room for a group {group:?}"),
-                    ));
-                }
+                false => return Err(no_room(place, group)),
             });
-            let next = behind
-                .iter()
-                .position(|part| matches!(part, Part::Group(..)));
-            let between = &behind[..next.unwrap_or(behind.len())];
-            rest = &behind[between.len()..];
+            let (between, more) = split_at_group(behind);
+            rest = more;
             head.text = written(between, place)?;
             if !rest.is_empty() {
                 head.pieces.push(CallPiece::Glue((&head.text).into()));
@@ -668,7 +647,7 @@ impl Shape {
             ));
         };
         let root = if field.transform_each { "" } else { "content." };
-        if part(function).is_some_and(|path| path == "content" && !field.transform_each) {
+        if *function == "{content}" && !field.transform_each {
             return Ok(Shape {
                 name: "name".into(),
                 arguments: "arguments".into(),
@@ -718,27 +697,23 @@ impl Shape {
         let name = format!("{around}\"{}\": \"", self.name);
         let between = format!("\", \"{}\": ", self.arguments);
         let arguments = CallPiece::Arguments { quoted: false };
-        let pieces = vec![CallPiece::Name, CallPiece::Glue(between.into()), arguments];
-        let Some(id) = &self.id else {
-            return (format!("{{{name}"), vec![form(&pieces, Vec::new(), end)]);
-        };
-        let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
-        if ahead {
-            let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").into())];
-            return (
-                format!("{{{around}\"{id}\": \""),
-                vec![form(&first, pieces, end)],
-            );
+        let pieces = [CallPiece::Name, CallPiece::Glue(between.into()), arguments];
+        let mut forms = Vec::new();
+        if let Some(id) = &self.id {
+            let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
+            if ahead {
+                let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").into())];
+                let begin = format!("{{{around}\"{id}\": \"");
+                return (begin, vec![form(&first, &pieces, end)]);
+            }
+            let last = [
+                CallPiece::Glue(format!(", \"{id}\": \"").into()),
+                CallPiece::Id,
+            ];
+            forms.push(form(&pieces, &last, &format!("\"{end}")));
         }
-        let last = vec![
-            CallPiece::Glue(format!(", \"{id}\": \"").into()),
-            CallPiece::Id,
-        ];
-        let whole = form(&pieces, last, &format!("\"{end}"));
-        (
-            format!("{{{name}"),
-            vec![whole, form(&pieces, Vec::new(), end)],
-        )
+        forms.push(form(&pieces, &[], end));
+        (format!("{{{name}"), forms)
     }
 }
 
