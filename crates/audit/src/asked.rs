@@ -58,19 +58,21 @@ impl<'a> Asked<'a> {
         let end = params.end_of_turn();
         let mut marks = Vec::new();
         if let Some(thinking) = &params.thinking {
-            for mark in [Some(&thinking.start), thinking.ends.first()] {
-                let mark = mark.map_or("", |mark| mark.trim());
-                if mark != end {
-                    marks.push((true, mark.to_owned()));
+            for mark in [&thinking.start].into_iter().chain(thinking.ends.first()) {
+                if mark.trim() != end {
+                    marks.push((true, mark.trim().to_owned()));
                 }
             }
         }
         let (kept, stops) = (params.preserved_tokens.iter(), &params.additional_stops);
-        for mark in kept.chain(stops).map(|mark| &**mark).chain([end]) {
+        let openings = params.delimiters.iter().map(|mark| &*mark.delimiter);
+        for mark in kept
+            .chain(stops)
+            .map(|mark| &**mark)
+            .chain([end])
+            .chain(openings)
+        {
             marks.push((false, mark.trim().to_owned()));
-        }
-        for mark in &params.delimiters {
-            marks.push((false, mark.delimiter.trim().to_owned()));
         }
         // Other texts, too, have short marks, and those of one kind of sign.
         marks.retain(|(_, mark)| {
@@ -95,11 +97,11 @@ impl<'a> Asked<'a> {
 
     /// Checks a choice. `output`: what the model wrote.
     pub fn check(&self, turn: &Turn, streamed: bool, output: Option<&str>, found: &mut Findings) {
-        let own = output.map(|output| self.own(turn, output));
         let mut check = Check {
             asked: self,
             turn,
-            own,
+            has_output: output.is_some(),
+            own: &output.map_or_else(Turn::default, |output| self.own(turn, output)),
             found,
         };
         check.calls();
@@ -221,11 +223,12 @@ fn called(params: &Params, end: &str, text: &str) -> Option<String> {
     lost.next().map(|(call, _)| call.name.clone())
 }
 
-/// The check of one choice. `own`: what this library makes of the output.
+/// The check of one choice. `own`: what this library makes of the output, if that is known.
 struct Check<'a> {
     asked: &'a Asked<'a>,
     turn: &'a Turn,
-    own: Option<Turn>,
+    has_output: bool,
+    own: &'a Turn,
     found: &'a mut Findings,
 }
 
@@ -259,19 +262,14 @@ impl Check<'_> {
                     format!("an earlier call has the id {:?}, too", head.id),
                 );
             }
-            let own = self
-                .own
-                .as_ref()
-                .and_then(|own| own.calls.get(call))
-                .map_or("", |(_, own)| own)
-                .to_owned();
+            let own = self.own.calls.get(call).map_or("", |(_, own)| own);
             // Markers may have quotation marks.
             if let Some((_, mark)) =
                 self.shown(&arguments.replace("\\\"", "\""), &own.replace("\\\"", "\""))
             {
                 self.add("shown-markup", at, format!("the arguments have {mark:?}"));
             }
-            self.broken(arguments, &own, at);
+            self.broken(arguments, own, at);
             let tool = asked.request.tools.iter().find(|tool| is_of(tool, head));
             if tool.is_none() && asked.request.hosted_tools.is_empty() {
                 self.add(
@@ -314,16 +312,11 @@ impl Check<'_> {
 
     /// Checks reasoning and content.
     fn texts(&mut self) {
-        let (reasoning, content) = (&*self.turn.reasoning, &*self.turn.content);
-        let own = self.own.as_ref();
-        let own = own.map(|own| [own.reasoning.clone(), own.content.clone()]);
-        let is_read_so = own
-            .as_ref()
-            .is_some_and(|[_, own]| own.trim() == content.trim());
-        let [own_reasoning, own_content] = own.unwrap_or_default();
-        self.broken(reasoning, &own_reasoning, None);
-        self.broken(content, &own_content, None);
-        if let Some((_, mark)) = self.shown(reasoning, &own_reasoning) {
+        let (reasoning, content, own) = (&*self.turn.reasoning, &*self.turn.content, self.own);
+        let is_read_so = self.has_output && own.content.trim() == content.trim();
+        self.broken(reasoning, &own.reasoning, None);
+        self.broken(content, &own.content, None);
+        if let Some((_, mark)) = self.shown(reasoning, &own.reasoning) {
             self.add("shown-markup", None, format!("the reasoning has {mark:?}"));
         }
         let again = reasoning.trim();
@@ -340,7 +333,7 @@ impl Check<'_> {
                 None,
                 format!("the content has a call of {name:?}"),
             );
-        } else if let Some((of_thought, mark)) = self.shown(content, &own_content) {
+        } else if let Some((of_thought, mark)) = self.shown(content, &own.content) {
             if !of_thought {
                 self.add("shown-markup", None, format!("the content has {mark:?}"));
             } else if self.asked.request.output.reasoning_format != ReasoningFormat::None {
@@ -369,7 +362,7 @@ impl Check<'_> {
         let [stop, ..] = words(asked.api).0;
         // A text of the client's may have ended it at once.
         let may_be = asked.api == Api::ChatCompletions && asked.stops().next().is_some();
-        let is_read_so = self.own.as_ref().is_some_and(Turn::is_empty);
+        let is_read_so = self.has_output && self.own.is_empty();
         if turn.finish == stop && turn.is_empty() && !may_be && !is_read_so {
             self.add(
                 "empty",
@@ -411,7 +404,6 @@ impl Check<'_> {
         let has_calls = !turn.calls.is_empty();
         // OpenAI's own servers say so where the request names the function.
         let is_named = asked.api == Api::ChatCompletions && asked.request.allowed_tools.is_some();
-        let used = self.used();
         let wrong = match finish {
             "" => return,
             _ if finish == stop && has_calls && !calls.is_empty() && !is_named => {
@@ -420,12 +412,11 @@ impl Check<'_> {
             _ if finish == calls && !has_calls && turn.others == 0 => {
                 "but there is no call".to_owned()
             }
-            _ if finish == length => match asked
-                .limit()
-                .filter(|limit| used.is_some_and(|used| used < *limit))
-            {
-                Some(limit) => format!("but {} of {limit} tokens were used", used.unwrap_or(0)),
-                None => return,
+            _ if finish == length => match (self.used(), asked.limit()) {
+                (Some(used), Some(limit)) if used < limit => {
+                    format!("but {used} of {limit} tokens were used")
+                }
+                _ => return,
             },
             _ if finish == stop_text => {
                 if asked.stops().any(|stop| stop == turn.stop_text) {
@@ -457,10 +448,12 @@ impl Check<'_> {
             return;
         };
         let input = first_number(usage, &["prompt_tokens", "input_tokens"]).unwrap_or(0);
-        let cached = ["prompt_tokens_details", "input_tokens_details"]
+        let of_input = ["prompt_tokens_details", "input_tokens_details"];
+        let of_output = ["completion_tokens_details", "output_tokens_details"];
+        let cached = of_input
             .iter()
             .find_map(|part| usage[*part]["cached_tokens"].as_u64());
-        let thought = ["completion_tokens_details", "output_tokens_details"]
+        let thought = of_output
             .iter()
             .find_map(|part| usage[*part]["reasoning_tokens"].as_u64());
         let sum = input.saturating_add(output);
@@ -554,8 +547,10 @@ impl Check<'_> {
     /// Compares with what this library reads in the output. White space around texts is the
     /// server's matter, and so are ids.
     fn output(&mut self) {
-        let Some(own) = &self.own else { return };
-        for (field, call, _, how) in differences(self.turn, own, str::trim) {
+        if !self.has_output {
+            return;
+        }
+        for (field, call, _, how) in differences(self.turn, self.own, str::trim) {
             let kind = match field {
                 "reasoning" => "output-reasoning",
                 "content" => "output-content",
