@@ -102,8 +102,7 @@ impl Answer {
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has already begun.
     pub fn begin(&mut self, input_tokens: u64) -> Result<Vec<Event>> {
-        self.at(Stage::New)?;
-        self.stage = Stage::Begun;
+        self.go(Stage::New, Stage::Begun)?;
         Ok(match self.api {
             Api::ChatCompletions => self.chat.begin(&self.items),
             Api::Responses => self.responses.begin(&self.items),
@@ -132,7 +131,7 @@ impl Answer {
     /// deltas of a rollback, and for deltas that do not continue the previous ones. The answer must
     /// not be used after that.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Event>> {
-        self.at(Stage::Begun)?;
+        self.go(Stage::Begun, Stage::Begun)?;
         let steps = self.items.deltas(deltas)?;
         Ok(self.steps(&steps))
     }
@@ -143,8 +142,7 @@ impl Answer {
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has not begun or is finished.
     pub fn finish(&mut self, ended: &Ended, finish: &Finish) -> Result<Vec<Event>> {
-        self.at(Stage::Begun)?;
-        self.stage = Stage::Finished;
+        self.go(Stage::Begun, Stage::Finished)?;
         let finish = &real(&self.items, ended, finish);
         let steps = self.items.finish(finish.is_cut());
         let mut events = self.steps(&steps);
@@ -163,8 +161,7 @@ impl Answer {
     /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has not begun or is finished: use
     /// [`Api::error_body`] then.
     pub fn fail(&mut self, http_status: u16, message: &str) -> Result<Vec<Event>> {
-        self.at(Stage::Begun)?;
-        self.stage = Stage::Finished;
+        self.go(Stage::Begun, Stage::Finished)?;
         let body = self.api.error_body(http_status, message);
         Ok(match self.api {
             Api::ChatCompletions => vec![Event::new("", &body), chat::done()],
@@ -210,9 +207,13 @@ impl Answer {
         }
     }
 
-    fn at(&self, stage: Stage) -> Result<()> {
+    /// Moves the answer from one stage to the next, or says in which other stage it is.
+    fn go(&mut self, from: Stage, to: Stage) -> Result<()> {
         match self.stage {
-            now if now == stage => Ok(()),
+            now if now == from => {
+                self.stage = to;
+                Ok(())
+            }
             Stage::New => Err(Error::invalid("answer: it has not begun")),
             Stage::Begun => Err(Error::invalid("answer: it has begun")),
             Stage::Finished => Err(Error::invalid("answer: it is finished")),

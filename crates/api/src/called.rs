@@ -12,7 +12,7 @@ use chatparse_message::fields::Fields;
 
 /// How an API shows the calls of a tool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Called {
+pub struct Called {
     /// Its name without the namespace.
     pub name: String,
     pub namespace: String,
@@ -41,7 +41,7 @@ impl Called {
 
 /// The tools of a request whose calls are not those of a function by its name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Special {
+pub struct Special {
     named: HashMap<String, Called>,
     spaced: Vec<Called>,
 }
@@ -119,7 +119,7 @@ fn listed(list: &Value) -> impl Iterator<Item = &Value> {
 
 /// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments
 /// of another shape are the text themselves.
-pub(super) fn input(arguments: &str) -> String {
+pub fn input(arguments: &str) -> String {
     if "{\"input\":".starts_with(&arguments.replace(char::is_whitespace, "")) {
         return String::new();
     }

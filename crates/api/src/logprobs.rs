@@ -10,7 +10,7 @@ use chatparse_stream::{Delta, DeltaKind};
 /// The host's entries, from when a token is fed until its text is content, or until it is known to
 /// be none.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Logprobs {
+pub struct Logprobs {
     fed: VecDeque<(Range<usize>, Value)>,
     /// Those of the content that were not sent.
     said: Vec<Value>,
@@ -46,11 +46,11 @@ impl Logprobs {
         said
     }
 
-    /// The entries that were sent with the items that have these indices.
-    pub fn of(&self, items: Range<usize>) -> Vec<Value> {
-        let start = self.sent.partition_point(|(item, _)| *item < items.start);
+    /// The entries that were sent with the item that has this index.
+    pub fn of(&self, item: usize) -> Vec<Value> {
+        let start = self.sent.partition_point(|(sent, _)| *sent < item);
         let sent = self.sent[start..].iter();
-        let sent = sent.take_while(|(item, _)| *item < items.end);
+        let sent = sent.take_while(|(sent, _)| *sent == item);
         sent.map(|(_, entry)| entry.clone()).collect()
     }
 }
