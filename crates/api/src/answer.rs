@@ -65,18 +65,19 @@ enum Stage {
 impl Answer {
     /// An empty answer.
     pub fn new(api: Api, mut options: AnswerOptions) -> Answer {
+        let (prefix, prefill) = match api {
+            Api::ChatCompletions => ("chatcmpl-", String::new()),
+            Api::Responses => ("resp_", String::new()),
+            Api::Messages => ("msg_", messages::prefill(&options.request)),
+        };
         if options.id.is_empty() {
-            options.id = Ids::new("", options.seed, 0).id(api.id_prefix(), 0);
+            options.id = Ids::new("", options.seed, 0).id(prefix, 0);
         }
         if options.model.is_empty()
             && let Some(model) = options.request["model"].as_str()
         {
             options.model = model.to_owned();
         }
-        let prefill = match api {
-            Api::Messages => messages::prefill(&options.request),
-            _ => String::new(),
-        };
         let special = called::Special::of(api, &options.request);
         let chat = chat::Writer::new(&options);
         let items = Items::new(options, special, prefill);
@@ -115,7 +116,7 @@ impl Answer {
     /// `logprobs.content`. Those of the content's tokens are in the events and, after these, in the
     /// body of chat completions and Responses.
     pub fn token(&mut self, span: Range<usize>, entry: Value) {
-        self.items.logprobs.feed(span, entry);
+        self.items.logprobs.fed.push_back((span, entry));
     }
 
     /// The client's stop text that has ended the content. The model need not write on: what follows
@@ -183,15 +184,12 @@ impl Answer {
 
     /// The answer as one body. The cost is linear in the message.
     pub fn body(&self, ended: &Ended, finish: &Finish) -> Value {
-        let mut read;
-        let mut items = &self.items;
+        let mut items = self.items.clone();
         if self.stage == Stage::New {
-            read = self.items.clone();
-            read.read(ended);
-            read.finish(real(&read, ended, finish).is_cut());
-            items = &read;
+            items.read(ended);
+            items.finish(real(&items, ended, finish).is_cut());
         }
-        let finish = &real(items, ended, finish);
+        let (items, finish) = (&items, &real(&items, ended, finish));
         match self.api {
             Api::ChatCompletions => chat::body(items, &ended.message, finish),
             Api::Responses => responses::body(items, &ended.message, finish),

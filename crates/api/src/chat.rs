@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::called;
 use super::items::{CallHead, Items, Part, Step};
 use super::shared::field_of;
 use super::wire::{AnswerOptions, Event, Finish, Usage};
@@ -94,7 +93,7 @@ fn delta(items: &Items, steps: &[Step]) -> Value {
                 if let Part::Call(call) = items.items[item].part {
                     let head = &items.calls[call];
                     // Some clients append to the arguments without checking that they exist.
-                    let (kind, called) = called_as(head, String::new());
+                    let (kind, called) = called_as(head, "");
                     calls.push(json!({"index": call, "id": head.id, "type": kind, kind: called}));
                 }
             }
@@ -136,7 +135,7 @@ fn names(head: &CallHead) -> (&'static str, &'static str) {
 }
 
 /// The kind of a call, and the object of that name, with what the model has written.
-fn called_as(head: &CallHead, written: String) -> (&'static str, Value) {
+fn called_as(head: &CallHead, written: &str) -> (&'static str, Value) {
     let (kind, field) = names(head);
     let mut called = json!({"name": head.tool.name, field: written});
     head.tool.set_namespace(&mut called);
@@ -153,12 +152,9 @@ pub fn done() -> Event {
 
 pub fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     let mut calls = Vec::new();
-    for (head, call) in items.calls.iter().zip(&message.tool_calls) {
-        let text = match head.tool.custom {
-            true => called::input(&call.arguments),
-            false => call.arguments.clone(),
-        };
-        let (kind, called) = called_as(head, text);
+    for (head, _) in items.calls.iter().zip(&message.tool_calls) {
+        let text = items.text_of(&items.items[head.item], message);
+        let (kind, called) = called_as(head, &text);
         calls.push(json!({"id": head.id, "type": kind, kind: called}));
     }
     let (reasoning, content) = items.texts(message);

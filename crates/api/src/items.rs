@@ -48,7 +48,7 @@ pub struct Item {
 pub struct CallHead {
     pub tool: Called,
     pub id: String,
-    item: usize,
+    pub item: usize,
 }
 
 impl CallHead {
@@ -347,8 +347,10 @@ impl Items {
     /// Ends the open item, which only a text may be then.
     fn interrupt(&mut self, cut: bool, steps: &mut Vec<Step>) {
         let open = self.open.map(|open| self.items[open].part);
-        let is_text = matches!(open, Some(Part::Reasoning | Part::Content));
-        self.close(is_text && !cut, steps);
+        self.close(
+            matches!(open, Some(Part::Reasoning | Part::Content)) && !cut,
+            steps,
+        );
     }
 
     fn begin(&mut self, part: Part, span: Range<usize>, steps: &mut Vec<Step>) {

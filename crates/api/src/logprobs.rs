@@ -11,7 +11,7 @@ use chatparse_stream::{Delta, DeltaKind};
 /// be none.
 #[derive(Clone, Debug, Default)]
 pub struct Logprobs {
-    fed: VecDeque<(Range<usize>, Value)>,
+    pub fed: VecDeque<(Range<usize>, Value)>,
     /// Those of the content that were not sent.
     said: Vec<Value>,
     /// Those that were sent, with the indices of their items.
@@ -19,10 +19,6 @@ pub struct Logprobs {
 }
 
 impl Logprobs {
-    pub fn feed(&mut self, span: Range<usize>, entry: Value) {
-        self.fed.push_back((span, entry));
-    }
-
     /// Moves the entries of the tokens that have a byte of this delta, and drops earlier ones.
     pub fn read(&mut self, delta: &Delta) {
         if delta.span.is_empty() {
@@ -48,9 +44,9 @@ impl Logprobs {
 
     /// The entries that were sent with the item that has this index.
     pub fn of(&self, item: usize) -> Vec<Value> {
-        let start = self.sent.partition_point(|(sent, _)| *sent < item);
-        let sent = self.sent[start..].iter();
-        let sent = sent.take_while(|(sent, _)| *sent == item);
-        sent.map(|(_, entry)| entry.clone()).collect()
+        let sent = self.sent[self.sent.partition_point(|(sent, _)| *sent < item)..].iter();
+        sent.take_while(|(sent, _)| *sent == item)
+            .map(|(_, entry)| entry.clone())
+            .collect()
     }
 }

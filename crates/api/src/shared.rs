@@ -27,14 +27,16 @@ pub fn kind_of<'a>(object: &Fields<'a>) -> Result<&'a str> {
     object.required_text("type")
 }
 
+/// The tool of a client that this one is by its type.
+pub fn client_tool(tool: &Value) -> Option<&'static ClientTool> {
+    ClientTool::of(&Fields::new(tool, "tool").ok()?).ok()?
+}
+
 /// The name of a tool in the form of chat completions; `None` if a server must run it.
 pub fn name_of(tool: &Value) -> Option<&str> {
     match tool.get(tool["type"].as_str()?) {
         Some(inner) => inner["name"].as_str(),
-        None => {
-            let known = ClientTool::of(&Fields::new(tool, "tool").ok()?).ok()??;
-            tool["name"].as_str().or(Some(known.name))
-        }
+        None => tool["name"].as_str().or(Some(client_tool(tool)?.name)),
     }
 }
 

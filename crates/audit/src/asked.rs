@@ -189,8 +189,10 @@ impl<'a> Asked<'a> {
         }
         // The prompt may have opened a thought, which is not in the text.
         let thought = params.parser.read(b"x", EndedBy::Limit).message;
-        let is_open = !thought.reasoning_content.is_empty();
-        let thinking = params.thinking.as_ref().filter(|_| is_open);
+        let thinking = params
+            .thinking
+            .as_ref()
+            .filter(|_| !thought.reasoning_content.is_empty());
         let end = thinking.and_then(|thinking| thinking.ends.first());
         let end = end.map_or("", String::as_str);
         let mut starts = starts.into_iter().take(STARTS);
@@ -278,8 +280,7 @@ impl Check<'_> {
                     format!("the request offers no tool {:?}", head.name),
                 );
             }
-            let is_last = call + 1 == turn.calls.len();
-            if !(asked.is_cut(turn) && is_last) {
+            if !(asked.is_cut(turn) && call + 1 == turn.calls.len()) {
                 self.arguments(call, tool);
             }
         }
@@ -381,15 +382,16 @@ impl Check<'_> {
             .iter()
             .cloned()
             .chain(specials(text).map(|token| (false, token.to_owned())));
-        marks.find(|(_, mark)| {
-            text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark)
-        })
+        marks.find(|(_, mark)| self.is_new(mark, text, own))
+    }
+
+    /// Whether a text has what neither the request nor the text as this library reads it has.
+    fn is_new(&self, mark: &str, text: &str, own: &str) -> bool {
+        text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark)
     }
 
     fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
-        let [shown, quoted, own] = [text, &self.asked.quotable, own]
-            .map(|text| text.contains(char::REPLACEMENT_CHARACTER));
-        if shown && !quoted && !own {
+        if self.is_new("\u{fffd}", text, own) {
             self.add(
                 "broken-character",
                 call,

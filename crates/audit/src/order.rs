@@ -217,13 +217,15 @@ impl<'a> Stream<'a> {
                 if item.is_some_and(|item| item.field == Field::Other) {
                     return;
                 }
-                let is_open = item.is_some_and(|item| item.is_open && item.field == place.field);
                 // Of other items, not all servers say where a part begins.
                 let has_parts =
                     self.is_streamed && self.api == Api::Responses && place.field == Field::Content;
-                let in_part =
-                    !has_parts || item.is_some_and(|item| item.parts.contains(&place.part));
-                if in_item && !(is_open && in_part) {
+                let is_open = item.is_some_and(|item| {
+                    item.is_open
+                        && item.field == place.field
+                        && (!has_parts || item.parts.contains(&place.part))
+                });
+                if in_item && !is_open {
                     found.add(
                         "order",
                         at,
@@ -425,14 +427,16 @@ impl Text<'_> {
             && last.len() >= BY_CHANCE
         {
             let mut pairs = self.pieces.windows(2);
-            if pairs.all(|pair| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0])) {
-                let fault = ("snapshots", "each delta has all of the text so far");
-                return ((*last).to_owned(), Some(fault));
-            }
-            if before.len() > 2 && before.concat() == *last {
-                let fault = ("sent-twice", "the last delta has all of the text again");
-                return ((*last).to_owned(), Some(fault));
-            }
+            let fault = if pairs
+                .all(|pair| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0]))
+            {
+                ("snapshots", "each delta has all of the text so far")
+            } else if before.len() > 2 && before.concat() == *last {
+                ("sent-twice", "the last delta has all of the text again")
+            } else {
+                return (self.pieces.concat(), None);
+            };
+            return ((*last).to_owned(), Some(fault));
         }
         (self.pieces.concat(), None)
     }

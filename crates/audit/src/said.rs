@@ -129,8 +129,10 @@ pub fn events(stream: &str) -> Result<Vec<Event>, usize> {
             DONE => DONE.into(),
             data => number::read(data).map_err(|_| events.len() + 1)?,
         };
-        let name = field(block, "event");
-        events.push(Event { name, data });
+        events.push(Event {
+            name: field(block, "event"),
+            data,
+        });
     }
     Ok(events)
 }
@@ -241,8 +243,10 @@ impl List {
 
     /// All of a text, which is empty if the value is none.
     fn whole(&mut self, place: Place, value: &Value) {
-        let text = value.as_str().unwrap_or_default().to_owned();
-        self.add(What::Whole(place, text));
+        self.add(What::Whole(
+            place,
+            value.as_str().unwrap_or_default().to_owned(),
+        ));
     }
 
     /// A field that is a text, if it is there.

@@ -292,14 +292,13 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Option<Calls>> {
     let (mut alone, looks) = (false, turn.engine.looks());
     for edge in turn.turn.edges.iter().filter(|edge| edge.to == Call) {
         let front = glue(&edge.glue.trim_start());
-        fronts.push(match (edge.from, last) {
-            (from, _) if !looks && (front.is_empty() || from == Call && !has_word(&edge.glue)) => {
-                alone = true;
-                continue;
-            }
-            (Call, Some(last)) if !has_word(&edge.glue) => {
-                format!(r"(?<={}\s*){front}", text(&last.to_string()))
-            }
+        let is_bare = edge.from == Call && !has_word(&edge.glue);
+        if !looks && (front.is_empty() || is_bare) {
+            alone = true;
+            continue;
+        }
+        fronts.push(match last {
+            Some(last) if is_bare => format!(r"(?<={}\s*){front}", text(&last.to_string())),
             _ => front,
         });
     }

@@ -24,14 +24,17 @@ pub enum Part {
     Nothing,
 }
 
+/// Ways to write an expression out: each a sequence of parts.
+pub type Ways = Vec<Vec<Part>>;
+
 /// Most parts of a way to write an expression out.
 const PARTS: usize = 64;
 
-/// The ways in which an expression may be written out: each a sequence of parts.
+/// The ways in which an expression may be written out.
 ///
 /// # Errors
 /// What it has that no way to write has, with the place.
-pub fn ways(pattern: &str, place: &str) -> Result<Vec<Vec<Part>>> {
+pub fn ways(pattern: &str, place: &str) -> Result<Ways> {
     if pattern.len() > RESPONSE_PATTERN_BYTES {
         return Err(wrong(
             place,
@@ -85,7 +88,7 @@ impl Reader<'_> {
         skipped
     }
 
-    fn choice(&mut self) -> Result<Vec<Vec<Part>>> {
+    fn choice(&mut self) -> Result<Ways> {
         let mut all = self.sequence()?;
         while self.skip("|") {
             all.extend(self.sequence()?);
@@ -96,7 +99,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn sequence(&mut self) -> Result<Vec<Vec<Part>>> {
+    fn sequence(&mut self) -> Result<Ways> {
         let mut all = vec![Vec::new()];
         while !self.rest().is_empty() && !self.rest().starts_with(['|', ')']) {
             let start = self.at;
@@ -131,7 +134,7 @@ impl Reader<'_> {
                 return Err(self.wrong("too many choices, or too long"));
             }
             // Most items are one character: what stands in front of them is not copied.
-            let mut longer: Vec<Vec<Part>> = Vec::new();
+            let mut longer: Ways = Vec::new();
             for item in &items[1..] {
                 longer.extend(all.iter().map(|way| joined(way.clone(), item.clone())));
             }
@@ -144,7 +147,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn item(&mut self) -> Result<Vec<Vec<Part>>> {
+    fn item(&mut self) -> Result<Ways> {
         let c = self.next().unwrap_or_default();
         let (part, length) = match c {
             '\\' => self.escaped()?,
@@ -207,7 +210,7 @@ impl Reader<'_> {
         end.map_or(self.rest().len(), |(at, _)| at + 1)
     }
 
-    fn group(&mut self) -> Result<Vec<Vec<Part>>> {
+    fn group(&mut self) -> Result<Ways> {
         let start = self.at;
         if ["(?=", "(?!", "(?<=", "(?<!"]
             .iter()

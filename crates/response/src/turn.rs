@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::expression::{Part, ways};
+use super::expression::{Part, Ways, ways};
 use super::read::wrong;
 use super::{Anchor, Field, ResponseTemplate};
 use chatparse_base::find::shared;
@@ -94,7 +94,7 @@ impl Anchor {
     }
 
     /// The ways in which it may be written out.
-    fn ways(&self, place: &str) -> Result<Vec<Vec<Part>>> {
+    fn ways(&self, place: &str) -> Result<Ways> {
         match self {
             Anchor::Texts(texts) => Ok(texts
                 .iter()
@@ -168,9 +168,12 @@ impl Field {
     }
 
     fn reasoning(&self, place: &str, opening: &str) -> Result<Reasoning> {
-        let close = self.closes(place)?.into_iter().next();
-        let close =
-            close.ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
+        let Some(close) = self.closes(place)?.into_iter().next() else {
+            return Err(wrong(
+                &format!("{place}.close"),
+                "no text ends the reasoning",
+            ));
+        };
         let place = format!("{place}.open");
         let open = self.open.as_ref().ok_or_else(|| wrong(&place, "missing"))?;
         let texts = match open {
@@ -243,8 +246,7 @@ impl Field {
         for way in open.ways(place)? {
             let (front, behind) = split_at_group(&way);
             fronts.push(written(front, place)?);
-            let behind = Head::of(behind, &shape, &format!("{place}_pattern"))?;
-            head.get_or_insert(behind);
+            head.get_or_insert(Head::of(behind, &shape, &format!("{place}_pattern"))?);
         }
         let calls = self.forms(&shape, &head.unwrap_or_default(), &close, &fronts)?;
         turn.calls = calls.forms;
@@ -328,19 +330,18 @@ impl Field {
                     format!("}}{line}{close}")
                 };
                 let (begin, forms) = shape.objects(self.open.as_ref(), &end);
-                if self.transform_each {
-                    let (next, finish) = (Some(format!(", {begin}")), format!("]{close}"));
-                    return Ok(Calls {
+                return Ok(match self.transform_each {
+                    true => Calls {
                         begin: format!("[{begin}"),
-                        next,
-                        finish,
+                        next: Some(format!(", {begin}")),
+                        finish: format!("]{close}"),
                         forms,
-                    });
-                }
-                return Ok(Calls {
-                    begin: format!("{line}{begin}"),
-                    forms,
-                    ..Calls::default()
+                    },
+                    false => Calls {
+                        begin: format!("{line}{begin}"),
+                        forms,
+                        ..Calls::default()
+                    },
                 });
             }
             ("xml-inline", true) => {
@@ -358,8 +359,8 @@ impl Field {
                 };
                 let first = format!("{text}{line}{before}").into();
                 let next = if python { ", ".into() } else { before.into() };
-                let kinds = ValueKind::ALL.into_iter();
-                let slots = kinds
+                let slots = ValueKind::ALL
+                    .into_iter()
                     .flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())))
                     .collect();
                 let members = Members {
@@ -434,11 +435,7 @@ impl Field {
     /// Python's.
     fn tag(&self) -> Result<(String, Vec<Slot>, bool)> {
         let place = "fields.tool_calls.content_args.tag_pattern";
-        let pattern = self
-            .content_args
-            .get("tag_pattern")
-            .and_then(Value::as_str)
-            .ok_or_else(|| wrong(place, "missing"))?;
+        let pattern = self.tag_pattern().ok_or_else(|| wrong(place, "missing"))?;
         let (mut front, mut slots, mut python) = (None, Vec::new(), false);
         for way in ways(pattern, place)? {
             let (Some(key), Some(value)) = (group(&way, "key"), group(&way, "value")) else {
@@ -719,8 +716,13 @@ impl Shape {
 
 /// The path in braces.
 fn part(value: &Value) -> Option<String> {
-    let path = value.as_str()?.strip_prefix('{')?.strip_suffix('}')?;
-    Some(path.to_owned())
+    Some(
+        value
+            .as_str()?
+            .strip_prefix('{')?
+            .strip_suffix('}')?
+            .to_owned(),
+    )
 }
 
 /// The keys of a path below the root: those of the objects around, and the last.

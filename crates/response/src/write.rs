@@ -83,12 +83,9 @@ pub fn write(
         markers.push(end_of_thought.to_owned());
     }
     markers.retain(|marker| !marker.is_empty());
-    let thinking = if engine.serves() {
-        "thinking"
-    } else {
-        "reasoning_content"
-    };
+    let mut thinking = "reasoning_content";
     if engine.serves() {
+        thinking = "thinking";
         // Where the pieces of a text are joined anyhow, a marker in front of it is an end of
         // nothing.
         markers.extend_from_slice(&turn.ends);
@@ -139,11 +136,8 @@ impl Turn {
         end_of_thought: &str,
     ) -> Anchor {
         let both = [&on.opening, &off.opening].map(|opening| Glue::from(opening.as_str()));
-        let shared = if off.opening.is_empty() {
-            both[0].clone()
-        } else {
-            Glue::common_start(&both)
-        };
+        let given = if off.opening.is_empty() { 1 } else { 2 };
+        let shared = Glue::common_start(&both[..given]);
         // Also a part of the marker that both begin with belongs to the reasoning.
         let opening = last_of(&on.opening, start)
             .and_then(|at| shared.head().get(..at))
@@ -232,31 +226,23 @@ impl Turn {
             opens.retain(|open| !thoughts.contains(open));
         }
         let opens = distinct(opens);
-        let field = Field {
+        let mut field = Field {
+            close: (!self.ends.is_empty()).then(|| texts(self.ends.clone())),
             repeats: true,
             join: Some(String::new()),
             ..Field::default()
         };
-        let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
-        let called = self.turn.glues([Content], Call).next().is_some() && calls.is_some();
+        let call = calls.filter(|_| self.turn.glues([Content], Call).next().is_some());
         // A call that content runs into ends it only for who looks ahead.
-        if !always || opens.is_empty() || called && !self.engine.looks() {
-            return (Field { close, ..field }, opens);
+        if !always || opens.is_empty() || call.is_some() && !self.engine.looks() {
+            return (field, opens);
         }
-        let close = match calls.filter(|_| called) {
-            Some(call) => {
-                let mut ends = self.with_ends(Vec::new());
-                ends.push(format!("(?={call})"));
-                Some(Anchor::Pattern(any(&ends)))
-            }
-            None => close,
-        };
-        let open = Some(texts(opens));
-        let field = Field {
-            open,
-            close,
-            ..field
-        };
+        if let Some(call) = call {
+            let mut ends = self.with_ends(Vec::new());
+            ends.push(self.ahead(call));
+            field.close = Some(Anchor::Pattern(any(&ends)));
+        }
+        field.open = Some(texts(opens));
         (field, Vec::new())
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::partial::{Prefix, object};
 use crate::items::{Items, Part, Step};
 use crate::wire::{Event, Finish, Reason, Usage};
-use chatparse_message::Message;
+use chatparse_message::{Message, text_part};
 
 /// The signature of all thinking blocks: clients drop blocks that have none.
 const SIGNATURE: &str = "chatparse";
@@ -91,7 +91,7 @@ fn block(items: &Items, index: usize, text: &str) -> Value {
         Part::Reasoning => {
             json!({"type": "thinking", "thinking": text, "signature": if text.is_empty() { "" } else { SIGNATURE }})
         }
-        Part::Content => json!({"type": "text", "text": text}),
+        Part::Content => text_part(text),
         Part::Call(call) => {
             let head = &items.calls[call];
             let mut block = json!({"type": "tool_use", "id": head.id, "name": head.tool.name});

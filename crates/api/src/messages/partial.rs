@@ -18,8 +18,7 @@ const ESCAPE: usize = 12;
 /// up to the end. A text value that has no end is closed there; what else has none is left out.
 pub fn object(text: &str) -> Map<String, Value> {
     let mut prefix = Prefix::default();
-    let json = prefix.push(text) + &prefix.close();
-    number::read(&json).unwrap_or_default()
+    number::read(&(prefix.push(text) + &prefix.close())).unwrap_or_default()
 }
 
 /// What was sent of one object. It is sent only as far as closing brackets make JSON of it, so

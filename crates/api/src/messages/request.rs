@@ -9,7 +9,7 @@ use crate::shared::{
 };
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
-use chatparse_message::{THINKING_TYPES, TOOL_REFERENCE, text_part};
+use chatparse_message::{TOOL_REFERENCE, text_part, thinking_is_on};
 
 /// Converts a body to chat completions.
 ///
@@ -66,12 +66,7 @@ pub fn prefill(body: &Value) -> String {
 /// Reads the options for thinking and for the format of the output.
 fn output(body: &Fields, chat: &mut Chat) -> Result<()> {
     if let Some(thinking) = body.object("thinking")? {
-        let on = match kind_of(&thinking)? {
-            "enabled" | "adaptive" => true,
-            "disabled" | "between_tools" => false,
-            _ => return Err(thinking.unknown("type", THINKING_TYPES)),
-        };
-        chat.put("enable_thinking", Some(on));
+        chat.put("enable_thinking", Some(thinking_is_on(&thinking)?));
     }
     let config = body.object("output_config")?;
     let format = match &config {
@@ -377,8 +372,9 @@ fn result(block: &Fields) -> Result<Value> {
 
 /// Whether the first word of a text says that a call failed.
 fn says_error(text: &str) -> bool {
-    let first = text.split_whitespace().next();
-    first.is_some_and(|word| word.to_lowercase().contains("error"))
+    text.split_whitespace()
+        .next()
+        .is_some_and(|word| word.to_lowercase().contains("error"))
 }
 
 /// What a search of the server's has found, or why it found nothing.

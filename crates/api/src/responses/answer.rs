@@ -244,8 +244,7 @@ impl Writer {
 pub fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     let mut output = Vec::new();
     for (index, item) in items.items.iter().enumerate() {
-        let text = items.text_of(item, message);
-        output.push(item_json(items, index, Some(&text)));
+        output.push(item_json(items, index, Some(&items.text_of(item, message))));
     }
     let status = if finish.is_cut() {
         "incomplete"

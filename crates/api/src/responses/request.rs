@@ -97,9 +97,13 @@ impl Chat {
     fn client_call(&mut self, tool: &ClientTool, item: &Fields) -> Result<()> {
         let (_, field) = tool.item.unwrap_or_default();
         let arguments = number::write(&tool.in_order(item.required_object(field)?.map).into());
-        let id = call_id(item, "call_id")?;
-        self.turn()
-            .call("function", id, tool.name, &arguments, None);
+        self.turn().call(
+            "function",
+            call_id(item, "call_id")?,
+            tool.name,
+            &arguments,
+            None,
+        );
         Ok(())
     }
 
@@ -166,9 +170,13 @@ impl Chat {
             item.required_text("server_label")?,
             item.required_text("name")?,
         );
-        let arguments = item.required_text("arguments")?;
-        self.turn()
-            .call("function", id, name, arguments, Some(label));
+        self.turn().call(
+            "function",
+            id,
+            name,
+            item.required_text("arguments")?,
+            Some(label),
+        );
         Ok(())
     }
 
@@ -225,8 +233,10 @@ impl Chat {
             }
             "user" => self.say(role, content(item, "content")?),
             "system" | "developer" => {
-                let text = text(item, "content", &["input_text", "text"], "\n\n")?;
-                self.instruct(role, &text);
+                self.instruct(
+                    role,
+                    &text(item, "content", &["input_text", "text"], "\n\n")?,
+                );
             }
             _ => {
                 return Err(item.unknown(
