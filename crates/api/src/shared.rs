@@ -201,10 +201,9 @@ impl Chat {
     }
 
     /// Notes that the client asks for a compaction, with the field that asks.
-    pub fn compact(&mut self, asked: impl Into<Value>, field: &str) {
+    pub fn compact(&mut self, asked: impl Into<Value>, of: &Fields, field: &str) {
         self.put("compaction", Some(asked));
-        self.notes
-            .push(format!("{field}: the host makes the compaction"));
+        self.note(of, field, "the host makes the compaction");
     }
 
     /// The tools of the request and those that messages bring, which it need not list.

@@ -102,6 +102,10 @@ impl<'a> Asked<'a> {
             turn,
             has_output: output.is_some(),
             own: &output.map_or_else(Turn::default, |output| self.own(turn, output)),
+            at: At {
+                choice: turn.choice,
+                ..At::default()
+            },
             found,
         };
         check.calls();
@@ -231,6 +235,8 @@ struct Check<'a> {
     turn: &'a Turn,
     has_output: bool,
     own: &'a Turn,
+    /// What is checked: the choice, or one of its calls.
+    at: At,
     found: &'a mut Findings,
 }
 
@@ -238,29 +244,20 @@ struct Check<'a> {
 const LONG: usize = 20;
 
 impl Check<'_> {
-    fn add(&mut self, kind: &'static str, call: Option<usize>, message: impl Into<String>) {
-        self.found.add(
-            kind,
-            At {
-                choice: self.turn.choice,
-                call,
-                event: 0,
-            },
-            message,
-        );
+    fn add(&mut self, kind: &'static str, message: impl Into<String>) {
+        self.found.add(kind, self.at, message);
     }
 
     fn calls(&mut self) {
         let (asked, turn) = (self.asked, self.turn);
         let mut ids = HashSet::new();
         for (call, (head, arguments)) in turn.calls.iter().enumerate() {
-            let at = Some(call);
+            self.at.call = Some(call);
             if head.id.is_empty() {
-                self.add("no-id", at, "the call has no id");
+                self.add("no-id", "the call has no id");
             } else if !ids.insert(&head.id) {
                 self.add(
                     "repeated-id",
-                    at,
                     format!("an earlier call has the id {:?}, too", head.id),
                 );
             }
@@ -269,14 +266,13 @@ impl Check<'_> {
             if let Some((_, mark)) =
                 self.shown(&arguments.replace("\\\"", "\""), &own.replace("\\\"", "\""))
             {
-                self.add("shown-markup", at, format!("the arguments have {mark:?}"));
+                self.add("shown-markup", format!("the arguments have {mark:?}"));
             }
-            self.broken(arguments, own, at);
+            self.broken(arguments, own);
             let tool = asked.request.tools.iter().find(|tool| is_of(tool, head));
             if tool.is_none() && asked.request.hosted_tools.is_empty() {
                 self.add(
                     "unknown-tool",
-                    at,
                     format!("the request offers no tool {:?}", head.name),
                 );
             }
@@ -284,6 +280,7 @@ impl Check<'_> {
                 self.arguments(call, tool);
             }
         }
+        self.at.call = None;
     }
 
     fn arguments(&mut self, call: usize, tool: Option<&Tool>) {
@@ -292,22 +289,14 @@ impl Check<'_> {
             _ if head.custom => json!({"input": arguments}),
             Ok(value) if value.is_object() => value,
             Ok(_) => {
-                return self.add(
-                    "not-object",
-                    Some(call),
-                    "the arguments are JSON, but no object",
-                );
+                return self.add("not-object", "the arguments are JSON, but no object");
             }
             Err(error) => {
-                return self.add(
-                    "not-json",
-                    Some(call),
-                    format!("the arguments are not JSON: {error}"),
-                );
+                return self.add("not-json", format!("the arguments are not JSON: {error}"));
             }
         };
         if let Some(wrong) = tool.and_then(|tool| first_wrong(&tool.parameters, &value)) {
-            self.add("not-schema", Some(call), format!("the arguments: {wrong}"));
+            self.add("not-schema", format!("the arguments: {wrong}"));
         }
     }
 
@@ -315,30 +304,25 @@ impl Check<'_> {
     fn texts(&mut self) {
         let (reasoning, content, own) = (&*self.turn.reasoning, &*self.turn.content, self.own);
         let is_read_so = self.has_output && own.content.trim() == content.trim();
-        self.broken(reasoning, &own.reasoning, None);
-        self.broken(content, &own.content, None);
+        self.broken(reasoning, &own.reasoning);
+        self.broken(content, &own.content);
         if let Some((_, mark)) = self.shown(reasoning, &own.reasoning) {
-            self.add("shown-markup", None, format!("the reasoning has {mark:?}"));
+            self.add("shown-markup", format!("the reasoning has {mark:?}"));
         }
         let again = reasoning.trim();
         if again.len() >= LONG && content.trim_start().starts_with(again) {
             self.add(
                 "shown-reasoning",
-                None,
                 "the content begins with all of the reasoning",
             );
         }
         if let Some(name) = self.asked.call_in(content).filter(|_| !is_read_so) {
-            self.add(
-                "lost-call",
-                None,
-                format!("the content has a call of {name:?}"),
-            );
+            self.add("lost-call", format!("the content has a call of {name:?}"));
         } else if let Some((of_thought, mark)) = self.shown(content, &own.content) {
             if !of_thought {
-                self.add("shown-markup", None, format!("the content has {mark:?}"));
+                self.add("shown-markup", format!("the content has {mark:?}"));
             } else if self.asked.request.output.reasoning_format != ReasoningFormat::None {
-                self.add("shown-reasoning", None, format!("the content has {mark:?}"));
+                self.add("shown-reasoning", format!("the content has {mark:?}"));
             }
         }
     }
@@ -356,7 +340,6 @@ impl Check<'_> {
         {
             self.add(
                 "shown-stop",
-                None,
                 format!("the content has {stop:?}, at which the request asks to stop"),
             );
         }
@@ -367,7 +350,6 @@ impl Check<'_> {
         if turn.finish == stop && turn.is_empty() && !may_be && !is_read_so {
             self.add(
                 "empty",
-                None,
                 format!("the answer is empty, and its finish is {stop:?}"),
             );
         }
@@ -390,11 +372,10 @@ impl Check<'_> {
         text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark)
     }
 
-    fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
+    fn broken(&mut self, text: &str, own: &str) {
         if self.is_new("\u{fffd}", text, own) {
             self.add(
                 "broken-character",
-                call,
                 "a text has U+FFFD, which stands for a character that was cut",
             );
         }
@@ -429,11 +410,7 @@ impl Check<'_> {
             _ if finish == stop || finish == calls || others.contains(&finish) => return,
             _ => "which the API does not have".to_owned(),
         };
-        self.add(
-            "wrong-finish",
-            None,
-            format!("the finish is {finish:?}, {wrong}"),
-        );
+        self.add("wrong-finish", format!("the finish is {finish:?}, {wrong}"));
     }
 
     /// Tokens of output.
@@ -445,7 +422,7 @@ impl Check<'_> {
         let (usage, turn, body) = (&self.turn.usage, self.turn, self.asked.body);
         let Some(output) = self.used() else {
             if usage.is_null() && streamed && body["stream_options"]["include_usage"] == true {
-                self.add("usage", None, "the request asks for it, and there is none");
+                self.add("usage", "the request asks for it, and there is none");
             }
             return;
         };
@@ -464,17 +441,15 @@ impl Check<'_> {
         if let Some(total) = total {
             self.add(
                 "usage",
-                None,
                 format!("total_tokens is {total}, but {input} + {output} = {sum}"),
             );
         } else if cached > Some(input) || thought > Some(output) {
-            self.add("usage", None, "a part has more tokens than all of it");
+            self.add("usage", "a part has more tokens than all of it");
         } else if output == 0 && !turn.is_empty() {
-            self.add("usage", None, "no tokens of output, although there is some");
+            self.add("usage", "no tokens of output, although there is some");
         } else if let Some(limit) = limit.filter(|limit| output > *limit) {
             self.add(
                 "usage",
-                None,
                 format!("{output} tokens of output, though the request allows {limit}"),
             );
         }
@@ -485,11 +460,7 @@ impl Check<'_> {
         let (turn, request) = (self.turn, &self.asked.request);
         let choices = self.asked.choices();
         if turn.choice >= choices {
-            self.add(
-                "index",
-                None,
-                format!("the request asks for {choices} choices"),
-            );
+            self.add("index", format!("the request asks for {choices} choices"));
         }
         // An answer that a limit cut off may lack its call.
         let is_whole = words(self.asked.api).0[..2].contains(&&*turn.finish);
@@ -498,14 +469,12 @@ impl Check<'_> {
             ToolChoice::None if !turn.calls.is_empty() => {
                 self.add(
                     "tool-choice",
-                    None,
                     "there are calls, though the request forbids them",
                 );
             }
             ToolChoice::Required if is_whole && !has_calls => {
                 self.add(
                     "tool-choice",
-                    None,
                     "there is no call, though the request requires one",
                 );
             }
@@ -519,7 +488,6 @@ impl Check<'_> {
         {
             self.add(
                 "tool-choice",
-                None,
                 format!(
                     "{:?} is called, but the request allows others only",
                     head.name
@@ -530,7 +498,6 @@ impl Check<'_> {
             let calls = turn.calls.len();
             self.add(
                 "parallel-calls",
-                None,
                 format!("there are {calls} calls, and the request allows one"),
             );
         }
@@ -541,7 +508,7 @@ impl Check<'_> {
                 Ok(value) => first_wrong(&request.output.json_schema, &value),
             };
             if let Some(wrong) = wrong {
-                self.add("response-format", None, wrong);
+                self.add("response-format", wrong);
             }
         }
     }
@@ -559,9 +526,9 @@ impl Check<'_> {
                 "finish" | "id" => continue,
                 _ => "output-calls",
             };
+            self.at.call = call;
             self.add(
                 kind,
-                call,
                 format!("{field}: the answer and what the output has differ: {how}"),
             );
         }

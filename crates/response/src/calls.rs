@@ -13,7 +13,7 @@ use chatparse_base::{Error, Result};
 use chatparse_learn::analysis::turn::{
     CallForm, CallPiece, Encoding, Glue, Members, Slot,
     SlotKind::{Call, Content, End},
-    ValueKind,
+    ValueKind, slots_of,
 };
 
 /// The field, and what begins a call, without names of its parts.
@@ -408,9 +408,8 @@ fn end_of_call(close: &Glue, ends: &[String]) -> Anchor {
 /// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end
 /// of the call behind it.
 fn literals(members: &Members, close: &Glue) -> Option<([String; 2], Glue)> {
-    let mut slots = members.slots.iter();
-    let (_, text) = slots.clone().find(|(kind, _)| *kind == ValueKind::Text)?;
-    let (_, number) = slots.find(|(kind, _)| *kind == ValueKind::Integer)?;
+    let text = slots_of(&members.slots, ValueKind::Text).next()?;
+    let number = slots_of(&members.slots, ValueKind::Integer).next()?;
     let [open, plain] = [text, number].map(|slot| slot.open.core());
     let opens = open.strip_prefix(plain).filter(|opens| !opens.is_empty())?;
     let object = members.first.core() == "{" && plain == ":" && number.close.is_blank();

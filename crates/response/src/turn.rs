@@ -309,7 +309,7 @@ impl Field {
         let arguments = CallPiece::Arguments { quoted: false };
         let forms = match (&*self.content, shape.captured) {
             ("json", true) if self.content_args.contains_key("string_delims") => {
-                let members = self.quoted_members(text)?;
+                let members = CallPiece::Members(self.quoted_members(text)?.into());
                 vec![
                     form(pieces, &[members], &format!("}}{close}")),
                     form(pieces, &[], &format!("{text}{{}}{close}")),
@@ -357,16 +357,13 @@ impl Field {
                 } else {
                     ""
                 };
-                let first = format!("{text}{line}{before}").into();
-                let next = if python { ", ".into() } else { before.into() };
-                let slots = ValueKind::ALL
-                    .into_iter()
-                    .flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())))
-                    .collect();
+                let kinds = ValueKind::ALL.into_iter();
                 let members = Members {
-                    first,
-                    next,
-                    slots,
+                    first: format!("{text}{line}{before}").into(),
+                    next: if python { ", ".into() } else { before.into() },
+                    slots: kinds
+                        .flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())))
+                        .collect(),
                     nested: Nested::default(),
                 };
                 vec![
@@ -394,7 +391,7 @@ impl Field {
     }
 
     /// An object whose texts have delimiters of their own.
-    fn quoted_members(&self, head: &str) -> Result<CallPiece> {
+    fn quoted_members(&self, head: &str) -> Result<Members> {
         let place = "fields.tool_calls.content_args.string_delims";
         let delimiters = &self.content_args["string_delims"];
         let (Some(open), Some(close), None) = (
@@ -409,26 +406,17 @@ impl Field {
         } else {
             "\""
         };
-        let behind_key = format!("{quote}:");
-        let slots = quoted_slots("", [open, close]);
-        let of_object = quoted_slots(&behind_key, [open, close]);
+        let of_object = quoted_slots(&format!("{quote}:"), [open, close]);
         let nested = Nested {
-            array: container(["[", "", "]"], slots),
+            array: container(["[", "", "]"], quoted_slots("", [open, close])),
             object: container(["{", quote, "}"], of_object.clone()),
         };
-        let (first, next) = (
-            format!("{head}{{{quote}").into(),
-            format!(",{quote}").into(),
-        );
-        Ok(CallPiece::Members(
-            Members {
-                first,
-                next,
-                slots: of_object,
-                nested,
-            }
-            .into(),
-        ))
+        Ok(Members {
+            first: format!("{head}{{{quote}").into(),
+            next: format!(",{quote}").into(),
+            slots: of_object,
+            nested,
+        })
     }
 
     /// What stands in front of an argument's name, the forms of its value, and whether values are
@@ -607,8 +595,8 @@ fn id(pattern: &str, shape: &Shape, place: &str) -> Result<CallPiece> {
         return Ok(CallPiece::Id);
     }
     let ways = ways(pattern, place)?;
-    let way = ways.first().map_or(&[][..], |way| way);
-    let (before, behind) = way.split_at(group(way, &shape.name).unwrap_or(0));
+    let way = ways.into_iter().next().unwrap_or_default();
+    let (before, behind) = way.split_at(group(&way, &shape.name).unwrap_or(0));
     let behind = written(behind.get(1..).unwrap_or_default(), place)?;
     Ok(CallPiece::NamedId {
         before: written(before, place)?.into(),
@@ -634,15 +622,13 @@ struct Shape {
 impl Shape {
     fn of(field: &Field) -> Result<Shape> {
         let place = "fields.tool_calls.transform";
-        let transform = field.transform.as_ref();
-        let function =
-            transform.and_then(|transform| transform.get("function").or(Some(transform)));
-        let Some(function) = function else {
+        let Some(transform) = &field.transform else {
             return Err(wrong(
                 place,
                 "missing: which part is the name of a call, and which its arguments, is unknown",
             ));
         };
+        let function = transform.get("function").unwrap_or(transform);
         let root = if field.transform_each { "" } else { "content." };
         if *function == "{content}" && !field.transform_each {
             return Ok(Shape {
@@ -659,7 +645,8 @@ impl Shape {
                 "a function has a name and arguments, each in braces",
             ));
         };
-        let id = transform.and_then(|transform| inside(&transform.get("id").and_then(part)?, root));
+        let id = transform.get("id").and_then(part);
+        let id = id.and_then(|id| inside(&id, root));
         match (inside(&name, root), inside(&arguments, root)) {
             (Some((around, name)), Some((same, arguments))) if around == same => Ok(Shape {
                 name,

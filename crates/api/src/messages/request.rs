@@ -46,7 +46,7 @@ pub fn to_chat(body: &Value) -> Result<Value> {
     }
     chat.put("stop", body.get("stop_sequences").cloned());
     if let Some(compaction) = body.get("compaction") {
-        chat.compact(compaction.clone(), "compaction");
+        chat.compact(compaction.clone(), &body, "compaction");
     }
     output(&body, &mut chat)?;
     tools(&body, chat)

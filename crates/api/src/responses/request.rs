@@ -76,7 +76,7 @@ impl Chat {
             "additional_tools" => self.additional_tools(item),
             "configuration_update" => self.configure(item),
             "compaction_trigger" => {
-                self.compact(item.map.clone(), &item.path("type"));
+                self.compact(item.map.clone(), item, "type");
                 Ok(())
             }
             "mcp_list_tools" => self.server_tools(item, "server_label"),
