@@ -64,14 +64,13 @@ impl<'a> Asked<'a> {
                 }
             }
         }
-        let (kept, stops) = (params.preserved_tokens.iter(), &params.additional_stops);
+        let told = params
+            .preserved_tokens
+            .iter()
+            .chain(&params.additional_stops);
+        let told = told.map(|mark| &**mark).chain([end]);
         let openings = params.delimiters.iter().map(|mark| &*mark.delimiter);
-        for mark in kept
-            .chain(stops)
-            .map(|mark| &**mark)
-            .chain([end])
-            .chain(openings)
-        {
+        for mark in told.chain(openings) {
             marks.push((false, mark.trim().to_owned()));
         }
         // Other texts, too, have short marks, and those of one kind of sign.

@@ -311,18 +311,14 @@ pub const OPTIONS: &[&str] = &[
 ];
 
 /// Reads the switch of some vendors, `thinking`: `{"type": "enabled"}`, or a truth value.
-fn thinks(body: &Fields) -> Result<bool> {
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] for another value or type.
+pub fn thinks(body: &Fields) -> Result<bool> {
     if !body.get("thinking").is_some_and(Value::is_object) {
         return body.flag("thinking", true);
     }
-    thinking_is_on(&body.required_object("thinking")?)
-}
-
-/// Whether an object `thinking` asks for thoughts.
-///
-/// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] for another type.
-pub fn thinking_is_on(thinking: &Fields) -> Result<bool> {
+    let thinking = body.required_object("thinking")?;
     match thinking.required_text("type")? {
         "enabled" | "adaptive" => Ok(true),
         "disabled" | "between_tools" => Ok(false),

@@ -9,7 +9,7 @@ use crate::shared::{
 };
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
-use chatparse_message::{TOOL_REFERENCE, text_part, thinking_is_on};
+use chatparse_message::{TOOL_REFERENCE, text_part, thinks};
 
 /// Converts a body to chat completions.
 ///
@@ -65,8 +65,8 @@ pub fn prefill(body: &Value) -> String {
 
 /// Reads the options for thinking and for the format of the output.
 fn output(body: &Fields, chat: &mut Chat) -> Result<()> {
-    if let Some(thinking) = body.object("thinking")? {
-        chat.put("enable_thinking", Some(thinking_is_on(&thinking)?));
+    if body.object("thinking")?.is_some() {
+        chat.put("enable_thinking", Some(thinks(body)?));
     }
     let config = body.object("output_config")?;
     let format = match &config {

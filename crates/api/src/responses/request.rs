@@ -319,8 +319,8 @@ impl Chat {
                 );
                 return Ok(list.into());
             }
-            // The request that is read of the body knows the tools of clients, and whether servers may
-            // run others.
+            // The request that is read of the body knows the tools of clients, and whether servers
+            // may run others.
             _ => {
                 names.add(inside, tool.text("name")?.unwrap_or(kind));
                 return Ok(Value::Object(tool.map.clone()));
