@@ -65,18 +65,19 @@ enum Stage {
 impl Answer {
     /// An empty answer.
     pub fn new(api: Api, mut options: AnswerOptions) -> Answer {
+        let (prefix, prefill) = match api {
+            Api::ChatCompletions => ("chatcmpl-", String::new()),
+            Api::Responses => ("resp_", String::new()),
+            Api::Messages => ("msg_", messages::prefill(&options.request)),
+        };
         if options.id.is_empty() {
-            options.id = Ids::new("", options.seed, 0).id(api.id_prefix(), 0);
+            options.id = Ids::new("", options.seed, 0).id(prefix, 0);
         }
         if options.model.is_empty()
             && let Some(model) = options.request["model"].as_str()
         {
             options.model = model.to_owned();
         }
-        let prefill = match api {
-            Api::Messages => messages::prefill(&options.request),
-            _ => String::new(),
-        };
         let special = called::Special::of(api, &options.request);
         let chat = chat::Writer::new(&options);
         let items = Items::new(options, special, prefill);
@@ -102,8 +103,7 @@ impl Answer {
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has already begun.
     pub fn begin(&mut self, input_tokens: u64) -> Result<Vec<Event>> {
-        self.at(Stage::New)?;
-        self.stage = Stage::Begun;
+        self.go(Stage::New, Stage::Begun)?;
         Ok(match self.api {
             Api::ChatCompletions => self.chat.begin(&self.items),
             Api::Responses => self.responses.begin(&self.items),
@@ -116,7 +116,7 @@ impl Answer {
     /// `logprobs.content`. Those of the content's tokens are in the events and, after these, in the
     /// body of chat completions and Responses.
     pub fn token(&mut self, span: Range<usize>, entry: Value) {
-        self.items.logprobs.feed(span, entry);
+        self.items.logprobs.fed.push_back((span, entry));
     }
 
     /// The client's stop text that has ended the content. The model need not write on: what follows
@@ -132,7 +132,7 @@ impl Answer {
     /// deltas of a rollback, and for deltas that do not continue the previous ones. The answer must
     /// not be used after that.
     pub fn deltas<'a>(&mut self, deltas: impl Iterator<Item = Delta<'a>>) -> Result<Vec<Event>> {
-        self.at(Stage::Begun)?;
+        self.go(Stage::Begun, Stage::Begun)?;
         let steps = self.items.deltas(deltas)?;
         Ok(self.steps(&steps))
     }
@@ -143,8 +143,7 @@ impl Answer {
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has not begun or is finished.
     pub fn finish(&mut self, ended: &Ended, finish: &Finish) -> Result<Vec<Event>> {
-        self.at(Stage::Begun)?;
-        self.stage = Stage::Finished;
+        self.go(Stage::Begun, Stage::Finished)?;
         let finish = &real(&self.items, ended, finish);
         let steps = self.items.finish(finish.is_cut());
         let mut events = self.steps(&steps);
@@ -163,8 +162,7 @@ impl Answer {
     /// [`chatparse_base::ErrorKind::InvalidArgument`] if it has not begun or is finished: use
     /// [`Api::error_body`] then.
     pub fn fail(&mut self, http_status: u16, message: &str) -> Result<Vec<Event>> {
-        self.at(Stage::Begun)?;
-        self.stage = Stage::Finished;
+        self.go(Stage::Begun, Stage::Finished)?;
         let body = self.api.error_body(http_status, message);
         Ok(match self.api {
             Api::ChatCompletions => vec![Event::new("", &body), chat::done()],
@@ -186,15 +184,12 @@ impl Answer {
 
     /// The answer as one body. The cost is linear in the message.
     pub fn body(&self, ended: &Ended, finish: &Finish) -> Value {
-        let mut read;
-        let mut items = &self.items;
+        let mut items = self.items.clone();
         if self.stage == Stage::New {
-            read = self.items.clone();
-            read.read(ended);
-            read.finish(real(&read, ended, finish).is_cut());
-            items = &read;
+            items.read(ended);
+            items.finish(real(&items, ended, finish).is_cut());
         }
-        let finish = &real(items, ended, finish);
+        let (items, finish) = (&items, &real(&items, ended, finish));
         match self.api {
             Api::ChatCompletions => chat::body(items, &ended.message, finish),
             Api::Responses => responses::body(items, &ended.message, finish),
@@ -210,9 +205,13 @@ impl Answer {
         }
     }
 
-    fn at(&self, stage: Stage) -> Result<()> {
+    /// Moves the answer from one stage to the next, or says in which other stage it is.
+    fn go(&mut self, from: Stage, to: Stage) -> Result<()> {
         match self.stage {
-            now if now == stage => Ok(()),
+            now if now == from => {
+                self.stage = to;
+                Ok(())
+            }
             Stage::New => Err(Error::invalid("answer: it has not begun")),
             Stage::Begun => Err(Error::invalid("answer: it has begun")),
             Stage::Finished => Err(Error::invalid("answer: it is finished")),

@@ -7,12 +7,11 @@ use serde_json::Value;
 
 use super::Api;
 use super::messages::object;
-use chatparse_message::ClientTool;
-use chatparse_message::fields::Fields;
+use super::shared::client_tool;
 
 /// How an API shows the calls of a tool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Called {
+pub struct Called {
     /// Its name without the namespace.
     pub name: String,
     pub namespace: String,
@@ -25,8 +24,7 @@ pub(super) struct Called {
 impl Called {
     /// Whether the model calls it by this name. Templates write different signs after a namespace.
     fn is_called(&self, name: &str) -> bool {
-        let between = name.strip_prefix(&*self.namespace);
-        between
+        name.strip_prefix(&*self.namespace)
             .and_then(|rest| rest.strip_suffix(&*self.name))
             .is_some_and(|sign| !sign.is_empty() && !sign.contains(char::is_alphanumeric))
     }
@@ -41,7 +39,7 @@ impl Called {
 
 /// The tools of a request whose calls are not those of a function by its name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Special {
+pub struct Special {
     named: HashMap<String, Called>,
     spaced: Vec<Called>,
 }
@@ -75,10 +73,7 @@ impl Special {
     fn add(&mut self, api: Api, tool: &Value, inside: &str) {
         let kind = tool["type"].as_str().unwrap_or_default();
         let function = tool.get(kind).unwrap_or(tool);
-        let client = match Fields::new(tool, "tool").map(|fields| ClientTool::of(&fields)) {
-            Ok(Ok(Some(client))) if api == Api::Responses => Some(client),
-            _ => None,
-        };
+        let client = client_tool(tool).filter(|_| api == Api::Responses);
         let name = function["name"]
             .as_str()
             .or(client.map(|client| client.name))
@@ -119,7 +114,7 @@ fn listed(list: &Value) -> impl Iterator<Item = &Value> {
 
 /// The text in a call's arguments; of a call that was cut off, the part that was written. Arguments
 /// of another shape are the text themselves.
-pub(super) fn input(arguments: &str) -> String {
+pub fn input(arguments: &str) -> String {
     if "{\"input\":".starts_with(&arguments.replace(char::is_whitespace, "")) {
         return String::new();
     }

@@ -1,16 +1,16 @@
 //! Answers in the shape of OpenAI's chat completions.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::called;
 use super::items::{CallHead, Items, Part, Step};
+use super::shared::field_of;
 use super::wire::{AnswerOptions, Event, Finish, Usage};
 use chatparse_message::Message;
 
 /// The common part of an answer's chunks, serialised once, because there are many and most hold a
 /// word.
 #[derive(Clone, Debug)]
-pub(super) struct Writer {
+pub struct Writer {
     head: String,
 }
 
@@ -23,35 +23,27 @@ impl Writer {
     }
 
     pub fn begin(&self, items: &Items) -> Vec<Event> {
-        vec![self.chunk(
-            items,
-            &json!({"role": "assistant", "content": null}),
-            &Value::Null,
-            "null",
-        )]
+        let delta = json!({"role": "assistant", "content": null});
+        vec![self.chunk(&choice(items, "delta", delta, Value::Null, None))]
     }
 
     /// Converts all steps to one chunk, unless they are empty. `logprobs`: of tokens of the
     /// content.
     pub fn steps(&self, items: &mut Items, steps: &[Step]) -> Vec<Event> {
         let delta = delta(items, steps);
-        if delta.is_empty() {
+        if delta == json!({}) {
             return Vec::new();
         }
-        let logprobs = match delta.contains_key("content") {
-            true => logprobs_json(&items.logprobs.send(0)),
-            false => Value::Null,
+        let logprobs = match delta["content"] {
+            Value::Null => Value::Null,
+            _ => logprobs_json(&items.logprobs.send(0)),
         };
-        vec![self.chunk(items, &delta.into(), &logprobs, "null")]
+        vec![self.chunk(&choice(items, "delta", delta, logprobs, None))]
     }
 
     pub fn finish(&self, items: &Items, finish: &Finish) -> Vec<Event> {
-        let mut reason = format!("\"{}\"", finish_reason(items, finish));
-        let incomplete = items.incomplete_calls();
-        if !incomplete.is_empty() {
-            reason += &format!(",\"incomplete_calls\":{}", json!(incomplete));
-        }
-        let mut events = vec![self.chunk(items, &json!({}), &Value::Null, &reason)];
+        let choice = choice(items, "delta", json!({}), Value::Null, Some(finish));
+        let mut events = vec![self.chunk(&choice)];
         // Clients that did not request it may not accept a chunk without choices.
         let request = &items.options.request;
         let includes_usage =
@@ -64,38 +56,51 @@ impl Writer {
         events
     }
 
-    /// `reason` is JSON, which fields of the choice may follow.
-    fn chunk(&self, items: &Items, delta: &Value, logprobs: &Value, reason: &str) -> Event {
-        let (head, index) = (&self.head, items.options.choice);
-        let choice = format!(
-            "\"index\":{index},\"delta\":{delta},\"logprobs\":{logprobs},\"finish_reason\":{reason}"
-        );
+    fn chunk(&self, choice: &Value) -> Event {
         Event {
             name: "",
-            data: format!("{head},\"choices\":[{{{choice}}}]}}"),
+            data: format!("{},\"choices\":[{choice}]}}", self.head),
         }
     }
 }
 
+/// The choice with what is said: the field with this name. `finish`: how it ended, if it has.
+fn choice(
+    items: &Items,
+    name: &str,
+    said: Value,
+    logprobs: Value,
+    finish: Option<&Finish>,
+) -> Value {
+    let reason = finish.map(|finish| match () {
+        () if finish.is_cut() => "length",
+        () if items.calls.is_empty() => "stop",
+        () => "tool_calls",
+    });
+    let mut choice = json!({"index": items.options.choice, name: said, "logprobs": logprobs, "finish_reason": reason});
+    if finish.is_some() {
+        items.set_incomplete(&mut choice);
+    }
+    choice
+}
+
 /// The `delta` of a chunk for these steps, which are in the order of their calls.
-fn delta(items: &Items, steps: &[Step]) -> Map<String, Value> {
-    let (mut delta, mut calls) = (Map::new(), Vec::<Value>::new());
+fn delta(items: &Items, steps: &[Step]) -> Value {
+    let (mut delta, mut calls) = (json!({}), Vec::<Value>::new());
     for step in steps {
         match *step {
             Step::Begin(item) => {
                 if let Part::Call(call) = items.items[item].part {
                     let head = &items.calls[call];
                     // Some clients append to the arguments without checking that they exist.
-                    let (kind, called) = called_as(head, String::new());
+                    let (kind, called) = called_as(head, "");
                     calls.push(json!({"index": call, "id": head.id, "type": kind, kind: called}));
                 }
             }
             Step::Text(item, ref text) => {
                 let said = match items.items[item].part {
-                    Part::Reasoning => delta
-                        .entry("reasoning_content")
-                        .or_insert_with(|| "".into()),
-                    Part::Content => delta.entry("content").or_insert_with(|| "".into()),
+                    Part::Reasoning => &mut delta["reasoning_content"],
+                    Part::Content => &mut delta["content"],
                     Part::Call(call) => {
                         if calls.last().is_none_or(|last| last["index"] != call) {
                             calls.push(json!({"index": call}));
@@ -105,28 +110,32 @@ fn delta(items: &Items, steps: &[Step]) -> Map<String, Value> {
                         &mut calls[last][kind][field]
                     }
                 };
-                *said = [said.as_str().unwrap_or_default(), text].concat().into();
+                match said {
+                    Value::String(said) => said.push_str(text),
+                    missing => *missing = text.as_ref().into(),
+                }
             }
             Step::End(_) => {}
         }
     }
     if !calls.is_empty() {
-        delta.insert("tool_calls".to_owned(), calls.into());
+        delta["tool_calls"] = calls.into();
     }
     delta
 }
 
 /// The kind of a call, and its field for what the model has written.
 fn names(head: &CallHead) -> (&'static str, &'static str) {
-    if head.tool.custom {
-        ("custom", "input")
+    let kind = if head.tool.custom {
+        "custom"
     } else {
-        ("function", "arguments")
-    }
+        "function"
+    };
+    (kind, field_of(kind))
 }
 
 /// The kind of a call, and the object of that name, with what the model has written.
-fn called_as(head: &CallHead, written: String) -> (&'static str, Value) {
+fn called_as(head: &CallHead, written: &str) -> (&'static str, Value) {
     let (kind, field) = names(head);
     let mut called = json!({"name": head.tool.name, field: written});
     head.tool.set_namespace(&mut called);
@@ -134,21 +143,18 @@ fn called_as(head: &CallHead, written: String) -> (&'static str, Value) {
 }
 
 /// The last event of every stream.
-pub(super) fn done() -> Event {
+pub fn done() -> Event {
     Event {
         name: "",
         data: "[DONE]".to_owned(),
     }
 }
 
-pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
+pub fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     let mut calls = Vec::new();
-    for (head, call) in items.calls.iter().zip(&message.tool_calls) {
-        let text = match head.tool.custom {
-            true => called::input(&call.arguments),
-            false => call.arguments.clone(),
-        };
-        let (kind, called) = called_as(head, text);
+    for (head, _) in items.calls.iter().zip(&message.tool_calls) {
+        let text = items.text_of(&items.items[head.item], message);
+        let (kind, called) = called_as(head, &text);
         calls.push(json!({"id": head.id, "type": kind, kind: called}));
     }
     let (reasoning, content) = items.texts(message);
@@ -160,12 +166,9 @@ pub(super) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     if !calls.is_empty() {
         said["tool_calls"] = calls.into();
     }
-    let reason = finish_reason(items, finish);
     let mut body = head(&items.options, "chat.completion");
-    let logprobs = logprobs_json(&items.logprobs.of(0..1));
-    let mut choice = json!({"index": items.options.choice, "message": said, "logprobs": logprobs, "finish_reason": reason});
-    items.set_incomplete(&mut choice);
-    body["choices"] = json!([choice]);
+    let logprobs = logprobs_json(&items.logprobs.of(0));
+    body["choices"] = json!([choice(items, "message", said, logprobs, Some(finish))]);
     if let Some(tokens) = &finish.usage {
         body["usage"] = usage(tokens);
     }
@@ -177,14 +180,6 @@ fn logprobs_json(entries: &[Value]) -> Value {
         Value::Null
     } else {
         json!({"content": entries, "refusal": null})
-    }
-}
-
-fn finish_reason(items: &Items, finish: &Finish) -> &'static str {
-    match () {
-        () if finish.is_cut() => "length",
-        () if items.calls.is_empty() => "stop",
-        () => "tool_calls",
     }
 }
 

@@ -6,7 +6,7 @@ use super::Api;
 use chatparse_base::{Error, ErrorKind};
 
 /// HTTP codes with OpenAI's and Anthropic's names for such errors. For other codes, the entry for
-/// the same hundred is used.
+/// the same hundred is used, which is the first of them.
 const KINDS: &[(u16, &str, &str)] = &[
     (400, "invalid_request_error", "invalid_request_error"),
     (401, "authentication_error", "authentication_error"),
@@ -45,14 +45,12 @@ impl Api {
     }
 }
 
-pub(super) fn kinds(http_status: u16) -> (&'static str, &'static str) {
+pub fn kinds(http_status: u16) -> (&'static str, &'static str) {
     let other = if http_status < 500 { 400 } else { 500 };
-    for status in [http_status, other] {
-        if let Some((_, openai, anthropic)) = KINDS.iter().find(|(known, ..)| *known == status) {
-            return (openai, anthropic);
-        }
-    }
-    ("server_error", "api_error")
+    let mut rows = KINDS.iter().rev();
+    let row = rows.find(|(known, ..)| [http_status, other].contains(known));
+    let (_, openai, anthropic) = row.unwrap_or(&KINDS[0]);
+    (openai, anthropic)
 }
 
 /// The path at the start of a message: `messages[2].content: missing`.

@@ -8,8 +8,8 @@ const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 const LENGTH: usize = 9;
 
 /// The source of an answer's ids.
-#[derive(Clone, Debug)]
-pub(super) struct Ids {
+#[derive(Clone, Debug, Default)]
+pub struct Ids {
     answer: DefaultHasher,
 }
 

@@ -16,6 +16,7 @@ use super::ids::Ids;
 use super::logprobs::Logprobs;
 use super::stops::Stops;
 use super::wire::AnswerOptions;
+use chatparse_base::find::shared;
 use chatparse_base::{Error, Result};
 use chatparse_message::Message;
 use chatparse_stream::{Delta, DeltaKind, Ended, PartKind};
@@ -25,7 +26,7 @@ const BRACE: &str = "{";
 
 /// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     Reasoning,
     Content,
     /// A call, by its index.
@@ -34,7 +35,7 @@ pub(super) enum Part {
 
 /// One item of an answer.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub struct Item {
     pub part: Part,
     /// Its range in the message's reasoning or content; empty for a call.
     span: Range<usize>,
@@ -44,10 +45,10 @@ pub(super) struct Item {
 
 /// The part of a call that precedes its arguments.
 #[derive(Clone, Debug)]
-pub(super) struct CallHead {
+pub struct CallHead {
     pub tool: Called,
     pub id: String,
-    item: usize,
+    pub item: usize,
 }
 
 impl CallHead {
@@ -58,8 +59,7 @@ impl CallHead {
 }
 
 /// A change of the item with index `.0`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step<'a> {
+pub enum Step<'a> {
     Begin(usize),
     Text(usize, Cow<'a, str>),
     End(usize),
@@ -75,8 +75,8 @@ struct Waiting {
 }
 
 /// All items so far.
-#[derive(Clone, Debug)]
-pub(super) struct Items {
+#[derive(Clone, Debug, Default)]
+pub struct Items {
     pub options: Arc<AnswerOptions>,
     pub logprobs: Logprobs,
     ids: Ids,
@@ -101,20 +101,11 @@ impl Items {
     pub fn new(options: AnswerOptions, special: Special, prefill: String) -> Items {
         Items {
             ids: Ids::new(&options.id, options.seed, options.choice),
-            logprobs: Logprobs::default(),
-            items: Vec::new(),
-            calls: Vec::new(),
-            call_ids: HashSet::new(),
-            waiting: None,
             special,
-            held: String::new(),
-            open: None,
-            reasoning: 0,
-            content: 0,
             prefill,
-            skipped: 0,
             stops: Stops::of(&options.request),
             options: Arc::new(options),
+            ..Items::default()
         }
     }
 
@@ -169,18 +160,19 @@ impl Items {
                 }
                 DeltaKind::ToolArguments
                     if delta.text == BRACE && delta.span.is_empty() && self.hold_brace() => {}
-                DeltaKind::ToolArguments => {
+                DeltaKind::ToolArguments | DeltaKind::ToolEnd => {
                     self.settle(&mut steps);
-                    self.arguments(delta.call, delta.text, &mut steps)?;
-                }
-                DeltaKind::ToolEnd => {
-                    self.settle(&mut steps);
-                    let call = self
-                        .calls
-                        .get(delta.call)
-                        .ok_or_else(|| out_of_order(delta.call))?;
-                    if self.open == Some(call.item) {
-                        self.close(true, &mut steps);
+                    let Some(call) = self.calls.get(delta.call) else {
+                        return Err(out_of_order(delta.call));
+                    };
+                    if delta.kind == DeltaKind::ToolEnd {
+                        if self.open == Some(call.item) {
+                            self.close(true, &mut steps);
+                        }
+                    } else if call.is_held() {
+                        self.held.push_str(delta.text);
+                    } else if !delta.text.is_empty() {
+                        steps.push(Step::Text(call.item, delta.text.into()));
                     }
                 }
                 withdrawn => {
@@ -208,24 +200,20 @@ impl Items {
         let message = &ended.message;
         let mut deltas = Vec::new();
         for part in ended.parts() {
-            match part.kind {
-                PartKind::Reasoning => {
-                    let text = &message.reasoning_content[part.text.clone()];
-                    deltas.push((DeltaKind::Reasoning, 0, text));
-                }
-                PartKind::Content => {
-                    let text = &message.content[part.text.clone()];
-                    deltas.push((DeltaKind::Content, 0, text));
-                }
+            let (kind, of) = match part.kind {
+                PartKind::Reasoning => (DeltaKind::Reasoning, &message.reasoning_content),
+                PartKind::Content => (DeltaKind::Content, &message.content),
                 PartKind::Call => {
                     let (call, at) = (&message.tool_calls[part.call], part.call);
-                    deltas.push((DeltaKind::ToolName, at, &call.name));
+                    deltas.push((DeltaKind::ToolName, at, &*call.name));
                     deltas.push((DeltaKind::ToolId, at, &call.id));
                     if ended.calls()[at].complete {
                         deltas.push((DeltaKind::ToolEnd, at, ""));
                     }
+                    continue;
                 }
-            }
+            };
+            deltas.push((kind, 0, &of[part.text.clone()]));
         }
         let deltas = deltas.into_iter().map(|(kind, call, text)| Delta {
             kind,
@@ -245,20 +233,15 @@ impl Items {
         (reasoning.unwrap_or_default(), content.unwrap_or_default())
     }
 
-    /// The ids of the calls that have no end, once all is read.
-    pub fn incomplete_calls(&self) -> Vec<&str> {
-        self.calls
-            .iter()
-            .filter(|call| !self.items[call.item].whole)
-            .map(|call| &*call.id)
-            .collect()
-    }
-
-    /// Names the calls without an end, if there are some.
+    /// Names the calls that have no end, once all is read, if there are some.
     pub fn set_incomplete(&self, of: &mut Value) {
-        let incomplete = self.incomplete_calls();
-        if !incomplete.is_empty() {
-            of["incomplete_calls"] = json!(incomplete);
+        let calls = self
+            .calls
+            .iter()
+            .filter(|call| !self.items[call.item].whole);
+        let ids: Vec<&str> = calls.map(|call| &*call.id).collect();
+        if !ids.is_empty() {
+            of["incomplete_calls"] = json!(ids);
         }
     }
 
@@ -277,31 +260,12 @@ impl Items {
         text.unwrap_or_default().into()
     }
 
-    fn arguments<'a>(
-        &mut self,
-        call: usize,
-        text: &'a str,
-        steps: &mut Vec<Step<'a>>,
-    ) -> Result<()> {
-        let call = self.calls.get(call).ok_or_else(|| out_of_order(call))?;
-        if call.is_held() {
-            self.held.push_str(text);
-        } else if !text.is_empty() {
-            steps.push(Step::Text(call.item, text.into()));
-        }
-        Ok(())
-    }
-
     fn content<'a>(&mut self, mut text: &'a str, steps: &mut Vec<Step<'a>>) {
         if self.skipped < self.prefill.len() {
-            let left = &self.prefill.as_bytes()[self.skipped..];
-            let same = text
-                .bytes()
-                .zip(left)
-                .take_while(|(shown, begun)| shown == *begun)
-                .count();
+            let left = &self.prefill[self.skipped..];
+            let same = shared(text, left);
             // Templates trim what the client has begun.
-            let is_trimmed = left[same..].is_ascii() && left[same..].trim_ascii().is_empty();
+            let is_trimmed = left[same..].trim_ascii().is_empty();
             if same == text.len() || is_trimmed {
                 text = &text[same..];
                 self.content += same;
@@ -383,8 +347,10 @@ impl Items {
     /// Ends the open item, which only a text may be then.
     fn interrupt(&mut self, cut: bool, steps: &mut Vec<Step>) {
         let open = self.open.map(|open| self.items[open].part);
-        let is_text = matches!(open, Some(Part::Reasoning | Part::Content));
-        self.close(is_text && !cut, steps);
+        self.close(
+            matches!(open, Some(Part::Reasoning | Part::Content)) && !cut,
+            steps,
+        );
     }
 
     fn begin(&mut self, part: Part, span: Range<usize>, steps: &mut Vec<Step>) {

@@ -114,13 +114,4 @@ impl Api {
             .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
         Ok(number::write(&self.request(&body)?).into())
     }
-
-    /// The prefix of answer ids.
-    fn id_prefix(self) -> &'static str {
-        match self {
-            Api::ChatCompletions => "chatcmpl-",
-            Api::Responses => "resp_",
-            Api::Messages => "msg_",
-        }
-    }
 }

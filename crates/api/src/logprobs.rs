@@ -10,8 +10,8 @@ use chatparse_stream::{Delta, DeltaKind};
 /// The host's entries, from when a token is fed until its text is content, or until it is known to
 /// be none.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Logprobs {
-    fed: VecDeque<(Range<usize>, Value)>,
+pub struct Logprobs {
+    pub fed: VecDeque<(Range<usize>, Value)>,
     /// Those of the content that were not sent.
     said: Vec<Value>,
     /// Those that were sent, with the indices of their items.
@@ -19,10 +19,6 @@ pub(super) struct Logprobs {
 }
 
 impl Logprobs {
-    pub fn feed(&mut self, span: Range<usize>, entry: Value) {
-        self.fed.push_back((span, entry));
-    }
-
     /// Moves the entries of the tokens that have a byte of this delta, and drops earlier ones.
     pub fn read(&mut self, delta: &Delta) {
         if delta.span.is_empty() {
@@ -46,11 +42,11 @@ impl Logprobs {
         said
     }
 
-    /// The entries that were sent with the items that have these indices.
-    pub fn of(&self, items: Range<usize>) -> Vec<Value> {
-        let start = self.sent.partition_point(|(item, _)| *item < items.start);
-        let sent = self.sent[start..].iter();
-        let sent = sent.take_while(|(item, _)| *item < items.end);
-        sent.map(|(_, entry)| entry.clone()).collect()
+    /// The entries that were sent with the item that has this index.
+    pub fn of(&self, item: usize) -> Vec<Value> {
+        let sent = self.sent[self.sent.partition_point(|(sent, _)| *sent < item)..].iter();
+        sent.take_while(|(sent, _)| *sent == item)
+            .map(|(_, entry)| entry.clone())
+            .collect()
     }
 }

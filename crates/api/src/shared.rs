@@ -23,51 +23,28 @@ const SAME: &[&str] = &[
 ];
 
 /// The type of an object, which it must have.
-pub(super) fn kind_of<'a>(object: &Fields<'a>) -> Result<&'a str> {
+pub fn kind_of<'a>(object: &Fields<'a>) -> Result<&'a str> {
     object.required_text("type")
 }
 
-/// Whether the model may call a tool by itself, and now; if not, there is a note.
-pub(super) fn is_callable(tool: &Fields, notes: &mut Vec<String>) -> Result<bool> {
-    let callers = tool
-        .get("allowed_callers")
-        .and_then(Value::as_array)
-        .filter(|callers| !callers.is_empty());
-    let why = if callers.is_some_and(|callers| callers.iter().all(|caller| caller != "direct")) {
-        (
-            "allowed_callers",
-            "programs would call it, and none runs here, so it is not offered",
-        )
-    } else if tool.flag("async", false)? {
-        (
-            "async",
-            "calls have their results in the next request, so it is not offered",
-        )
-    } else if tool.text("type")? == Some("programmatic_tool_calling") {
-        ("type", "no programs run here, so it is not offered")
-    } else {
-        return Ok(true);
-    };
-    notes.push(format!("{}: {}", tool.path(why.0), why.1));
-    Ok(false)
+/// The tool of a client that this one is by its type.
+pub fn client_tool(tool: &Value) -> Option<&'static ClientTool> {
+    ClientTool::of(&Fields::new(tool, "tool").ok()?).ok()?
 }
 
 /// The name of a tool in the form of chat completions; `None` if a server must run it.
-pub(super) fn name_of(tool: &Value) -> Option<&str> {
+pub fn name_of(tool: &Value) -> Option<&str> {
     match tool.get(tool["type"].as_str()?) {
         Some(inner) => inner["name"].as_str(),
-        None => {
-            let known = ClientTool::of(&Fields::new(tool, "tool").ok()?).ok()??;
-            tool["name"].as_str().or(Some(known.name))
-        }
+        None => tool["name"].as_str().or(Some(client_tool(tool)?.name)),
     }
 }
 
 /// What introduces tools amid a conversation.
-pub(super) const FROM_HERE_ON: &str = "From here on, there are also these tools:";
+pub const FROM_HERE_ON: &str = "From here on, there are also these tools:";
 
 /// Copies the fields with these names, if present.
-pub(super) fn taken(from: &Fields, names: &[&str]) -> Map<String, Value> {
+pub fn taken(from: &Fields, names: &[&str]) -> Map<String, Value> {
     names
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), from.get(name)?.clone())))
@@ -75,19 +52,21 @@ pub(super) fn taken(from: &Fields, names: &[&str]) -> Map<String, Value> {
 }
 
 /// Sets a field of a chat-completions body, if there is a value.
-pub(super) fn put(chat: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+pub fn put(chat: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     chat.extend(value.map(|value| (name.to_owned(), value.into())));
 }
 
 /// A body of chat completions in the making.
 #[derive(Default)]
-pub(super) struct Chat {
+pub struct Chat {
     body: Map<String, Value>,
     pub messages: Vec<Value>,
     /// The current turn of the model.
     pub turn: Option<Turn>,
     /// The tools that messages bring, each in a list of its own if it has a namespace.
     found: Vec<Value>,
+    /// The names of tools that may not be called any more.
+    pub removed: Vec<String>,
     /// How much the model should think, and the form of its answer: the last that was said.
     pub effort: Option<String>,
     pub format: Option<Value>,
@@ -109,6 +88,35 @@ impl Chat {
             .collect();
         chat.put("max_completion_tokens", body.number(most)?);
         Ok(chat)
+    }
+
+    /// Notes why a field does not do what the client may expect.
+    pub fn note(&mut self, of: &Fields, field: &str, why: &str) {
+        self.notes.push(format!("{}: {why}", of.path(field)));
+    }
+
+    /// Whether the model may call a tool by itself, and now; if not, there is a note.
+    pub fn is_callable(&mut self, tool: &Fields) -> Result<bool> {
+        let callers = tool.get("allowed_callers").and_then(Value::as_array);
+        let (field, why) = if callers.is_some_and(|callers| {
+            !callers.is_empty() && callers.iter().all(|caller| caller != "direct")
+        }) {
+            (
+                "allowed_callers",
+                "programs would call it, and none runs here, so it is not offered",
+            )
+        } else if tool.flag("async", false)? {
+            (
+                "async",
+                "calls have their results in the next request, so it is not offered",
+            )
+        } else if tool.text("type")? == Some("programmatic_tool_calling") {
+            ("type", "no programs run here, so it is not offered")
+        } else {
+            return Ok(true);
+        };
+        self.note(tool, field, why);
+        Ok(false)
     }
 
     /// Sets a field of the body, if there is a value.
@@ -144,7 +152,6 @@ impl Chat {
     pub fn add_parts(&mut self, parts: Vec<Value>) {
         self.close();
         match self.messages.last_mut() {
-            _ if parts.is_empty() => {}
             Some(last) if last["role"] == "tool" || last["role"] == "user" => {
                 let mut all = match last["content"].take() {
                     Value::Array(all) => all,
@@ -185,24 +192,18 @@ impl Chat {
     pub fn server_tools(&mut self, list: &Fields, server: &str) -> Result<()> {
         let server = list.required_text(server)?;
         for tool in &list.items("tools")? {
-            let mut function = taken(tool, &["name", "description"]);
             tool.required_text("name")?;
+            let mut function = taken(tool, &["name", "description"]);
             put(&mut function, "namespace", Some(server));
-            put(
-                &mut function,
-                "parameters",
-                Some(tool.required("input_schema")?.clone()),
-            );
-            self.found.push(self::function(function));
+            self.found.push(with_schema(function, tool)?);
         }
         Ok(())
     }
 
     /// Notes that the client asks for a compaction, with the field that asks.
-    pub fn compact(&mut self, asked: impl Into<Value>, field: &str) {
+    pub fn compact(&mut self, asked: impl Into<Value>, of: &Fields, field: &str) {
         self.put("compaction", Some(asked));
-        self.notes
-            .push(format!("{field}: the host makes the compaction"));
+        self.note(of, field, "the host makes the compaction");
     }
 
     /// The tools of the request and those that messages bring, which it need not list.
@@ -236,25 +237,32 @@ impl Chat {
 }
 
 /// The name of a tool in a namespace, as references have it.
-pub(super) fn full_name(namespace: Option<&str>, name: &str) -> String {
-    namespace.map_or_else(
-        || name.to_owned(),
-        |namespace| format!("{namespace}.{name}"),
-    )
+pub fn full_name(namespace: Option<&str>, name: &str) -> String {
+    match namespace {
+        Some(namespace) => format!("{namespace}.{name}"),
+        None => name.to_owned(),
+    }
 }
 
 /// A function that may be called.
-pub(super) fn function(function: impl Into<Value>) -> Value {
+pub fn function(function: impl Into<Value>) -> Value {
     json!({"type": "function", "function": function.into()})
 }
 
+/// A function with the schema that a tool has in Messages.
+pub fn with_schema(mut function: Map<String, Value>, tool: &Fields) -> Result<Value> {
+    let schema = tool.required("input_schema")?.clone();
+    put(&mut function, "parameters", Some(schema));
+    Ok(self::function(function))
+}
+
 /// What reveals the tool of this name.
-pub(super) fn reference(name: &str) -> Value {
+pub fn reference(name: &str) -> Value {
     json!({"type": TOOL_REFERENCE, "name": name})
 }
 
 /// A text, or the texts of parts of these kinds.
-pub(super) fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> Result<String> {
+pub fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> Result<String> {
     let parts = match item.text_or_items(name)? {
         TextOrItems::Text(text) => return Ok(text.to_owned()),
         TextOrItems::Items(parts) => parts,
@@ -269,9 +277,18 @@ pub(super) fn text(item: &Fields, name: &str, kinds: &[&str], between: &str) -> 
     Ok(texts.collect::<Result<Vec<_>>>()?.join(between))
 }
 
+/// The field of a call of this kind for what the model has written.
+pub fn field_of(kind: &str) -> &'static str {
+    if kind == "custom" {
+        "input"
+    } else {
+        "arguments"
+    }
+}
+
 /// What the model says between two results of tools.
 #[derive(Default)]
-pub(super) struct Turn {
+pub struct Turn {
     pub reasoning: String,
     pub content: Option<String>,
     /// The channel of the content, where a format has some.
@@ -281,14 +298,8 @@ pub(super) struct Turn {
 
 impl Turn {
     /// Adds a call of this `kind`: `function` or `custom`.
-    pub fn call(
-        &mut self,
-        kind: &str,
-        id: &str,
-        name: &str,
-        (field, said): (&str, &str),
-        namespace: Option<&str>,
-    ) {
+    pub fn call(&mut self, kind: &str, id: &str, name: &str, said: &str, namespace: Option<&str>) {
+        let field = field_of(kind);
         let mut called = json!({"name": name, field: said});
         if let Some(namespace) = namespace {
             called["namespace"] = namespace.into();
@@ -298,22 +309,16 @@ impl Turn {
     }
 
     pub fn message(self) -> Value {
-        let mut message = Map::new();
-        put(&mut message, "role", Some("assistant"));
-        put(
-            &mut message,
-            "content",
-            Some(self.content.unwrap_or_default()),
-        );
-        put(
-            &mut message,
-            "reasoning_content",
-            Some(self.reasoning).filter(|thought| !thought.is_empty()),
-        );
-        match self.calls.is_empty() {
-            true => put(&mut message, "phase", self.phase),
-            false => put(&mut message, "tool_calls", Some(self.calls)),
+        let content = self.content.unwrap_or_default();
+        let mut message = json!({"role": "assistant", "content": content});
+        if !self.reasoning.is_empty() {
+            message["reasoning_content"] = self.reasoning.into();
         }
-        message.into()
+        if !self.calls.is_empty() {
+            message["tool_calls"] = self.calls.into();
+        } else if let Some(phase) = self.phase {
+            message["phase"] = phase.into();
+        }
+        message
     }
 }

@@ -8,7 +8,7 @@ use chatparse_stream::{Begun, TextSearch};
 
 /// The search for the client's stop texts in the content.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stops {
+pub struct Stops {
     search: Option<TextSearch>,
     begun: Begun,
     /// The end of the content, which from `passed` on may begin a stop text.

@@ -58,19 +58,20 @@ impl<'a> Asked<'a> {
         let end = params.end_of_turn();
         let mut marks = Vec::new();
         if let Some(thinking) = &params.thinking {
-            for mark in [Some(&thinking.start), thinking.ends.first()] {
-                let mark = mark.map_or("", |mark| mark.trim());
-                if mark != end {
-                    marks.push((true, mark.to_owned()));
+            for mark in [&thinking.start].into_iter().chain(thinking.ends.first()) {
+                if mark.trim() != end {
+                    marks.push((true, mark.trim().to_owned()));
                 }
             }
         }
-        let (kept, stops) = (params.preserved_tokens.iter(), &params.additional_stops);
-        for mark in kept.chain(stops).map(|mark| &**mark).chain([end]) {
+        let told = params
+            .preserved_tokens
+            .iter()
+            .chain(&params.additional_stops);
+        let told = told.map(|mark| &**mark).chain([end]);
+        let openings = params.delimiters.iter().map(|mark| &*mark.delimiter);
+        for mark in told.chain(openings) {
             marks.push((false, mark.trim().to_owned()));
-        }
-        for mark in &params.delimiters {
-            marks.push((false, mark.delimiter.trim().to_owned()));
         }
         // Other texts, too, have short marks, and those of one kind of sign.
         marks.retain(|(_, mark)| {
@@ -95,11 +96,15 @@ impl<'a> Asked<'a> {
 
     /// Checks a choice. `output`: what the model wrote.
     pub fn check(&self, turn: &Turn, streamed: bool, output: Option<&str>, found: &mut Findings) {
-        let own = output.map(|output| self.own(turn, output));
         let mut check = Check {
             asked: self,
             turn,
-            own,
+            has_output: output.is_some(),
+            own: &output.map_or_else(Turn::default, |output| self.own(turn, output)),
+            at: At {
+                choice: turn.choice,
+                ..At::default()
+            },
             found,
         };
         check.calls();
@@ -187,8 +192,10 @@ impl<'a> Asked<'a> {
         }
         // The prompt may have opened a thought, which is not in the text.
         let thought = params.parser.read(b"x", EndedBy::Limit).message;
-        let is_open = !thought.reasoning_content.is_empty();
-        let thinking = params.thinking.as_ref().filter(|_| is_open);
+        let thinking = params
+            .thinking
+            .as_ref()
+            .filter(|_| !thought.reasoning_content.is_empty());
         let end = thinking.and_then(|thinking| thinking.ends.first());
         let end = end.map_or("", String::as_str);
         let mut starts = starts.into_iter().take(STARTS);
@@ -221,11 +228,14 @@ fn called(params: &Params, end: &str, text: &str) -> Option<String> {
     lost.next().map(|(call, _)| call.name.clone())
 }
 
-/// The check of one choice. `own`: what this library makes of the output.
+/// The check of one choice. `own`: what this library makes of the output, if that is known.
 struct Check<'a> {
     asked: &'a Asked<'a>,
     turn: &'a Turn,
-    own: Option<Turn>,
+    has_output: bool,
+    own: &'a Turn,
+    /// What is checked: the choice, or one of its calls.
+    at: At,
     found: &'a mut Findings,
 }
 
@@ -233,58 +243,43 @@ struct Check<'a> {
 const LONG: usize = 20;
 
 impl Check<'_> {
-    fn add(&mut self, kind: &'static str, call: Option<usize>, message: impl Into<String>) {
-        self.found.add(
-            kind,
-            At {
-                choice: self.turn.choice,
-                call,
-                event: 0,
-            },
-            message,
-        );
+    fn add(&mut self, kind: &'static str, message: impl Into<String>) {
+        self.found.add(kind, self.at, message);
     }
 
     fn calls(&mut self) {
         let (asked, turn) = (self.asked, self.turn);
         let mut ids = HashSet::new();
         for (call, (head, arguments)) in turn.calls.iter().enumerate() {
-            let at = Some(call);
+            self.at.call = Some(call);
             if head.id.is_empty() {
-                self.add("no-id", at, "the call has no id");
+                self.add("no-id", "the call has no id");
             } else if !ids.insert(&head.id) {
                 self.add(
                     "repeated-id",
-                    at,
                     format!("an earlier call has the id {:?}, too", head.id),
                 );
             }
-            let own = self
-                .own
-                .as_ref()
-                .and_then(|own| own.calls.get(call))
-                .map_or("", |(_, own)| own)
-                .to_owned();
+            let own = self.own.calls.get(call).map_or("", |(_, own)| own);
             // Markers may have quotation marks.
             if let Some((_, mark)) =
                 self.shown(&arguments.replace("\\\"", "\""), &own.replace("\\\"", "\""))
             {
-                self.add("shown-markup", at, format!("the arguments have {mark:?}"));
+                self.add("shown-markup", format!("the arguments have {mark:?}"));
             }
-            self.broken(arguments, &own, at);
+            self.broken(arguments, own);
             let tool = asked.request.tools.iter().find(|tool| is_of(tool, head));
             if tool.is_none() && asked.request.hosted_tools.is_empty() {
                 self.add(
                     "unknown-tool",
-                    at,
                     format!("the request offers no tool {:?}", head.name),
                 );
             }
-            let is_last = call + 1 == turn.calls.len();
-            if !(asked.is_cut(turn) && is_last) {
+            if !(asked.is_cut(turn) && call + 1 == turn.calls.len()) {
                 self.arguments(call, tool);
             }
         }
+        self.at.call = None;
     }
 
     fn arguments(&mut self, call: usize, tool: Option<&Tool>) {
@@ -293,58 +288,40 @@ impl Check<'_> {
             _ if head.custom => json!({"input": arguments}),
             Ok(value) if value.is_object() => value,
             Ok(_) => {
-                return self.add(
-                    "not-object",
-                    Some(call),
-                    "the arguments are JSON, but no object",
-                );
+                return self.add("not-object", "the arguments are JSON, but no object");
             }
             Err(error) => {
-                return self.add(
-                    "not-json",
-                    Some(call),
-                    format!("the arguments are not JSON: {error}"),
-                );
+                return self.add("not-json", format!("the arguments are not JSON: {error}"));
             }
         };
         if let Some(wrong) = tool.and_then(|tool| first_wrong(&tool.parameters, &value)) {
-            self.add("not-schema", Some(call), format!("the arguments: {wrong}"));
+            self.add("not-schema", format!("the arguments: {wrong}"));
         }
     }
 
     /// Checks reasoning and content.
     fn texts(&mut self) {
-        let (reasoning, content) = (&*self.turn.reasoning, &*self.turn.content);
-        let own = self.own.as_ref();
-        let own = own.map(|own| [own.reasoning.clone(), own.content.clone()]);
-        let is_read_so = own
-            .as_ref()
-            .is_some_and(|[_, own]| own.trim() == content.trim());
-        let [own_reasoning, own_content] = own.unwrap_or_default();
-        self.broken(reasoning, &own_reasoning, None);
-        self.broken(content, &own_content, None);
-        if let Some((_, mark)) = self.shown(reasoning, &own_reasoning) {
-            self.add("shown-markup", None, format!("the reasoning has {mark:?}"));
+        let (reasoning, content, own) = (&*self.turn.reasoning, &*self.turn.content, self.own);
+        let is_read_so = self.has_output && own.content.trim() == content.trim();
+        self.broken(reasoning, &own.reasoning);
+        self.broken(content, &own.content);
+        if let Some((_, mark)) = self.shown(reasoning, &own.reasoning) {
+            self.add("shown-markup", format!("the reasoning has {mark:?}"));
         }
         let again = reasoning.trim();
         if again.len() >= LONG && content.trim_start().starts_with(again) {
             self.add(
                 "shown-reasoning",
-                None,
                 "the content begins with all of the reasoning",
             );
         }
         if let Some(name) = self.asked.call_in(content).filter(|_| !is_read_so) {
-            self.add(
-                "lost-call",
-                None,
-                format!("the content has a call of {name:?}"),
-            );
-        } else if let Some((of_thought, mark)) = self.shown(content, &own_content) {
+            self.add("lost-call", format!("the content has a call of {name:?}"));
+        } else if let Some((of_thought, mark)) = self.shown(content, &own.content) {
             if !of_thought {
-                self.add("shown-markup", None, format!("the content has {mark:?}"));
+                self.add("shown-markup", format!("the content has {mark:?}"));
             } else if self.asked.request.output.reasoning_format != ReasoningFormat::None {
-                self.add("shown-reasoning", None, format!("the content has {mark:?}"));
+                self.add("shown-reasoning", format!("the content has {mark:?}"));
             }
         }
     }
@@ -362,18 +339,16 @@ impl Check<'_> {
         {
             self.add(
                 "shown-stop",
-                None,
                 format!("the content has {stop:?}, at which the request asks to stop"),
             );
         }
         let [stop, ..] = words(asked.api).0;
         // A text of the client's may have ended it at once.
         let may_be = asked.api == Api::ChatCompletions && asked.stops().next().is_some();
-        let is_read_so = self.own.as_ref().is_some_and(Turn::is_empty);
+        let is_read_so = self.has_output && self.own.is_empty();
         if turn.finish == stop && turn.is_empty() && !may_be && !is_read_so {
             self.add(
                 "empty",
-                None,
                 format!("the answer is empty, and its finish is {stop:?}"),
             );
         }
@@ -388,18 +363,18 @@ impl Check<'_> {
             .iter()
             .cloned()
             .chain(specials(text).map(|token| (false, token.to_owned())));
-        marks.find(|(_, mark)| {
-            text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark)
-        })
+        marks.find(|(_, mark)| self.is_new(mark, text, own))
     }
 
-    fn broken(&mut self, text: &str, own: &str, call: Option<usize>) {
-        let [shown, quoted, own] = [text, &self.asked.quotable, own]
-            .map(|text| text.contains(char::REPLACEMENT_CHARACTER));
-        if shown && !quoted && !own {
+    /// Whether a text has what neither the request nor the text as this library reads it has.
+    fn is_new(&self, mark: &str, text: &str, own: &str) -> bool {
+        text.contains(mark) && !self.asked.quotable.contains(mark) && !own.contains(mark)
+    }
+
+    fn broken(&mut self, text: &str, own: &str) {
+        if self.is_new("\u{fffd}", text, own) {
             self.add(
                 "broken-character",
-                call,
                 "a text has U+FFFD, which stands for a character that was cut",
             );
         }
@@ -411,7 +386,6 @@ impl Check<'_> {
         let has_calls = !turn.calls.is_empty();
         // OpenAI's own servers say so where the request names the function.
         let is_named = asked.api == Api::ChatCompletions && asked.request.allowed_tools.is_some();
-        let used = self.used();
         let wrong = match finish {
             "" => return,
             _ if finish == stop && has_calls && !calls.is_empty() && !is_named => {
@@ -420,12 +394,11 @@ impl Check<'_> {
             _ if finish == calls && !has_calls && turn.others == 0 => {
                 "but there is no call".to_owned()
             }
-            _ if finish == length => match asked
-                .limit()
-                .filter(|limit| used.is_some_and(|used| used < *limit))
-            {
-                Some(limit) => format!("but {} of {limit} tokens were used", used.unwrap_or(0)),
-                None => return,
+            _ if finish == length => match (self.used(), asked.limit()) {
+                (Some(used), Some(limit)) if used < limit => {
+                    format!("but {used} of {limit} tokens were used")
+                }
+                _ => return,
             },
             _ if finish == stop_text => {
                 if asked.stops().any(|stop| stop == turn.stop_text) {
@@ -436,11 +409,7 @@ impl Check<'_> {
             _ if finish == stop || finish == calls || others.contains(&finish) => return,
             _ => "which the API does not have".to_owned(),
         };
-        self.add(
-            "wrong-finish",
-            None,
-            format!("the finish is {finish:?}, {wrong}"),
-        );
+        self.add("wrong-finish", format!("the finish is {finish:?}, {wrong}"));
     }
 
     /// Tokens of output.
@@ -452,15 +421,17 @@ impl Check<'_> {
         let (usage, turn, body) = (&self.turn.usage, self.turn, self.asked.body);
         let Some(output) = self.used() else {
             if usage.is_null() && streamed && body["stream_options"]["include_usage"] == true {
-                self.add("usage", None, "the request asks for it, and there is none");
+                self.add("usage", "the request asks for it, and there is none");
             }
             return;
         };
         let input = first_number(usage, &["prompt_tokens", "input_tokens"]).unwrap_or(0);
-        let cached = ["prompt_tokens_details", "input_tokens_details"]
+        let of_input = ["prompt_tokens_details", "input_tokens_details"];
+        let of_output = ["completion_tokens_details", "output_tokens_details"];
+        let cached = of_input
             .iter()
             .find_map(|part| usage[*part]["cached_tokens"].as_u64());
-        let thought = ["completion_tokens_details", "output_tokens_details"]
+        let thought = of_output
             .iter()
             .find_map(|part| usage[*part]["reasoning_tokens"].as_u64());
         let sum = input.saturating_add(output);
@@ -469,17 +440,15 @@ impl Check<'_> {
         if let Some(total) = total {
             self.add(
                 "usage",
-                None,
                 format!("total_tokens is {total}, but {input} + {output} = {sum}"),
             );
         } else if cached > Some(input) || thought > Some(output) {
-            self.add("usage", None, "a part has more tokens than all of it");
+            self.add("usage", "a part has more tokens than all of it");
         } else if output == 0 && !turn.is_empty() {
-            self.add("usage", None, "no tokens of output, although there is some");
+            self.add("usage", "no tokens of output, although there is some");
         } else if let Some(limit) = limit.filter(|limit| output > *limit) {
             self.add(
                 "usage",
-                None,
                 format!("{output} tokens of output, though the request allows {limit}"),
             );
         }
@@ -490,11 +459,7 @@ impl Check<'_> {
         let (turn, request) = (self.turn, &self.asked.request);
         let choices = self.asked.choices();
         if turn.choice >= choices {
-            self.add(
-                "index",
-                None,
-                format!("the request asks for {choices} choices"),
-            );
+            self.add("index", format!("the request asks for {choices} choices"));
         }
         // An answer that a limit cut off may lack its call.
         let is_whole = words(self.asked.api).0[..2].contains(&&*turn.finish);
@@ -503,14 +468,12 @@ impl Check<'_> {
             ToolChoice::None if !turn.calls.is_empty() => {
                 self.add(
                     "tool-choice",
-                    None,
                     "there are calls, though the request forbids them",
                 );
             }
             ToolChoice::Required if is_whole && !has_calls => {
                 self.add(
                     "tool-choice",
-                    None,
                     "there is no call, though the request requires one",
                 );
             }
@@ -524,7 +487,6 @@ impl Check<'_> {
         {
             self.add(
                 "tool-choice",
-                None,
                 format!(
                     "{:?} is called, but the request allows others only",
                     head.name
@@ -535,7 +497,6 @@ impl Check<'_> {
             let calls = turn.calls.len();
             self.add(
                 "parallel-calls",
-                None,
                 format!("there are {calls} calls, and the request allows one"),
             );
         }
@@ -546,7 +507,7 @@ impl Check<'_> {
                 Ok(value) => first_wrong(&request.output.json_schema, &value),
             };
             if let Some(wrong) = wrong {
-                self.add("response-format", None, wrong);
+                self.add("response-format", wrong);
             }
         }
     }
@@ -554,17 +515,19 @@ impl Check<'_> {
     /// Compares with what this library reads in the output. White space around texts is the
     /// server's matter, and so are ids.
     fn output(&mut self) {
-        let Some(own) = &self.own else { return };
-        for (field, call, _, how) in differences(self.turn, own, str::trim) {
+        if !self.has_output {
+            return;
+        }
+        for (field, call, _, how) in differences(self.turn, self.own, str::trim) {
             let kind = match field {
                 "reasoning" => "output-reasoning",
                 "content" => "output-content",
                 "finish" | "id" => continue,
                 _ => "output-calls",
             };
+            self.at.call = call;
             self.add(
                 kind,
-                call,
                 format!("{field}: the answer and what the output has differ: {how}"),
             );
         }

@@ -39,25 +39,15 @@ impl Turn {
 
 /// The choices of an answer. `None`: the server has failed, so that there is no answer.
 pub fn turns(api: Api, said: &[Said], found: &mut Findings) -> Option<Vec<Turn>> {
-    for Said {
-        event,
-        choice,
-        what,
-    } in said
-    {
+    for Said { at, what } in said {
         if let What::Failed(why) = what {
-            let at = At {
-                event: *event,
-                choice: *choice,
-                call: None,
-            };
-            found.add("error", at, format!("the answer is an error: {why}"));
+            found.add("error", *at, format!("the answer is an error: {why}"));
             return None;
         }
     }
     let mut stream = Stream {
         api,
-        is_streamed: said.iter().any(|one| one.event > 0),
+        is_streamed: said.iter().any(|one| one.at.event > 0),
         has_items: api != Api::ChatCompletions,
         choices: BTreeMap::new(),
         is_begun: false,
@@ -68,7 +58,7 @@ pub fn turns(api: Api, said: &[Said], found: &mut Findings) -> Option<Vec<Turn>>
         whole: None,
     };
     said.iter().for_each(|one| stream.take(one, found));
-    Some(stream.end(said.last().map_or(0, |last| last.event), found))
+    Some(stream.end(said.last().map_or(0, |last| last.at.event), found))
 }
 
 struct Stream<'a> {
@@ -117,17 +107,8 @@ struct Text<'a> {
 
 impl<'a> Stream<'a> {
     fn take(&mut self, said: &'a Said, found: &mut Findings) {
-        let Said {
-            event,
-            choice,
-            what,
-        } = said;
-        let of = self.choices.entry(*choice).or_default();
-        let mut at = At {
-            event: *event,
-            choice: *choice,
-            call: None,
-        };
+        let Said { mut at, ref what } = *said;
+        let of = self.choices.entry(at.choice).or_default();
         if let What::Begin(place, _)
         | What::Text(place, _)
         | What::Whole(place, _)
@@ -142,7 +123,7 @@ impl<'a> Stream<'a> {
         let says = matches!(what, What::Begin(..))
             || matches!(what, What::Text(_, text) if !text.is_empty());
         if says && self.is_streamed {
-            if of.finish.is_some_and(|finish| finish < *event) {
+            if of.finish.is_some_and(|finish| finish < at.event) {
                 found.add("after-end", at, "a delta comes behind the finish");
             }
             if self.has_items && !self.is_begun {
@@ -236,13 +217,15 @@ impl<'a> Stream<'a> {
                 if item.is_some_and(|item| item.field == Field::Other) {
                     return;
                 }
-                let is_open = item.is_some_and(|item| item.is_open && item.field == place.field);
                 // Of other items, not all servers say where a part begins.
                 let has_parts =
                     self.is_streamed && self.api == Api::Responses && place.field == Field::Content;
-                let in_part =
-                    !has_parts || item.is_some_and(|item| item.parts.contains(&place.part));
-                if in_item && !(is_open && in_part) {
+                let is_open = item.is_some_and(|item| {
+                    item.is_open
+                        && item.field == place.field
+                        && (!has_parts || item.parts.contains(&place.part))
+                });
+                if in_item && !is_open {
                     found.add(
                         "order",
                         at,
@@ -254,7 +237,7 @@ impl<'a> Stream<'a> {
             }
             What::Whole(place, whole) => {
                 let said = of.texts.entry(*place).or_default();
-                if !said.is_unlike && !said.is_whole(whole) {
+                if !said.is_unlike && said.pieces.concat() != *whole {
                     said.is_unlike = true;
                     let (sum, _) = said.joined();
                     if let Some((kind, how)) = kind_of(&sum, whole) {
@@ -301,7 +284,7 @@ impl<'a> Stream<'a> {
                         "the answer finishes before all items or blocks have ended",
                     );
                 }
-                of.finish = Some(*event);
+                of.finish = Some(at.event);
                 of.turn.finish.clone_from(finish);
             }
             What::StopText(text) => of.turn.stop_text.clone_from(text),
@@ -437,10 +420,6 @@ impl Item {
 const BY_CHANCE: usize = 12;
 
 impl Text<'_> {
-    fn is_whole(&self, whole: &str) -> bool {
-        self.pieces.concat() == whole
-    }
-
     /// The text that the pieces come to, and what is wrong with them.
     fn joined(&self) -> (String, Option<(&'static str, &'static str)>) {
         if let [before @ .., last] = &self.pieces[..]
@@ -448,14 +427,16 @@ impl Text<'_> {
             && last.len() >= BY_CHANCE
         {
             let mut pairs = self.pieces.windows(2);
-            if pairs.all(|pair| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0])) {
-                let fault = ("snapshots", "each delta has all of the text so far");
-                return ((*last).to_owned(), Some(fault));
-            }
-            if before.len() > 2 && before.concat() == *last {
-                let fault = ("sent-twice", "the last delta has all of the text again");
-                return ((*last).to_owned(), Some(fault));
-            }
+            let fault = if pairs
+                .all(|pair| pair[1].len() > pair[0].len() && pair[1].starts_with(pair[0]))
+            {
+                ("snapshots", "each delta has all of the text so far")
+            } else if before.len() > 2 && before.concat() == *last {
+                ("sent-twice", "the last delta has all of the text again")
+            } else {
+                return (self.pieces.concat(), None);
+            };
+            return ((*last).to_owned(), Some(fault));
         }
         (self.pieces.concat(), None)
     }

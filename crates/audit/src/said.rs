@@ -4,6 +4,8 @@ use chatparse::api::Api;
 use chatparse::message::number;
 use serde_json::Value;
 
+use crate::At;
+
 /// A field of the message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
@@ -42,6 +44,20 @@ pub struct Head {
     pub custom: bool,
 }
 
+impl Head {
+    /// What an object says of its call: its fields with the ids of the item and of the call.
+    fn of(said: &Value, item: &str, id: &str) -> Head {
+        let [item, id, name, namespace] = texts(said, [item, id, "name", "namespace"]);
+        Head {
+            item,
+            id,
+            name,
+            namespace,
+            custom: false,
+        }
+    }
+}
+
 pub enum What {
     /// The event that streams of the API begin with.
     First,
@@ -73,9 +89,8 @@ pub enum What {
 
 /// One thing that an answer says.
 pub struct Said {
-    /// The number of the event, from 1; 0 in an answer that is not streamed.
-    pub event: usize,
-    pub choice: u64,
+    /// The event, which is 0 in an answer that is not streamed, and the choice.
+    pub at: At,
     pub what: What,
 }
 
@@ -91,16 +106,11 @@ impl Event {
     /// An event of a list: its data, or an object with `event` and `data`.
     pub fn of(mut listed: Value) -> Event {
         let name = listed["event"].as_str().map(str::to_owned);
-        match listed.get_mut("data").map(Value::take) {
-            Some(Value::String(data)) => Event {
-                name,
-                data: number::read(&data).unwrap_or(Value::String(data)),
-            },
-            data => Event {
-                name,
-                data: data.unwrap_or(listed),
-            },
-        }
+        let data = match listed.get_mut("data").map(Value::take) {
+            Some(Value::String(data)) => number::read(&data).unwrap_or(Value::String(data)),
+            data => data.unwrap_or(listed),
+        };
+        Event { name, data }
     }
 }
 
@@ -119,8 +129,10 @@ pub fn events(stream: &str) -> Result<Vec<Event>, usize> {
             DONE => DONE.into(),
             data => number::read(data).map_err(|_| events.len() + 1)?,
         };
-        let name = field(block, "event");
-        events.push(Event { name, data });
+        events.push(Event {
+            name: field(block, "event"),
+            data,
+        });
     }
     Ok(events)
 }
@@ -163,8 +175,7 @@ pub fn api_of(request: &Value, answer: &Value) -> Api {
 /// What an event says; number 0 is an answer that is not streamed.
 pub fn read(api: Api, event: usize, data: &Value) -> Vec<Said> {
     let mut list = List {
-        event,
-        choice: 0,
+        at: At::event(event),
         said: Vec::new(),
     };
     match api {
@@ -181,9 +192,7 @@ pub fn read(api: Api, event: usize, data: &Value) -> Vec<Said> {
 
 /// Whether an answer or an event is an error, in the ways of servers.
 fn has_failed(data: &Value) -> bool {
-    data.get("error").is_some_and(|error| !error.is_null())
-        || data["object"] == "error"
-        || data["type"] == "error"
+    !data["error"].is_null() || data["object"] == "error" || data["type"] == "error"
 }
 
 fn texts<const N: usize>(of: &Value, names: [&str; N]) -> [String; N] {
@@ -196,25 +205,21 @@ fn listed(value: &Value) -> impl Iterator<Item = &Value> {
 
 /// What is said so far of one event.
 struct List {
-    event: usize,
-    choice: u64,
+    at: At,
     said: Vec<Said>,
 }
 
 impl List {
     fn add(&mut self, what: What) {
-        self.said.push(Said {
-            event: self.event,
-            choice: self.choice,
-            what,
-        });
+        self.said.push(Said { at: self.at, what });
     }
 
     fn failed(&mut self, data: &Value) {
-        let error = data
-            .get("error")
-            .filter(|error| !error.is_null())
-            .unwrap_or(data);
+        let error = if data["error"].is_null() {
+            data
+        } else {
+            &data["error"]
+        };
         let said = error["message"].as_str().or(error.as_str());
         self.add(What::Failed(
             said.map_or_else(|| number::write(error), str::to_owned),
@@ -238,8 +243,10 @@ impl List {
 
     /// All of a text, which is empty if the value is none.
     fn whole(&mut self, place: Place, value: &Value) {
-        let text = value.as_str().unwrap_or_default().to_owned();
-        self.add(What::Whole(place, text));
+        self.add(What::Whole(
+            place,
+            value.as_str().unwrap_or_default().to_owned(),
+        ));
     }
 
     /// A field that is a text, if it is there.
@@ -257,10 +264,10 @@ impl List {
 
     /// A chunk of chat completions, or a body.
     fn chat(&mut self, data: &Value) {
-        let whole = self.event == 0;
+        let whole = self.at.event == 0;
         self.add_if(&data["id"], What::Answer);
         for (at, choice) in (0..).zip(listed(&data["choices"])) {
-            self.choice = choice["index"].as_u64().unwrap_or(at);
+            self.at.choice = choice["index"].as_u64().unwrap_or(at);
             let said = &choice[if whole { "message" } else { "delta" }];
             self.add_if(&said["role"], What::Role);
             let name = if said["reasoning_content"].is_string() {
@@ -281,31 +288,25 @@ impl List {
                     self.add(What::Wrong(None, "index", "a call has no index"));
                 }
                 let custom = call.get("custom").is_some();
-                let (kind, text) = if custom {
-                    ("custom", "input")
-                } else {
-                    ("function", "arguments")
+                let (called, text) = match custom {
+                    true => (&call["custom"], "input"),
+                    false => (&call["function"], "arguments"),
                 };
                 let [id] = texts(call, ["id"]);
-                let [name, namespace] = texts(&call[kind], ["name", "namespace"]);
+                let head = Head {
+                    id,
+                    custom,
+                    ..Head::of(called, "", "")
+                };
                 let place = Place::new(call["index"].as_u64().unwrap_or(at), 0, Field::Call);
-                if whole || !id.is_empty() || !name.is_empty() {
-                    self.add(What::Begin(
-                        place,
-                        Head {
-                            id,
-                            name,
-                            namespace,
-                            custom,
-                            ..Head::default()
-                        },
-                    ));
+                if whole || !head.id.is_empty() || !head.name.is_empty() {
+                    self.add(What::Begin(place, head));
                 }
-                self.add_text(place, &call[kind][text]);
+                self.add_text(place, &called[text]);
             }
             self.add_if(&choice["finish_reason"], What::Finish);
         }
-        self.choice = 0;
+        self.at.choice = 0;
         self.usage(data);
     }
 
@@ -332,20 +333,11 @@ impl List {
             Some("tool_use") => (Field::Call, "input"),
             _ => (Field::Other, ""),
         };
-        let [id, name_of, namespace] = texts(block, ["id", "name", "namespace"]);
         let place = Place::new(index, 0, field);
-        self.add(What::Begin(
-            place,
-            Head {
-                id,
-                name: name_of,
-                namespace,
-                ..Head::default()
-            },
-        ));
+        self.add(What::Begin(place, Head::of(block, "", "id")));
         match &block[name] {
             // In a stream an empty object stands for what is to come.
-            Value::Object(input) if self.event > 0 && input.is_empty() => {}
+            Value::Object(input) if self.at.event > 0 && input.is_empty() => {}
             value if value.is_object() => self.add(What::Text(place, number::write(value))),
             value => {
                 if field == Field::Call && value.is_string() {
@@ -363,30 +355,27 @@ impl List {
     fn messages(&mut self, data: &Value) {
         let index = data["index"].as_u64().unwrap_or(u64::MAX);
         let delta = &data["delta"];
-        match (
-            data["type"].as_str().unwrap_or_default(),
-            delta["type"].as_str().unwrap_or_default(),
-        ) {
-            ("message_start", _) => {
+        match data["type"].as_str().unwrap_or_default() {
+            "message_start" => {
                 self.add(What::First);
                 self.message(&data["message"]);
             }
-            ("content_block_start", _) => self.block(index, &data["content_block"]),
-            ("content_block_delta", kind) => {
-                let (field, name) = match kind {
-                    "text_delta" => (Field::Content, "text"),
-                    "thinking_delta" => (Field::Reasoning, "thinking"),
-                    "input_json_delta" => (Field::Call, "partial_json"),
+            "content_block_start" => self.block(index, &data["content_block"]),
+            "content_block_delta" => {
+                let (field, name) = match delta["type"].as_str() {
+                    Some("text_delta") => (Field::Content, "text"),
+                    Some("thinking_delta") => (Field::Reasoning, "thinking"),
+                    Some("input_json_delta") => (Field::Call, "partial_json"),
                     _ => return,
                 };
                 self.add_text(Place::new(index, 0, field), &delta[name]);
             }
-            ("content_block_stop", _) => self.add(What::End(index)),
-            ("message_delta", _) => {
+            "content_block_stop" => self.add(What::End(index)),
+            "message_delta" => {
                 self.usage(data);
                 self.stop(delta);
             }
-            ("message_stop", _) => self.add(What::Last),
+            "message_stop" => self.add(What::Last),
             _ => {}
         }
     }
@@ -420,10 +409,8 @@ impl List {
     fn responses(&mut self, data: &Value) {
         self.add(What::Sequence(data["sequence_number"].as_u64()));
         let index = data["output_index"].as_u64().unwrap_or(u64::MAX);
-        let name = data["type"]
-            .as_str()
-            .and_then(|name| name.strip_prefix("response."))
-            .unwrap_or_default();
+        let name = data["type"].as_str().unwrap_or_default();
+        let name = name.strip_prefix("response.").unwrap_or_default();
         // `output_text.delta`: the part of the answer, and what happens to it.
         let (of, step) = name.rsplit_once('.').unwrap_or((name, ""));
         let part = if of.starts_with("reasoning_summary") {
@@ -506,16 +493,12 @@ pub const SUMMARY: u64 = 1 << 32;
 
 /// The field of an item of Responses, its head, and its texts by their part.
 fn item_of(item: &Value) -> (Field, Head, Vec<(u64, &Value)>) {
-    let [kind, own, id, name, namespace] =
-        texts(item, ["type", "id", "call_id", "name", "namespace"]);
+    let kind = item["type"].as_str().unwrap_or_default();
     let head = Head {
-        item: own,
-        id,
-        name,
-        namespace,
         custom: kind == "custom_tool_call",
+        ..Head::of(item, "id", "call_id")
     };
-    let (field, texts) = match &*kind {
+    let (field, texts) = match kind {
         "reasoning" => {
             let mut texts = parts(item, "content", 0);
             texts.extend(parts(item, "summary", SUMMARY));

@@ -48,9 +48,7 @@ impl Judge {
         let mut line = answer.to_string();
         // Some programs that read lines end a line at these characters.
         for c in ['\u{85}', '\u{2028}', '\u{2029}'] {
-            if line.contains(c) {
-                line = line.replace(c, &format!("\\u{:04x}", u32::from(c)));
-            }
+            line = line.replace(c, &format!("\\u{:04x}", u32::from(c)));
         }
         line
     }
@@ -224,13 +222,11 @@ fn accepts(recogniser: Option<&Recogniser>, text: &str) -> bool {
 /// `None` if a pattern decides where the grammar starts.
 fn allows(params: &Params, recogniser: Option<&Recogniser>, text: &str) -> Option<bool> {
     match &params.constraint {
-        _ if recogniser.is_none() => Some(true),
-        Constraint::Free => Some(true),
         Constraint::Strict(_) => Some(accepts(
             recogniser,
             &(params.parser.prefill().to_owned() + text),
         )),
-        Constraint::Lazy(triggers) => {
+        Constraint::Lazy(triggers) if recogniser.is_some() => {
             if triggers
                 .iter()
                 .any(|trigger| trigger.kind == TriggerKind::Pattern)
@@ -246,6 +242,7 @@ fn allows(params: &Params, recogniser: Option<&Recogniser>, text: &str) -> Optio
                     .is_none_or(|start| accepts(recogniser, &text[start..])),
             )
         }
+        _ => Some(true),
     }
 }
 

@@ -27,7 +27,7 @@ pub use client_tools::ClientTool;
 pub use known::{CHAT, COMMON_TEXT, Kind, Row, Table};
 pub use known_tools::KnownTools;
 pub use openai::{text_part, thinking_part};
-pub use request::{OPTIONS, THINKING_TYPES, messages_from_json};
+pub use request::{OPTIONS, messages_from_json, thinks};
 
 use std::borrow::Cow;
 use std::sync::Arc;

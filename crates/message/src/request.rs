@@ -305,11 +305,11 @@ pub const OPTIONS: &[&str] = &[
     "unknown_tools",
 ];
 
-/// The types of `thinking`, for the error.
-pub const THINKING_TYPES: &str = "\"enabled\", \"adaptive\", \"disabled\" or \"between_tools\"";
-
 /// Reads the switch of some vendors, `thinking`: `{"type": "enabled"}`, or a truth value.
-fn thinks(body: &Fields) -> Result<bool> {
+///
+/// # Errors
+/// [`crate::ErrorKind::InvalidArgument`] for another value or type.
+pub fn thinks(body: &Fields) -> Result<bool> {
     if !body.get("thinking").is_some_and(Value::is_object) {
         return body.flag("thinking", true);
     }
@@ -317,7 +317,10 @@ fn thinks(body: &Fields) -> Result<bool> {
     match thinking.required_text("type")? {
         "enabled" | "adaptive" => Ok(true),
         "disabled" | "between_tools" => Ok(false),
-        _ => Err(thinking.unknown("type", THINKING_TYPES)),
+        _ => {
+            let known = "\"enabled\", \"adaptive\", \"disabled\" or \"between_tools\"";
+            Err(thinking.unknown("type", known))
+        }
     }
 }
 

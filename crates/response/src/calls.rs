@@ -11,17 +11,15 @@ use super::view::{Turn, distinct, patterns, trimmed};
 use super::{Anchor, Engine, Field};
 use chatparse_base::{Error, Result};
 use chatparse_learn::analysis::turn::{
-    CallForm, CallPiece, Edge, Encoding, Glue, Members, Slot,
-    SlotKind::{self, Call, Content, End},
-    ValueKind,
+    CallForm, CallPiece, Encoding, Glue, Members, Slot,
+    SlotKind::{Call, Content, End},
+    ValueKind, slots_of,
 };
 
 /// The field, and what begins a call, without names of its parts.
 pub struct Calls {
     pub field: Field,
     pub announced: String,
-    /// Whether the engine can read it.
-    pub readable: bool,
 }
 
 /// What is lost where only a look ahead would show the next call.
@@ -30,22 +28,31 @@ const APART: &str = "several calls cannot be told apart: the message is an error
 /// Most braces that are tried as the beginning or end of a call that is JSON throughout.
 const BRACES: usize = 8;
 
-/// The field of the calls; `None` if there are none.
+/// The field of the calls; `None` if there are none, or none that the engine can read.
 pub fn calls(turn: &mut Turn) -> Result<Option<Calls>> {
     let Some(form) = turn.turn.calls.first().cloned() else {
         return Ok(None);
     };
-    let field = match Object::of(turn, &form).filter(|object| object.is_marked(turn.engine)) {
-        Some(object) => objects(turn, &object),
+    let calls = match Object::of(turn, &form).filter(|object| object.is_marked(turn.engine)) {
+        Some(object) => Some(objects(turn, object)),
         None => named(turn, &form)?,
     };
-    Ok(Some(field))
+    let calls = calls.filter(|calls| turn.engine.takes(&calls.field));
+    if calls.is_none() {
+        turn.limit(
+            "tool_calls",
+            "this engine has no expression for calls that are written so: they are content",
+        );
+        turn.limit("content", "calls are content");
+    }
+    Ok(calls)
 }
 
 /// A call that is one JSON object.
 struct Object {
-    /// The glue in front of it, by the edge that has it.
-    before: Vec<(SlotKind, Glue)>,
+    /// The glue in front of the first, and in front of one after another.
+    firsts: Vec<Glue>,
+    nexts: Vec<Glue>,
     /// The glue behind it, without that of the edges.
     rest: Glue,
     /// The beginning of the object, up to its first value.
@@ -58,13 +65,8 @@ struct Object {
 
 impl Object {
     fn of(turn: &Turn, form: &CallForm) -> Option<Object> {
-        let edges: Vec<&Edge> = turn
-            .turn
-            .edges
-            .iter()
-            .filter(|edge| edge.to == Call)
-            .collect();
-        let first = &edges.first()?.glue;
+        let edges = turn.turn.edges.iter().filter(|edge| edge.to == Call);
+        let first = &edges.clone().next()?.glue;
         let mut inside = String::new();
         for piece in &form.pieces {
             inside += &match piece {
@@ -85,24 +87,29 @@ impl Object {
                     continue;
                 };
                 let (mut name, mut arguments, mut id) = (None, None, None);
-                visit(&object, String::new(), &mut |path, value| match value {
-                    Value::String(text) if text == "NAME" => name = Some(path.to_owned()),
-                    Value::String(text) if text == "ID" || text == "0" => {
-                        id = Some(path.to_owned())
+                let mut values = Vec::new();
+                visit(&object, String::new(), &mut values);
+                for (path, value) in values {
+                    match value.as_str() {
+                        Some("NAME") => name = Some(path),
+                        Some("ID" | "0") => id = Some(path),
+                        Some(text) if text.contains("ARGUMENTS") => arguments = Some(path),
+                        _ if value.get("ARGUMENTS").is_some() => arguments = Some(path),
+                        _ => {}
                     }
-                    Value::String(text) if text.contains("ARGUMENTS") => {
-                        arguments = Some(path.to_owned())
-                    }
-                    Value::Object(fields) if fields.contains_key("ARGUMENTS") => {
-                        arguments = Some(path.to_owned())
-                    }
-                    _ => {}
-                });
-                let before = edges
-                    .iter()
-                    .map(|edge| Some((edge.from, edge.glue.strip_suffix(&begin)?)));
+                }
+                let (mut firsts, mut nexts) = (Vec::new(), Vec::new());
+                for edge in edges {
+                    let glues = if edge.from == Call {
+                        &mut nexts
+                    } else {
+                        &mut firsts
+                    };
+                    glues.push(edge.glue.strip_suffix(&begin)?);
+                }
                 return Some(Object {
-                    before: before.collect::<Option<_>>()?,
+                    firsts,
+                    nexts,
                     rest: form.close.without_start(end + 1),
                     begins: glue(&begin.trim_end()),
                     name: name?,
@@ -118,20 +125,15 @@ impl Object {
 impl Object {
     /// Whether it is one of a list.
     fn is_listed(&self) -> bool {
-        self.before
+        self.firsts
             .iter()
-            .all(|(from, glue)| *from == Call || glue.trim_end().head().ends_with('['))
+            .all(|glue| glue.trim_end().head().ends_with('['))
     }
 
     /// Whether markers, or the brackets of a list, show where it begins and ends.
     fn is_marked(&self, engine: Engine) -> bool {
-        let looks = engine.looks();
-        self.is_listed()
-            || (has_word(&self.rest) || !looks)
-                && self
-                    .before
-                    .iter()
-                    .all(|(from, glue)| has_word(glue) || !looks && *from == Call)
+        let are_apart = has_word(&self.rest) && self.nexts.iter().all(has_word);
+        self.is_listed() || self.firsts.iter().all(has_word) && (are_apart || !engine.looks())
     }
 }
 
@@ -140,33 +142,32 @@ fn sample(glue: &Glue) -> String {
     glue.shown().replace("‹number›", "0").replace("‹word›", "0")
 }
 
-/// Shows all values in an object whose path has words only.
-fn visit<'v>(value: &'v Value, path: String, see: &mut dyn FnMut(&str, &'v Value)) {
-    see(&path, value);
+/// Adds all values in an object whose path has words only.
+fn visit<'v>(value: &'v Value, path: String, values: &mut Vec<(String, &'v Value)>) {
+    values.push((path.clone(), value));
     for (key, value) in value.as_object().into_iter().flatten() {
         if !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_') {
-            visit(value, format!("{path}.{key}"), see);
+            visit(value, format!("{path}.{key}"), values);
         }
     }
 }
 
-fn objects(turn: &mut Turn, object: &Object) -> Calls {
+fn objects(turn: &mut Turn, object: Object) -> Calls {
     let list = object.is_listed();
     let root = if list { "" } else { "content" };
     let id = object.id.as_ref().map(|id| part(root, id));
     let (name, arguments) = (part(root, &object.name), part(root, &object.arguments));
-    let field = Field {
+    let mut field = Field {
         content: "json".into(),
         transform: Some(shape(&name, &arguments, id)),
         ..Field::default()
     };
-    let (mut firsts, mut nexts) = (Vec::new(), Vec::new());
-    for (from, glue) in &object.before {
-        match from {
-            Call => nexts.push(glue.clone()),
-            _ => firsts.push(glue.clone()),
-        }
-    }
+    let Object {
+        firsts,
+        mut nexts,
+        rest,
+        ..
+    } = object;
     // The brackets of a list are JSON: one field reads all calls.
     if list {
         let opens = patterns(firsts.iter().map(|glue| {
@@ -180,7 +181,7 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
         let ends = turn
             .turn
             .glues([Call], End)
-            .map(|glue| object.rest.and(glue).trim_start());
+            .map(|glue| rest.and(glue).trim_start());
         let ends = patterns(ends.filter_map(|glue| glue.strip_prefix(&"]".into())));
         if ends.is_empty() && turn.turn.glues([Call], Content).next().is_some() {
             turn.limit(
@@ -188,70 +189,43 @@ fn objects(turn: &mut Turn, object: &Object) -> Calls {
                 "text behind a list of calls cannot be told from them: the message is an error",
             );
         }
-        let close = closing(&ends, turn);
-        let open = Some(Anchor::Pattern(announced.clone()));
-        return Calls {
-            field: Field {
-                open,
-                close,
-                transform_each: true,
-                ..field
-            },
-            announced,
-            readable: true,
-        };
+        field.open = Some(Anchor::Pattern(announced.clone()));
+        field.close = closing(&ends, turn);
+        field.transform_each = true;
+        return Calls { field, announced };
     }
     // Otherwise each call is a field of its own, so its end must be found.
-    let closed = has_word(&object.rest) || turn.engine.looks();
+    let closed = has_word(&rest) || turn.engine.looks();
     if !turn.engine.looks() && !nexts.iter().all(|next| closed && has_word(next)) {
         turn.limit("tool_calls", APART);
         nexts.clear();
     }
     let opens = patterns(firsts.iter().chain(&nexts));
     let (ends, announced) = (behind(turn), any(&opens));
-    let close = match &*ends {
-        _ if !closed => {
-            let all = with_ends_of_turn(ends, turn);
-            (!all.is_empty()).then(|| Anchor::Pattern(any(&all)))
-        }
-        [] => Some(pattern_or_text(&object.rest)),
-        _ => Some(Anchor::Pattern(format!(
-            r"{}(?:\s*{})?",
-            trimmed(&object.rest),
-            any(&ends)
-        ))),
+    field.close = if closed {
+        Some(end_of_call(&rest, &ends))
+    } else {
+        let all = turn.with_ends(ends);
+        (!all.is_empty()).then(|| Anchor::Pattern(any(&all)))
     };
-    let open = match (&*firsts, &*opens) {
+    field.open = Some(match (&*firsts, &*opens) {
         ([first, ..], [_]) => pattern_or_text(first),
         _ => Anchor::Pattern(opens.join("|")),
-    };
-    Calls {
-        field: Field {
-            open: Some(open),
-            close,
-            repeats: true,
-            ..field
-        },
-        announced,
-        readable: true,
-    }
+    });
+    field.repeats = true;
+    Calls { field, announced }
 }
 
-/// A call with its name in front of its arguments.
-fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
+/// A call with its name in front of its arguments; `None` if the engine cannot read it.
+fn named(turn: &mut Turn, form: &CallForm) -> Result<Option<Calls>> {
     let mut head = String::new();
     let mut arguments = None;
-    let mut has_id = false;
     for piece in &form.pieces {
         match piece {
             CallPiece::Glue(between) => head += &glue(between),
             CallPiece::Name => head += &format!("(?P<name>{NAME})"),
-            CallPiece::Id => {
-                has_id = true;
-                head += r#"(?P<id>[^\s<>\[\]"]+?)"#;
-            }
+            CallPiece::Id => head += r#"(?P<id>[^\s<>\[\]"]+?)"#,
             CallPiece::NamedId { before, behind } => {
-                has_id = true;
                 head += &format!("(?P<id>{}(?P<name>{NAME}){})", glue(before), glue(behind));
             }
             CallPiece::Arguments { .. } | CallPiece::Members(_) => {
@@ -310,7 +284,7 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     if let Some(lazy) = head.strip_suffix("?)") {
         head = format!("{lazy})");
     }
-    let id = has_id.then(|| "{id}".to_owned());
+    let id = head.contains("(?P<id>").then(|| "{id}".to_owned());
     field.transform = Some(shape("{name}", "{content}", id));
     // What is in front of the names.
     let last = form.close.head().trim_end().chars().next_back();
@@ -318,14 +292,13 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
     let (mut alone, looks) = (false, turn.engine.looks());
     for edge in turn.turn.edges.iter().filter(|edge| edge.to == Call) {
         let front = glue(&edge.glue.trim_start());
-        fronts.push(match (edge.from, last) {
-            (from, _) if !looks && (front.is_empty() || from == Call && !has_word(&edge.glue)) => {
-                alone = true;
-                continue;
-            }
-            (Call, Some(last)) if !has_word(&edge.glue) => {
-                format!(r"(?<={}\s*){front}", text(&last.to_string()))
-            }
+        let is_bare = edge.from == Call && !has_word(&edge.glue);
+        if !looks && (front.is_empty() || is_bare) {
+            alone = true;
+            continue;
+        }
+        fronts.push(match last {
+            Some(last) if is_bare => format!(r"(?<={}\s*){front}", text(&last.to_string())),
             _ => front,
         });
     }
@@ -363,59 +336,44 @@ fn named(turn: &mut Turn, form: &CallForm) -> Result<Calls> {
         .marker_spans()
         .first()
         .map_or(0, |marker| marker.start);
-    let (front, behind) = (own_close.up_to(marker), own_close.without_start(marker));
+    let (front, behind) = own_close.split_at(marker);
     field.close = Some(match has_word(&own_close) {
         true if looks && !front.is_blank() && !has_word(&front) => {
-            let more = if ends.is_empty() {
-                String::new()
-            } else {
-                format!(r"(?:\s*{})?", any(&ends))
-            };
-            let front = trimmed(&front);
-            Anchor::Pattern(format!(
-                r"{front}\s*(?:{}{more}|\Z)",
-                glue(&behind.trim_end())
-            ))
+            let end = with_ends(glue(&behind.trim_end()), &ends);
+            Anchor::Pattern(format!(r"{}\s*(?:{end}|\Z)", trimmed(&front)))
         }
-        true if ends.is_empty() => pattern_or_text(&own_close),
-        true => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&ends))),
+        true => end_of_call(&own_close, &ends),
         false if !looks => {
-            let all = with_ends_of_turn(ends, turn);
+            let all = turn.with_ends(ends);
             let own = own_close.core();
-            match close.is_empty() {
-                true if turn.turn.glues([Call], Call).next().is_some() => {
-                    turn.limit("tool_calls", APART)
-                }
-                true => {}
-                false => turn.limit("tool_calls", format!("an argument ends at {own:?}")),
-            }
             // Arguments have such braces.
-            readable = !(own.starts_with('}') || close.is_empty() && all.is_empty());
-            match (close.is_empty(), all.is_empty()) {
-                (true, _) => Anchor::Pattern(any(&all)),
-                (false, true) => Anchor::Pattern(close),
-                (false, false) => Anchor::Pattern(format!(r"{close}(?:\s*{})?", any(&all))),
+            readable = !own.starts_with('}');
+            if !close.is_empty() {
+                turn.limit("tool_calls", format!("an argument ends at {own:?}"));
+                Anchor::Pattern(with_ends(close, &all))
+            } else {
+                if turn.turn.glues([Call], Call).next().is_some() {
+                    turn.limit("tool_calls", APART);
+                }
+                readable &= !all.is_empty();
+                Anchor::Pattern(any(&all))
             }
         }
         false => {
             let mut all = ends;
-            all.extend(turn.ends.iter().map(|end| format!("(?={})", text(end))));
-            all.push(format!("(?={announced})"));
+            all.extend(turn.ends.iter().map(|end| turn.ahead(&text(end))));
+            all.push(turn.ahead(&announced));
             all.push(r"\Z".into());
             let close = if close.is_empty() {
-                r"(?<=[\}\]])".to_owned()
+                r"(?<=[\}\]])"
             } else {
-                close
+                &close
             };
             Anchor::Pattern(format!(r"{close}\s*{}", any(&all)))
         }
     });
     field.open = Some(Anchor::Pattern(open));
-    Ok(Calls {
-        field,
-        announced,
-        readable,
-    })
+    Ok(readable.then_some(Calls { field, announced }))
 }
 
 fn inexpressible(what: &str) -> Error {
@@ -429,18 +387,29 @@ fn part(root: &str, path: &str) -> String {
     format!("{{{}}}", format!("{root}{path}").trim_start_matches('.'))
 }
 
-/// The patterns of what ends a field, and those of the ends of the turn.
-fn with_ends_of_turn(mut ends: Vec<String>, turn: &Turn) -> Vec<String> {
-    ends.extend(turn.ends.iter().map(|end| text(end)));
-    ends
+/// The pattern of the end of a call, and of one of the ends that may follow the last.
+fn with_ends(close: String, ends: &[String]) -> String {
+    if ends.is_empty() {
+        close
+    } else {
+        format!(r"{close}(?:\s*{})?", any(ends))
+    }
+}
+
+/// The end of a field with a call that ends with this glue.
+fn end_of_call(close: &Glue, ends: &[String]) -> Anchor {
+    if ends.is_empty() {
+        pattern_or_text(close)
+    } else {
+        Anchor::Pattern(with_ends(trimmed(close), ends))
+    }
 }
 
 /// Arguments that are an object in a notation like JSON: the delimiters of its texts, and the end
 /// of the call behind it.
 fn literals(members: &Members, close: &Glue) -> Option<([String; 2], Glue)> {
-    let mut slots = members.slots.iter();
-    let (_, text) = slots.clone().find(|(kind, _)| *kind == ValueKind::Text)?;
-    let (_, number) = slots.find(|(kind, _)| *kind == ValueKind::Integer)?;
+    let text = slots_of(&members.slots, ValueKind::Text).next()?;
+    let number = slots_of(&members.slots, ValueKind::Integer).next()?;
     let [open, plain] = [text, number].map(|slot| slot.open.core());
     let opens = open.strip_prefix(plain).filter(|opens| !opens.is_empty())?;
     let object = members.first.core() == "{" && plain == ":" && number.close.is_blank();
@@ -451,11 +420,13 @@ fn literals(members: &Members, close: &Glue) -> Option<([String; 2], Glue)> {
 
 /// Arguments one by one: the text between a call's name and the first, and how each is found.
 fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
-    let each = members.next.trim_start().trim_end();
+    let separator = members.next.trim_start().trim_end();
     let first = members.first.trim_end();
-    let between = first.strip_suffix(&each).filter(|_| has_word(&each));
+    let between = first
+        .strip_suffix(&separator)
+        .filter(|_| has_word(&separator));
     let (before, each) = match between {
-        Some(between) => (glue(&between.trim_end()), glue(&each)),
+        Some(between) => (glue(&between.trim_end()), glue(&separator)),
         None => (glue(&first), String::new()),
     };
     if members
@@ -478,7 +449,6 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
     chatparse_base::sort::by_key(&mut slots, |slot| {
         std::cmp::Reverse(slot.open.head().len() + slot.close.head().len())
     });
-    let separator = members.next.trim_start().trim_end();
     let quoted = slots.iter().any(|slot| slot.encoding == Encoding::Quoted);
     let single = quoted && turn.turn.single_quotes;
     let again = if turn.engine.looks() { "(?P=key)" } else { KEY };
@@ -512,13 +482,13 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
             }
         }
     }
-    let mut args: Map<String, Value> = Map::new();
     if known.len() > 1 && !turn.engine.looks() {
         // A name stands for one group.
         known = one_way(known);
     }
     let tag = format!("{each}{}", any(&known));
     let defined = if tag.contains("(?&json)") { JSON } else { "" };
+    let mut args = Map::new();
     args.insert("tag_pattern".into(), format!("{defined}{tag}").into());
     if quoted && !single {
         args.insert(
@@ -590,7 +560,7 @@ fn closing(ends: &[String], turn: &Turn) -> Option<Anchor> {
     if turn.ends.is_empty() {
         return None;
     }
-    let end = any(&with_ends_of_turn(Vec::new(), turn));
+    let end = any(&turn.with_ends(Vec::new()));
     Some(Anchor::Pattern(match turn.engine {
         engine if !engine.looks() => end,
         Engine::Sglang => format!(r"{}|\Z", turn.ahead(&end)),

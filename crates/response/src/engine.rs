@@ -1,7 +1,5 @@
 //! The programs that read response templates, and what each of them takes.
 
-use serde_json::Value;
-
 use super::expression::{Part, ways};
 use super::{Anchor, Field, ResponseTemplate};
 
@@ -52,8 +50,7 @@ impl Engine {
                 return false;
             }
         }
-        let tag = field.content_args.get("tag_pattern");
-        let tag = tag.and_then(Value::as_str).unwrap_or_default();
+        let tag = field.tag_pattern().unwrap_or_default();
         // It takes one look ahead, at the end.
         let tag = match tag.split_once("(?=") {
             Some((before, ahead)) if !ahead.contains('(') => before,

@@ -20,20 +20,21 @@ pub enum Part {
     Group(String, String),
     /// What may be missing.
     Optional(Vec<Part>),
-    /// What only looks ahead or back, as it stands there.
-    Look(String),
-    /// The end of the output.
-    End,
+    /// No text: a look ahead or back, or the end of the output.
+    Nothing,
 }
+
+/// Ways to write an expression out: each a sequence of parts.
+pub type Ways = Vec<Vec<Part>>;
 
 /// Most parts of a way to write an expression out.
 const PARTS: usize = 64;
 
-/// The ways in which an expression may be written out: each a sequence of parts.
+/// The ways in which an expression may be written out.
 ///
 /// # Errors
 /// What it has that no way to write has, with the place.
-pub fn ways(pattern: &str, place: &str) -> Result<Vec<Vec<Part>>> {
+pub fn ways(pattern: &str, place: &str) -> Result<Ways> {
     if pattern.len() > RESPONSE_PATTERN_BYTES {
         return Err(wrong(
             place,
@@ -77,13 +78,17 @@ impl Reader<'_> {
         &self.pattern[self.at..]
     }
 
+    fn next(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
     fn skip(&mut self, text: &str) -> bool {
         let skipped = self.rest().starts_with(text);
         self.at += if skipped { text.len() } else { 0 };
         skipped
     }
 
-    fn choice(&mut self) -> Result<Vec<Vec<Part>>> {
+    fn choice(&mut self) -> Result<Ways> {
         let mut all = self.sequence()?;
         while self.skip("|") {
             all.extend(self.sequence()?);
@@ -94,21 +99,21 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn sequence(&mut self) -> Result<Vec<Vec<Part>>> {
+    fn sequence(&mut self) -> Result<Ways> {
         let mut all = vec![Vec::new()];
         while !self.rest().is_empty() && !self.rest().starts_with(['|', ')']) {
             let start = self.at;
             let items = self.item()?;
-            let items = match self.rest().chars().next() {
+            let items = match self.next() {
                 Some('?') => {
                     self.at += 1;
                     self.skip("?");
                     items
                         .into_iter()
-                        .map(|mut way: Vec<Part>| match &*way {
+                        .map(|way| match &*way {
                             [Part::Space] | [] => way,
                             [Part::Text(text)] if text.trim().is_empty() => vec![Part::Space],
-                            _ => vec![Part::Optional(std::mem::take(&mut way))],
+                            _ => vec![Part::Optional(way)],
                         })
                         .collect()
                 }
@@ -129,7 +134,7 @@ impl Reader<'_> {
                 return Err(self.wrong("too many choices, or too long"));
             }
             // Most items are one character: what stands in front of them is not copied.
-            let mut longer: Vec<Vec<Part>> = Vec::new();
+            let mut longer: Ways = Vec::new();
             for item in &items[1..] {
                 longer.extend(all.iter().map(|way| joined(way.clone(), item.clone())));
             }
@@ -142,10 +147,10 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn item(&mut self) -> Result<Vec<Vec<Part>>> {
-        let c = self.rest().chars().next().unwrap_or_default();
-        let part = match c {
-            '\\' => return self.escaped(),
+    fn item(&mut self) -> Result<Ways> {
+        let c = self.next().unwrap_or_default();
+        let (part, length) = match c {
+            '\\' => self.escaped()?,
             '(' => return self.group(),
             // A field may begin where the output does.
             '^' => {
@@ -157,18 +162,18 @@ impl Reader<'_> {
                 if !self.rest()[end..].starts_with(['*', '+']) {
                     return Err(self.wrong("a character of several is read only if it is repeated"));
                 }
-                self.at += end;
-                return Ok(vec![vec![Part::Any]]);
+                (Part::Any, end)
             }
             '*' | '+' | '?' => return Err(self.wrong("nothing is repeated")),
-            '$' => Part::End,
-            _ => Part::Text(c.to_string()),
+            '$' => (Part::Nothing, 1),
+            _ => (Part::Text(c.to_string()), c.len_utf8()),
         };
-        self.at += c.len_utf8();
+        self.at += length;
         Ok(vec![vec![part]])
     }
 
-    fn escaped(&mut self) -> Result<Vec<Vec<Part>>> {
+    /// The part that an escape is, and its length.
+    fn escaped(&self) -> Result<(Part, usize)> {
         let rest = &self.rest()[1..];
         let Some(c) = rest.chars().next() else {
             return Err(self.wrong("nothing is escaped"));
@@ -184,14 +189,13 @@ impl Reader<'_> {
             'd' | 'D' | 'S' | 'w' | 'W' if more.starts_with(['*', '+']) => Part::Any,
             'n' => Part::Text("\n".into()),
             't' => Part::Text("\t".into()),
-            'Z' => Part::End,
+            'Z' => Part::Nothing,
             _ if c.is_alphanumeric() => {
                 return Err(self.wrong("a class of characters outside of a group with a name"));
             }
             _ => Part::Text(c.to_string()),
         };
-        self.at += length;
-        Ok(vec![vec![part]])
+        Ok((part, length))
     }
 
     /// The length of the class of characters that is next.
@@ -206,28 +210,21 @@ impl Reader<'_> {
         end.map_or(self.rest().len(), |(at, _)| at + 1)
     }
 
-    fn group(&mut self) -> Result<Vec<Vec<Part>>> {
+    fn group(&mut self) -> Result<Ways> {
         let start = self.at;
         if ["(?=", "(?!", "(?<=", "(?<!"]
             .iter()
             .any(|look| self.skip(look))
         {
-            let inside = self.at;
             self.past_group(start)?;
-            return Ok(vec![vec![Part::Look(
-                self.pattern[inside..self.at - 1].to_owned(),
-            )]]);
+            return Ok(vec![vec![Part::Nothing]]);
         }
         if self.skip("(?P<") || self.skip("(?<") {
             let name = self.rest().split('>').next().unwrap_or_default().to_owned();
             let inside = (self.at + name.len() + 1).min(self.pattern.len());
             self.past_group(start)?;
-            let inside = self
-                .pattern
-                .get(inside..self.at - 1)
-                .unwrap_or_default()
-                .to_owned();
-            return Ok(vec![vec![Part::Group(name, inside)]]);
+            let inside = self.pattern.get(inside..self.at - 1).unwrap_or_default();
+            return Ok(vec![vec![Part::Group(name, inside.to_owned())]]);
         }
         if !self.skip("(?:") && (self.rest().starts_with("(?") || !self.skip("(")) {
             return Err(self.wrong("a group of this kind cannot be read"));
@@ -247,26 +244,18 @@ impl Reader<'_> {
 
     /// Goes on behind the group that begins at `start`.
     fn past_group(&mut self, start: usize) -> Result<()> {
-        let (mut depth, mut class, mut escaped) = (0_usize, None, false);
-        for (at, c) in self.pattern[start..].char_indices() {
-            match (c, class) {
-                _ if escaped => escaped = false,
-                ('\\', _) => escaped = true,
-                // A bracket is no end where a class begins.
-                (']', Some(open)) if at > open + 1 => class = None,
-                (_, Some(_)) => {}
-                ('[', None) => {
-                    class = Some(at + usize::from(self.pattern[start + at + 1..].starts_with('^')))
-                }
-                ('(', None) => depth += 1,
-                (')', None) => {
-                    depth -= 1;
-                    if depth == 0 {
-                        self.at = start + at + 1;
-                        return Ok(());
-                    }
-                }
+        let mut depth = 0_usize;
+        self.at = start;
+        while let Some(c) = self.next() {
+            self.at += if c == '[' { self.class() } else { c.len_utf8() };
+            match c {
+                '\\' => self.at += self.next().map_or(0, char::len_utf8),
+                '(' => depth += 1,
+                ')' => depth -= 1,
                 _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
             }
         }
         self.at = start;

@@ -82,16 +82,20 @@ impl ResponseTemplate {
     pub fn to_json(&self) -> Value {
         let mut json = json!({"version": 1, "defaults": self.defaults});
         self.start.put(&mut json, "start_anchor");
-        let fields = self
-            .fields
-            .iter()
-            .map(|(name, field)| (name.clone(), field.to_json()));
-        json["fields"] = Value::Object(fields.collect());
+        json["fields"] = json!({});
+        for (name, field) in &self.fields {
+            json["fields"][name] = field.to_json();
+        }
         json
     }
 }
 
 impl Field {
+    /// The expression of an argument, if each is found by one.
+    fn tag_pattern(&self) -> Option<&str> {
+        self.content_args.get("tag_pattern")?.as_str()
+    }
+
     fn to_json(&self) -> Value {
         let mut json = json!({});
         for (name, anchor) in [("open", &self.open), ("close", &self.close)] {
@@ -128,13 +132,12 @@ impl Anchor {
     fn put(&self, json: &mut Value, name: &str) {
         match self {
             Anchor::Texts(texts) => {
-                json[name] = if let [only] = &**texts {
-                    only.as_str().into()
-                } else {
-                    texts.clone().into()
+                json[name] = match &**texts {
+                    [only] => json!(only),
+                    texts => json!(texts),
                 }
             }
-            Anchor::Pattern(pattern) => json[format!("{name}_pattern")] = pattern.as_str().into(),
+            Anchor::Pattern(pattern) => json[format!("{name}_pattern")] = json!(pattern),
         }
     }
 }

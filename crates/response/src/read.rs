@@ -1,6 +1,6 @@
 //! A response template from its JSON. An error names the place.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Anchor, Field, ResponseTemplate};
 use chatparse_base::limits::{RESPONSE_PATTERN_BYTES, RESPONSE_WAYS};
@@ -41,13 +41,20 @@ const FIELD: &[&str] = &[
 
 /// The error for a member that an object does not have.
 fn known(members: &Fields, known: &[&str]) -> Result<()> {
-    let unknown = members
+    match members
         .map
         .keys()
-        .find(|name| !known.contains(&name.as_str()));
-    unknown.map_or(Ok(()), |name| {
-        Err(members.refuse(name, "there is no such member"))
-    })
+        .find(|name| !known.contains(&name.as_str()))
+    {
+        Some(name) => Err(members.refuse(name, "there is no such member")),
+        None => Ok(()),
+    }
+}
+
+/// The object of `name`, which may be missing.
+fn map_at(members: &Fields, name: &str) -> Result<Map<String, Value>> {
+    let object = members.object(name)?;
+    Ok(object.map_or_else(Map::new, |object| object.map.clone()))
 }
 
 /// The texts of `name`, or the expression of `name_pattern`.
@@ -89,9 +96,7 @@ impl ResponseTemplate {
         let start = anchor(&members, "start_anchor")?.ok_or_else(|| {
             members.refuse("start_anchor", "missing, and so is start_anchor_pattern")
         })?;
-        let defaults = members
-            .object("defaults")?
-            .map_or_else(Default::default, |defaults| defaults.map.clone());
+        let defaults = map_at(&members, "defaults")?;
         let given = members.required_object("fields")?;
         let mut fields: Vec<(String, Field)> = Vec::new();
         for name in given.map.keys() {
@@ -119,9 +124,7 @@ impl Field {
             open: anchor(members, "open")?,
             close: anchor(members, "close")?,
             content: members.text_or_empty("content")?,
-            content_args: members
-                .object("content_args")?
-                .map_or_else(Default::default, |args| args.map.clone()),
+            content_args: map_at(members, "content_args")?,
             repeats: members.flag("repeats", false)?,
             join: members.text("join")?.map(str::to_owned),
             required: !members.flag("optional", true)?,

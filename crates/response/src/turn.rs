@@ -6,11 +6,11 @@
 
 use serde_json::Value;
 
-use super::expression::{Part, ways};
+use super::expression::{Part, Ways, ways};
 use super::read::wrong;
 use super::{Anchor, Field, ResponseTemplate};
-use chatparse_base::Result;
 use chatparse_base::find::shared;
+use chatparse_base::{Error, Result};
 use chatparse_learn::analysis::turn::{
     ANY, COUNTER, CallForm, CallPiece, Container, Encoding, Glue, Members, Nested, Reasoning, Slot,
     SlotKind::{self, Call, Content, End, Prompt},
@@ -94,7 +94,7 @@ impl Anchor {
     }
 
     /// The ways in which it may be written out.
-    fn ways(&self, place: &str) -> Result<Vec<Vec<Part>>> {
+    fn ways(&self, place: &str) -> Result<Ways> {
         match self {
             Anchor::Texts(texts) => Ok(texts
                 .iter()
@@ -127,18 +127,20 @@ fn written(parts: &[Part], place: &str) -> Result<String> {
                     _ => "",
                 });
             }
-            Part::Optional(_) | Part::Look(_) | Part::End => {}
+            Part::Optional(_) | Part::Nothing => {}
             Part::Number => text.push(COUNTER),
             Part::Any => text.push(ANY),
-            Part::Group(name, _) => {
-                return Err(wrong(
-                    place,
-                    format_args!("there is no room for a group {name:?}"),
-                ));
-            }
+            Part::Group(name, _) => return Err(no_room(place, name)),
         }
     }
     Ok(text)
+}
+
+fn no_room(place: &str, group: &str) -> Error {
+    wrong(
+        place,
+        format_args!("there is no room for a group {group:?}"),
+    )
 }
 
 /// What opens a part, behind what may stand in front of it.
@@ -148,16 +150,6 @@ fn begun(before: &str, open: &str) -> String {
     } else {
         format!("{before}{open}")
     }
-}
-
-/// The text of the last part that may be missing.
-fn optional(parts: &[Part], place: &str) -> Result<Option<String>> {
-    for part in parts.iter().rev() {
-        if let Part::Optional(inside) = part {
-            return Ok(Some(written(inside, place)?));
-        }
-    }
-    Ok(None)
 }
 
 impl Field {
@@ -176,9 +168,12 @@ impl Field {
     }
 
     fn reasoning(&self, place: &str, opening: &str) -> Result<Reasoning> {
-        let close = self.closes(place)?.into_iter().next();
-        let close =
-            close.ok_or_else(|| wrong(&format!("{place}.close"), "no text ends the reasoning"))?;
+        let Some(close) = self.closes(place)?.into_iter().next() else {
+            return Err(wrong(
+                &format!("{place}.close"),
+                "no text ends the reasoning",
+            ));
+        };
         let place = format!("{place}.open");
         let open = self.open.as_ref().ok_or_else(|| wrong(&place, "missing"))?;
         let texts = match open {
@@ -195,27 +190,16 @@ impl Field {
         // One that may be missing is not asked for.
         let asked = !texts.iter().any(|text| text.is_empty());
         let mut text = texts.iter().map(|text| text.trim_start_matches(ANY).trim());
-        let (start, open) = match text.find(|text| !text.is_empty()) {
-            Some(open) => (
-                open.to_owned(),
-                if asked {
-                    format!("{open}{line}").into()
-                } else {
-                    Glue::default()
-                },
-            ),
-            // The prompt has the tag that its end closes.
-            None => {
-                let tag = close.strip_prefix("</").map(|name| format!("<{name}"));
-                (
-                    tag.filter(|tag| opening.contains(tag)).unwrap_or_default(),
-                    Glue::default(),
-                )
-            }
-        };
+        let first = text.find(|text| !text.is_empty());
+        let open = first.filter(|_| asked).map(|open| format!("{open}{line}"));
+        // The prompt has the tag that its end closes.
+        let start = first.map(str::to_owned).or_else(|| {
+            let tag = format!("<{}", close.strip_prefix("</")?);
+            opening.contains(&tag).then_some(tag)
+        });
         Ok(Reasoning {
-            start,
-            open,
+            start: start.unwrap_or_default(),
+            open: open.unwrap_or_default().into(),
             close: format!("{line}{close}").into(),
             shown: true,
             holds_calls: false,
@@ -260,11 +244,9 @@ impl Field {
         // What follows is the same in all ways.
         let mut head = None;
         for way in open.ways(place)? {
-            let first = way.iter().position(|part| matches!(part, Part::Group(..)));
-            let (front, behind) = way.split_at(first.unwrap_or(way.len()));
+            let (front, behind) = split_at_group(&way);
             fronts.push(written(front, place)?);
-            let behind = Head::of(behind, &shape, &format!("{place}_pattern"))?;
-            head.get_or_insert(behind);
+            head.get_or_insert(Head::of(behind, &shape, &format!("{place}_pattern"))?);
         }
         let calls = self.forms(&shape, &head.unwrap_or_default(), &close, &fronts)?;
         turn.calls = calls.forms;
@@ -299,10 +281,8 @@ impl Field {
     /// What ends a call, and what may stand behind the last.
     fn call_end(&self) -> Result<(String, String)> {
         let place = "fields.tool_calls.close";
-        let Some(close) = &self.close else {
-            return Ok(Default::default());
-        };
-        let ways = close.ways(place)?;
+        let close = self.close.as_ref();
+        let ways = close.map_or(Ok(Vec::new()), |close| close.ways(place))?;
         let Some(way) = ways.first() else {
             return Ok(Default::default());
         };
@@ -313,8 +293,13 @@ impl Field {
             end = end.min(shared(&text, &written(other, place)?));
         }
         let (close, rest) = text.split_at(end);
-        let section = optional(way, place)?;
-        let section = section.unwrap_or_else(|| rest.trim_start().to_owned());
+        let mut section = rest.trim_start().to_owned();
+        for part in way.iter().rev() {
+            if let Part::Optional(inside) = part {
+                section = written(inside, place)?;
+                break;
+            }
+        }
         Ok((close.trim().to_owned(), section))
     }
 
@@ -324,19 +309,16 @@ impl Field {
         let arguments = CallPiece::Arguments { quoted: false };
         let forms = match (&*self.content, shape.captured) {
             ("json", true) if self.content_args.contains_key("string_delims") => {
-                let members = self.quoted_members(text)?;
+                let members = CallPiece::Members(self.quoted_members(text)?.into());
                 vec![
-                    form(pieces, vec![members], &format!("}}{close}")),
-                    form(pieces, Vec::new(), &format!("{text}{{}}{close}")),
+                    form(pieces, &[members], &format!("}}{close}")),
+                    form(pieces, &[], &format!("{text}{{}}{close}")),
                 ]
             }
             ("json", true) => {
-                let text = (!text.is_empty()).then(|| CallPiece::Glue(text.into()));
-                vec![form(
-                    pieces,
-                    text.into_iter().chain([arguments]).collect(),
-                    close,
-                )]
+                let whole = [CallPiece::Glue(text.into()), arguments];
+                let more = if text.is_empty() { &whole[1..] } else { &whole };
+                vec![form(pieces, more, close)]
             }
             ("json", false) => {
                 // The object's white space is the template's: a line of its own where the marker
@@ -348,19 +330,18 @@ impl Field {
                     format!("}}{line}{close}")
                 };
                 let (begin, forms) = shape.objects(self.open.as_ref(), &end);
-                if self.transform_each {
-                    let (next, finish) = (Some(format!(", {begin}")), format!("]{close}"));
-                    return Ok(Calls {
+                return Ok(match self.transform_each {
+                    true => Calls {
                         begin: format!("[{begin}"),
-                        next,
-                        finish,
+                        next: Some(format!(", {begin}")),
+                        finish: format!("]{close}"),
                         forms,
-                    });
-                }
-                return Ok(Calls {
-                    begin: format!("{line}{begin}"),
-                    forms,
-                    ..Calls::default()
+                    },
+                    false => Calls {
+                        begin: format!("{line}{begin}"),
+                        forms,
+                        ..Calls::default()
+                    },
                 });
             }
             ("xml-inline", true) => {
@@ -376,22 +357,18 @@ impl Field {
                 } else {
                     ""
                 };
-                let first = format!("{text}{line}{before}").into();
-                let next = if python { ", ".into() } else { before.into() };
                 let kinds = ValueKind::ALL.into_iter();
-                let slots = kinds
-                    .flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())))
-                    .collect();
                 let members = Members {
-                    first,
-                    next,
-                    slots,
+                    first: format!("{text}{line}{before}").into(),
+                    next: if python { ", ".into() } else { before.into() },
+                    slots: kinds
+                        .flat_map(|kind| slots.iter().map(move |slot| (kind, slot.clone())))
+                        .collect(),
                     nested: Nested::default(),
                 };
-                let whole = form(pieces, vec![CallPiece::Members(members.into())], &close);
                 vec![
-                    whole,
-                    form(pieces, Vec::new(), &format!("{text}{line}{close}")),
+                    form(pieces, &[CallPiece::Members(members.into())], &close),
+                    form(pieces, &[], &format!("{text}{line}{close}")),
                 ]
             }
             ("xml-inline", false) => {
@@ -414,7 +391,7 @@ impl Field {
     }
 
     /// An object whose texts have delimiters of their own.
-    fn quoted_members(&self, head: &str) -> Result<CallPiece> {
+    fn quoted_members(&self, head: &str) -> Result<Members> {
         let place = "fields.tool_calls.content_args.string_delims";
         let delimiters = &self.content_args["string_delims"];
         let (Some(open), Some(close), None) = (
@@ -429,37 +406,24 @@ impl Field {
         } else {
             "\""
         };
-        let behind_key = format!("{quote}:");
-        let slots = quoted_slots("", [open, close]);
-        let of_object = quoted_slots(&behind_key, [open, close]);
+        let of_object = quoted_slots(&format!("{quote}:"), [open, close]);
         let nested = Nested {
-            array: container(["[", "", "]"], slots),
+            array: container(["[", "", "]"], quoted_slots("", [open, close])),
             object: container(["{", quote, "}"], of_object.clone()),
         };
-        let (first, next) = (
-            format!("{head}{{{quote}").into(),
-            format!(",{quote}").into(),
-        );
-        Ok(CallPiece::Members(
-            Members {
-                first,
-                next,
-                slots: of_object,
-                nested,
-            }
-            .into(),
-        ))
+        Ok(Members {
+            first: format!("{head}{{{quote}").into(),
+            next: format!(",{quote}").into(),
+            slots: of_object,
+            nested,
+        })
     }
 
     /// What stands in front of an argument's name, the forms of its value, and whether values are
     /// Python's.
     fn tag(&self) -> Result<(String, Vec<Slot>, bool)> {
         let place = "fields.tool_calls.content_args.tag_pattern";
-        let pattern = self
-            .content_args
-            .get("tag_pattern")
-            .and_then(Value::as_str)
-            .ok_or_else(|| wrong(place, "missing"))?;
+        let pattern = self.tag_pattern().ok_or_else(|| wrong(place, "missing"))?;
         let (mut front, mut slots, mut python) = (None, Vec::new(), false);
         for way in ways(pattern, place)? {
             let (Some(key), Some(value)) = (group(&way, "key"), group(&way, "value")) else {
@@ -508,6 +472,14 @@ impl Field {
     }
 }
 
+/// The parts up to the first group, and the rest.
+fn split_at_group(parts: &[Part]) -> (&[Part], &[Part]) {
+    let group = parts
+        .iter()
+        .position(|part| matches!(part, Part::Group(..)));
+    parts.split_at(group.unwrap_or(parts.len()))
+}
+
 /// The place of the group with a name.
 fn group(parts: &[Part], name: &str) -> Option<usize> {
     parts
@@ -522,9 +494,9 @@ fn is_separator(text: &str) -> bool {
 }
 
 /// A call of these pieces, and then more.
-fn form(pieces: &[CallPiece], more: Vec<CallPiece>, close: &str) -> CallForm {
+fn form(pieces: &[CallPiece], more: &[CallPiece], close: &str) -> CallForm {
     CallForm {
-        pieces: [pieces, &more].concat(),
+        pieces: [pieces, more].concat(),
         close: close.into(),
     }
 }
@@ -600,18 +572,10 @@ impl Head {
             head.pieces.push(match group == &shape.name {
                 true => CallPiece::Name,
                 false if group == "id" => id(inside, shape, place)?,
-                false => {
-                    return Err(wrong(
-                        place,
-                        format_args!("there is no room for a group {group:?}"),
-                    ));
-                }
+                false => return Err(no_room(place, group)),
             });
-            let next = behind
-                .iter()
-                .position(|part| matches!(part, Part::Group(..)));
-            let between = &behind[..next.unwrap_or(behind.len())];
-            rest = &behind[between.len()..];
+            let (between, more) = split_at_group(behind);
+            rest = more;
             head.text = written(between, place)?;
             if !rest.is_empty() {
                 head.pieces.push(CallPiece::Glue((&head.text).into()));
@@ -631,8 +595,8 @@ fn id(pattern: &str, shape: &Shape, place: &str) -> Result<CallPiece> {
         return Ok(CallPiece::Id);
     }
     let ways = ways(pattern, place)?;
-    let way = ways.first().map_or(&[][..], |way| way);
-    let (before, behind) = way.split_at(group(way, &shape.name).unwrap_or(0));
+    let way = ways.into_iter().next().unwrap_or_default();
+    let (before, behind) = way.split_at(group(&way, &shape.name).unwrap_or(0));
     let behind = written(behind.get(1..).unwrap_or_default(), place)?;
     Ok(CallPiece::NamedId {
         before: written(before, place)?.into(),
@@ -658,17 +622,15 @@ struct Shape {
 impl Shape {
     fn of(field: &Field) -> Result<Shape> {
         let place = "fields.tool_calls.transform";
-        let transform = field.transform.as_ref();
-        let function =
-            transform.and_then(|transform| transform.get("function").or(Some(transform)));
-        let Some(function) = function else {
+        let Some(transform) = &field.transform else {
             return Err(wrong(
                 place,
                 "missing: which part is the name of a call, and which its arguments, is unknown",
             ));
         };
+        let function = transform.get("function").unwrap_or(transform);
         let root = if field.transform_each { "" } else { "content." };
-        if part(function).is_some_and(|path| path == "content" && !field.transform_each) {
+        if *function == "{content}" && !field.transform_each {
             return Ok(Shape {
                 name: "name".into(),
                 arguments: "arguments".into(),
@@ -683,7 +645,8 @@ impl Shape {
                 "a function has a name and arguments, each in braces",
             ));
         };
-        let id = transform.and_then(|transform| inside(&transform.get("id").and_then(part)?, root));
+        let id = transform.get("id").and_then(part);
+        let id = id.and_then(|id| inside(&id, root));
         match (inside(&name, root), inside(&arguments, root)) {
             (Some((around, name)), Some((same, arguments))) if around == same => Ok(Shape {
                 name,
@@ -718,34 +681,35 @@ impl Shape {
         let name = format!("{around}\"{}\": \"", self.name);
         let between = format!("\", \"{}\": ", self.arguments);
         let arguments = CallPiece::Arguments { quoted: false };
-        let pieces = vec![CallPiece::Name, CallPiece::Glue(between.into()), arguments];
-        let Some(id) = &self.id else {
-            return (format!("{{{name}"), vec![form(&pieces, Vec::new(), end)]);
-        };
-        let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
-        if ahead {
-            let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").into())];
-            return (
-                format!("{{{around}\"{id}\": \""),
-                vec![form(&first, pieces, end)],
-            );
+        let pieces = [CallPiece::Name, CallPiece::Glue(between.into()), arguments];
+        let mut forms = Vec::new();
+        if let Some(id) = &self.id {
+            let ahead = matches!(open, Some(Anchor::Pattern(pattern)) if pattern.contains(&format!("\"{id}\"")));
+            if ahead {
+                let first = [CallPiece::Id, CallPiece::Glue(format!("\", {name}").into())];
+                let begin = format!("{{{around}\"{id}\": \"");
+                return (begin, vec![form(&first, &pieces, end)]);
+            }
+            let last = [
+                CallPiece::Glue(format!(", \"{id}\": \"").into()),
+                CallPiece::Id,
+            ];
+            forms.push(form(&pieces, &last, &format!("\"{end}")));
         }
-        let last = vec![
-            CallPiece::Glue(format!(", \"{id}\": \"").into()),
-            CallPiece::Id,
-        ];
-        let whole = form(&pieces, last, &format!("\"{end}"));
-        (
-            format!("{{{name}"),
-            vec![whole, form(&pieces, Vec::new(), end)],
-        )
+        forms.push(form(&pieces, &[], end));
+        (format!("{{{name}"), forms)
     }
 }
 
 /// The path in braces.
 fn part(value: &Value) -> Option<String> {
-    let path = value.as_str()?.strip_prefix('{')?.strip_suffix('}')?;
-    Some(path.to_owned())
+    Some(
+        value
+            .as_str()?
+            .strip_prefix('{')?
+            .strip_suffix('}')?
+            .to_owned(),
+    )
 }
 
 /// The keys of a path below the root: those of the objects around, and the last.

@@ -2,12 +2,14 @@
 
 use std::borrow::Borrow;
 
+use serde::Serialize;
+
 use super::pattern::{glue, text};
 use super::{Anchor, Engine};
 use chatparse_learn::analysis::turn::{Glue, SlotKind, TurnFormat};
 
 /// What a response template cannot say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Limit {
     /// The field of the message.
@@ -43,6 +45,12 @@ impl Turn {
             field,
             message: message.into(),
         });
+    }
+
+    /// These patterns, and those of the ends of the turn.
+    pub fn with_ends(&self, mut patterns: Vec<String>) -> Vec<String> {
+        patterns.extend(self.ends.iter().map(|end| text(end)));
+        patterns
     }
 
     /// The texts that end a turn.

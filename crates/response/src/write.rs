@@ -25,11 +25,7 @@ pub struct ExportedTemplate {
 impl ExportedTemplate {
     /// `response_template`, and `limits`: objects with `field` and `message`.
     pub fn to_json(&self) -> Value {
-        let limits = self
-            .limits
-            .iter()
-            .map(|limit| json!({"field": limit.field, "message": &*limit.message}));
-        json!({"response_template": self.template.to_json(), "limits": limits.collect::<Vec<_>>()})
+        json!({"response_template": self.template.to_json(), "limits": self.limits})
     }
 }
 
@@ -45,14 +41,9 @@ pub fn write(
     ends: &[String],
     engine: Engine,
 ) -> Result<ExportedTemplate> {
-    let end_of_thought = on
-        .reasoning
-        .as_ref()
-        .map_or("", |reasoning| reasoning.close.core());
-    let start = on
-        .reasoning
-        .as_ref()
-        .map_or("", |reasoning| reasoning.start.trim());
+    let (start, end_of_thought) = on.reasoning.as_ref().map_or(("", ""), |reasoning| {
+        (reasoning.start.trim(), reasoning.close.core())
+    });
     let mut turn = Turn {
         turn: on.clone(),
         ends: Vec::new(),
@@ -66,31 +57,14 @@ pub fn write(
         .iter_mut()
         .filter(|edge| matches!(edge.from, Prompt | Reasoning))
     {
-        if let Some(at) = edge
-            .glue
-            .head()
-            .rfind(end_of_thought)
-            .filter(|_| !end_of_thought.is_empty())
-        {
+        if let Some(at) = last_of(edge.glue.head(), end_of_thought) {
             edge.glue = edge.glue.without_start(at + end_of_thought.len());
         }
     }
     turn.ends = turn.ends_of_turn(ends);
-    let opening = turn.opening(on, off, end_of_thought);
-    let mut fields = Vec::new();
+    let opening = turn.opening(on, off, start, end_of_thought);
     let reasoning = turn.reasoning();
-    let mut calls = calls(&mut turn)?;
-    if calls
-        .as_ref()
-        .is_some_and(|calls| !calls.readable || !engine.takes(&calls.field))
-    {
-        turn.limit(
-            "tool_calls",
-            "this engine has no expression for calls that are written so: they are content",
-        );
-        turn.limit("content", "calls are content");
-        calls = None;
-    }
+    let calls = calls(&mut turn)?;
     let (mut content, mut markers) = turn.content(
         reasoning.as_ref(),
         calls.as_ref().map(|calls| &*calls.announced),
@@ -109,85 +83,66 @@ pub fn write(
         markers.push(end_of_thought.to_owned());
     }
     markers.retain(|marker| !marker.is_empty());
-    let thinking = if engine.serves() {
-        "thinking"
-    } else {
-        "reasoning_content"
-    };
-    let parts = [
-        (thinking, reasoning),
-        ("tool_calls", calls.map(|calls| calls.field)),
-    ];
-    fields.extend(
-        parts
-            .into_iter()
-            .filter_map(|(name, field)| Some((name.to_owned(), field?))),
-    );
+    let mut thinking = "reasoning_content";
     if engine.serves() {
+        thinking = "thinking";
         // Where the pieces of a text are joined anyhow, a marker in front of it is an end of
         // nothing.
-        if content.open.is_none() && !(markers.is_empty() && turn.ends.is_empty()) {
-            content.close = Some(texts(distinct(
-                turn.ends
-                    .iter()
-                    .cloned()
-                    .chain(std::mem::take(&mut markers))
-                    .collect(),
-            )));
+        markers.extend_from_slice(&turn.ends);
+        let closes = distinct(std::mem::take(&mut markers));
+        if content.open.is_none() && !closes.is_empty() {
+            content.close = Some(texts(closes));
         }
         (content.repeats, content.join) = (false, None);
-        markers.clear();
     }
-    fields.push(("content".to_owned(), content));
-    if !markers.is_empty() {
-        // A field that is always empty is no part of the message.
-        let (open, close) = (
-            Some(texts(markers)),
-            Some(Anchor::Pattern(r"(?=.)|\Z".into())),
-        );
-        fields.push((
-            "markers".to_owned(),
-            Field {
-                open,
-                close,
-                ..Field::default()
-            },
-        ));
-    }
-    let defaults = [("role".to_owned(), Value::from("assistant"))]
-        .into_iter()
-        .collect();
+    // A field that is always empty is no part of the message.
+    let markers = (!markers.is_empty()).then(|| Field {
+        open: Some(texts(markers)),
+        close: Some(Anchor::Pattern(r"(?=.)|\Z".into())),
+        ..Field::default()
+    });
+    let fields = [
+        (thinking, reasoning),
+        ("tool_calls", calls.map(|calls| calls.field)),
+        ("content", Some(content)),
+        ("markers", markers),
+    ];
+    let fields = fields.into_iter();
+    let defaults = [("role".to_owned(), Value::from("assistant"))];
     Ok(ExportedTemplate {
         template: ResponseTemplate {
             start: opening,
-            defaults,
-            fields,
+            defaults: defaults.into_iter().collect(),
+            fields: fields
+                .filter_map(|(name, field)| Some((name.to_owned(), field?)))
+                .collect(),
         },
         limits: turn.limits,
     })
 }
 
+/// Where a text last has a marker, which may be empty: then nowhere.
+fn last_of(text: &str, marker: &str) -> Option<usize> {
+    text.rfind(marker).filter(|_| !marker.is_empty())
+}
+
 impl Turn {
     /// The end of the prompt in front of all that may belong to the message.
-    fn opening(&mut self, on: &TurnFormat, off: &TurnFormat, end_of_thought: &str) -> Anchor {
+    fn opening(
+        &mut self,
+        on: &TurnFormat,
+        off: &TurnFormat,
+        start: &str,
+        end_of_thought: &str,
+    ) -> Anchor {
         let both = [&on.opening, &off.opening].map(|opening| Glue::from(opening.as_str()));
-        let shared = if off.opening.is_empty() {
-            both[0].clone()
-        } else {
-            Glue::common_start(&both)
-        };
+        let given = if off.opening.is_empty() { 1 } else { 2 };
+        let shared = Glue::common_start(&both[..given]);
         // Also a part of the marker that both begin with belongs to the reasoning.
-        let start = on
-            .reasoning
-            .as_ref()
-            .map_or("", |reasoning| reasoning.start.trim());
-        let thinks = on.opening.rfind(start).filter(|_| !start.is_empty());
-        let opening = thinks
+        let opening = last_of(&on.opening, start)
             .and_then(|at| shared.head().get(..at))
             .unwrap_or(shared.head());
-        let ends = opening
-            .rfind(end_of_thought)
-            .filter(|_| !end_of_thought.is_empty());
+        let ends = last_of(opening, end_of_thought);
         let opening = opening[..ends.unwrap_or(opening.len())].trim();
         // The prompt may begin the first call or text of a turn, as glue does further on.
         let named = on
@@ -271,31 +226,23 @@ impl Turn {
             opens.retain(|open| !thoughts.contains(open));
         }
         let opens = distinct(opens);
-        let field = Field {
+        let mut field = Field {
+            close: (!self.ends.is_empty()).then(|| texts(self.ends.clone())),
             repeats: true,
             join: Some(String::new()),
             ..Field::default()
         };
-        let close = (!self.ends.is_empty()).then(|| texts(self.ends.clone()));
-        let called = self.turn.glues([Content], Call).next().is_some() && calls.is_some();
+        let call = calls.filter(|_| self.turn.glues([Content], Call).next().is_some());
         // A call that content runs into ends it only for who looks ahead.
-        if !always || opens.is_empty() || called && !self.engine.looks() {
-            return (Field { close, ..field }, opens);
+        if !always || opens.is_empty() || call.is_some() && !self.engine.looks() {
+            return (field, opens);
         }
-        let close = match calls.filter(|_| called) {
-            Some(call) => {
-                let mut ends: Vec<String> = self.ends.iter().map(|end| text(end)).collect();
-                ends.push(format!("(?={call})"));
-                Some(Anchor::Pattern(any(&ends)))
-            }
-            None => close,
-        };
-        let open = Some(texts(opens));
-        let field = Field {
-            open,
-            close,
-            ..field
-        };
+        if let Some(call) = call {
+            let mut ends = self.with_ends(Vec::new());
+            ends.push(self.ahead(call));
+            field.close = Some(Anchor::Pattern(any(&ends)));
+        }
+        field.open = Some(texts(opens));
         (field, Vec::new())
     }
 }

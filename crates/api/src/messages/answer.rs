@@ -5,26 +5,26 @@ use serde_json::Value;
 use super::partial::{Prefix, object};
 use crate::items::{Items, Part, Step};
 use crate::wire::{Event, Finish, Reason, Usage};
-use chatparse_message::Message;
+use chatparse_message::{Message, text_part};
 
 /// The signature of all thinking blocks: clients drop blocks that have none.
 const SIGNATURE: &str = "chatparse";
 
-pub(crate) fn begin(items: &Items, input_tokens: u64) -> Vec<Event> {
+pub fn begin(items: &Items, input_tokens: u64) -> Vec<Event> {
     let usage = Usage {
         input: input_tokens,
         ..Usage::default()
     };
-    let message = message(items, Vec::new(), (Value::Null, Value::Null), &usage);
+    let message = message(items, Vec::new(), (None, None), &usage);
     vec![event("message_start", json!({"message": message}))]
 }
 
-pub(crate) fn ping() -> Vec<Event> {
+pub fn ping() -> Vec<Event> {
     vec![event("ping", json!({}))]
 }
 
 /// Writes the events of steps. `sent`: what was sent of the open call's arguments.
-pub(crate) fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) -> Vec<Event> {
+pub fn steps(sent: &mut Prefix, items: &Items, steps: &[Step]) -> Vec<Event> {
     let mut events = Vec::new();
     for step in steps {
         let (index, delta) = match step {
@@ -65,7 +65,7 @@ fn input(json: &str) -> Value {
     json!({"type": "input_json_delta", "partial_json": json})
 }
 
-pub(crate) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
+pub fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
     let (reason, sequence) = stop_reason(items, finish);
     let mut delta = json!({"stop_reason": reason, "stop_sequence": sequence});
     items.set_incomplete(&mut delta);
@@ -76,7 +76,7 @@ pub(crate) fn finish(items: &Items, finish: &Finish) -> Vec<Event> {
     ]
 }
 
-pub(crate) fn body(items: &Items, said: &Message, finish: &Finish) -> Value {
+pub fn body(items: &Items, said: &Message, finish: &Finish) -> Value {
     let blocks = items.items.iter().enumerate();
     let blocks = blocks.map(|(index, item)| block(items, index, &items.text_of(item, said)));
     let usage = finish.usage.unwrap_or_default();
@@ -91,7 +91,7 @@ fn block(items: &Items, index: usize, text: &str) -> Value {
         Part::Reasoning => {
             json!({"type": "thinking", "thinking": text, "signature": if text.is_empty() { "" } else { SIGNATURE }})
         }
-        Part::Content => json!({"type": "text", "text": text}),
+        Part::Content => text_part(text),
         Part::Call(call) => {
             let head = &items.calls[call];
             let mut block = json!({"type": "tool_use", "id": head.id, "name": head.tool.name});
@@ -105,7 +105,7 @@ fn block(items: &Items, index: usize, text: &str) -> Value {
 fn message(
     items: &Items,
     content: Vec<Value>,
-    (reason, sequence): (Value, Value),
+    (reason, sequence): (Option<&str>, Option<&str>),
     usage: &Usage,
 ) -> Value {
     json!({
@@ -120,12 +120,12 @@ fn message(
     })
 }
 
-fn stop_reason(items: &Items, finish: &Finish) -> (Value, Value) {
+fn stop_reason<'f>(items: &Items, finish: &'f Finish) -> (Option<&'f str>, Option<&'f str>) {
     match &finish.reason {
-        Reason::Length => ("max_tokens".into(), Value::Null),
-        Reason::StopSequence(text) => ("stop_sequence".into(), text.as_str().into()),
-        Reason::Stop if items.calls.is_empty() => ("end_turn".into(), Value::Null),
-        Reason::Stop => ("tool_use".into(), Value::Null),
+        Reason::Length => (Some("max_tokens"), None),
+        Reason::StopSequence(text) => (Some("stop_sequence"), Some(text)),
+        Reason::Stop if items.calls.is_empty() => (Some("end_turn"), None),
+        Reason::Stop => (Some("tool_use"), None),
     }
 }
 

@@ -4,6 +4,6 @@ mod answer;
 mod partial;
 mod request;
 
-pub(super) use answer::{begin, body, finish, ping, steps};
-pub(super) use partial::{Prefix, object};
-pub(super) use request::{prefill, to_chat};
+pub use answer::{begin, body, finish, ping, steps};
+pub use partial::{Prefix, object};
+pub use request::{prefill, to_chat};

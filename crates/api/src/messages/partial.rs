@@ -11,19 +11,21 @@ use chatparse_base::limits::JSON_DEPTH;
 /// digits.
 const WORD: usize = 4000;
 
+/// The length of the longest escape: two halves of a pair of surrogates.
+const ESCAPE: usize = 12;
+
 /// The object in arguments, as a client has received it: up to the first byte that is not JSON, or
 /// up to the end. A text value that has no end is closed there; what else has none is left out.
-pub(crate) fn object(text: &str) -> Map<String, Value> {
+pub fn object(text: &str) -> Map<String, Value> {
     let mut prefix = Prefix::default();
-    let json = prefix.push(text) + &prefix.close();
-    number::read(&json).unwrap_or_default()
+    number::read(&(prefix.push(text) + &prefix.close())).unwrap_or_default()
 }
 
 /// What was sent of one object. It is sent only as far as closing brackets make JSON of it, so
 /// names of members wait for their values, numbers and words for their ends. Control characters in
 /// texts are escaped.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Prefix {
+pub struct Prefix {
     at: At,
     /// What closes the open objects and arrays.
     open: Vec<char>,
@@ -110,15 +112,12 @@ impl Prefix {
             (At::Start, '{') | (At::Value { .. }, '{' | '[')
                 if self.open.len() + 2 < JSON_DEPTH =>
             {
-                self.open.push(if c == '{' { '}' } else { ']' });
-                (
-                    if c == '{' {
-                        At::Key { first: true }
-                    } else {
-                        At::Value { first: true }
-                    },
-                    true,
-                )
+                let (at, close) = match c {
+                    '{' => (At::Key { first: true }, '}'),
+                    _ => (At::Value { first: true }, ']'),
+                };
+                self.open.push(close);
+                (at, true)
             }
             (At::Key { .. }, '"') => (At::Text, false),
             (At::Colon, ':') => (At::Value { first: false }, false),
@@ -155,23 +154,14 @@ impl Prefix {
             (At::Text, _) => (At::Text, self.in_text),
             (At::Escape, _) => {
                 let escape = &self.held[self.from..];
+                let text = serde_json::from_str::<String>(&format!("\"{escape}\""));
                 // Half a pair of surrogates is no text.
-                let pair = matches!(
-                    escape.as_bytes(),
-                    [
-                        _,
-                        _,
-                        b'd' | b'D',
-                        b'8' | b'9' | b'a' | b'b' | b'A' | b'B',
-                        ..
-                    ]
-                );
-                match escape.starts_with("\\u") && escape.len() < if pair { 12 } else { 6 } {
-                    true => (At::Escape, false),
-                    false => {
-                        serde_json::from_str::<String>(&format!("\"{escape}\"")).ok()?;
-                        (At::Text, self.in_text)
+                match text.is_err() {
+                    true if escape.starts_with("\\u") && escape.len() < ESCAPE => {
+                        (At::Escape, false)
                     }
+                    true => return None,
+                    false => (At::Text, self.in_text),
                 }
             }
             _ => return None,

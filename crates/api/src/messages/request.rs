@@ -4,27 +4,24 @@ use serde_json::{Map, Value};
 
 use crate::fields::MESSAGES;
 use crate::shared::{
-    Chat, FROM_HERE_ON, Turn, full_name, function, is_callable, kind_of, name_of, put, reference,
-    taken, text,
+    Chat, FROM_HERE_ON, Turn, full_name, function, kind_of, name_of, put, reference, taken, text,
+    with_schema,
 };
 use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
-use chatparse_message::{THINKING_TYPES, TOOL_REFERENCE, text_part};
+use chatparse_message::{TOOL_REFERENCE, text_part, thinks};
 
 /// Converts a body to chat completions.
 ///
 /// # Errors
 /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not
 /// supported.
-pub(crate) fn to_chat(body: &Value) -> Result<Value> {
+pub fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
-    let mut said = Conversation {
-        chat: Chat::of(&body, &MESSAGES, "max_tokens")?,
-        removed: Vec::new(),
-    };
-    said.configure(&body)?;
+    let mut chat = Chat::of(&body, &MESSAGES, "max_tokens")?;
+    chat.set_effort(&body)?;
     if body.get("system").is_some() {
-        said.chat.say("system", texts(&body, "system")?);
+        chat.say("system", texts(&body, "system")?);
     }
     body.required("messages")?;
     let messages = body.items("messages")?;
@@ -36,29 +33,28 @@ pub(crate) fn to_chat(body: &Value) -> Result<Value> {
         let is_over =
             message.text("clear_at")? == Some("next_user_message") && last_user > Some(index);
         if !is_over {
-            said.message(message)?;
+            chat.add(message)?;
         }
     }
     // An assistant message at the end is continued.
-    if said
-        .chat
+    if chat
         .messages
         .last()
         .is_some_and(|last| last["role"] == "assistant")
     {
-        said.chat.put("continue_final_message", Some(true));
+        chat.put("continue_final_message", Some(true));
     }
-    said.chat.put("stop", body.get("stop_sequences").cloned());
+    chat.put("stop", body.get("stop_sequences").cloned());
     if let Some(compaction) = body.get("compaction") {
-        said.chat.compact(compaction.clone(), "compaction");
+        chat.compact(compaction.clone(), &body, "compaction");
     }
-    output(&body, &mut said.chat)?;
-    tools(&body, said)
+    output(&body, &mut chat)?;
+    tools(&body, chat)
 }
 
 /// The beginning of the answer that the client has written: the text of the last message, if it is
 /// the assistant's.
-pub(crate) fn prefill(body: &Value) -> String {
+pub fn prefill(body: &Value) -> String {
     let last = body["messages"]
         .as_array()
         .and_then(|messages| messages.last());
@@ -69,13 +65,8 @@ pub(crate) fn prefill(body: &Value) -> String {
 
 /// Reads the options for thinking and for the format of the output.
 fn output(body: &Fields, chat: &mut Chat) -> Result<()> {
-    if let Some(thinking) = body.object("thinking")? {
-        let on = match kind_of(&thinking)? {
-            "enabled" | "adaptive" => true,
-            "disabled" | "between_tools" => false,
-            _ => return Err(thinking.unknown("type", THINKING_TYPES)),
-        };
-        chat.put("enable_thinking", Some(on));
+    if body.object("thinking")?.is_some() {
+        chat.put("enable_thinking", Some(thinks(body)?));
     }
     let config = body.object("output_config")?;
     let format = match &config {
@@ -96,10 +87,10 @@ fn output(body: &Fields, chat: &mut Chat) -> Result<()> {
 }
 
 /// Reads the tools, and completes the body.
-fn tools(body: &Fields, Conversation { mut chat, removed }: Conversation) -> Result<Value> {
+fn tools(body: &Fields, mut chat: Chat) -> Result<Value> {
     let (mut names, mut tools) = (ToolNames::default(), Vec::new());
     for given in &body.items("tools")? {
-        if is_callable(given, &mut chat.notes)? {
+        if chat.is_callable(given)? {
             tools.push(tool(given, &mut names)?);
         }
     }
@@ -115,12 +106,12 @@ fn tools(body: &Fields, Conversation { mut chat, removed }: Conversation) -> Res
         });
     }
     let mode = choice.clone().unwrap_or_else(|| "auto".into());
-    if !removed.is_empty() && mode.is_string() && mode != "none" {
+    if !chat.removed.is_empty() && mode.is_string() && mode != "none" {
         let mut left = Vec::new();
         for tool in &tools {
             let Some(name) = name_of(tool) else { continue };
             let namespace = tool["function"]["namespace"].as_str();
-            if !removed.contains(&full_name(namespace, name)) {
+            if !chat.removed.contains(&full_name(namespace, name)) {
                 left.push(function(json!({"name": name, "namespace": namespace})));
             }
         }
@@ -150,42 +141,31 @@ fn tool(tool: &Fields, names: &mut ToolNames) -> Result<Value> {
         "input_examples",
     ];
     names.read(tool, tool.text("namespace")?.unwrap_or_default())?;
-    let mut said = taken(tool, &kept);
-    put(
-        &mut said,
-        "parameters",
-        Some(tool.required("input_schema")?.clone()),
-    );
-    Ok(function(said))
+    with_schema(taken(tool, &kept), tool)
 }
 
 /// What the messages say.
-struct Conversation {
-    chat: Chat,
-    /// The names of tools that may not be called any more.
-    removed: Vec<String>,
-}
-
-impl Conversation {
+impl Chat {
     /// Reads how much the model should think, in all, or from a message on; and whether anything is
     /// said of it.
-    fn configure(&mut self, of: &Fields) -> Result<bool> {
+    fn set_effort(&mut self, of: &Fields) -> Result<bool> {
         let Some(config) = of.object("output_config")? else {
             return Ok(false);
         };
-        let effort = config.text("effort")?.map(str::to_owned);
-        self.chat.effort = effort.or(self.chat.effort.take());
+        if let Some(effort) = config.text("effort")? {
+            self.effort = Some(effort.to_owned());
+        }
         Ok(!config.map.is_empty())
     }
 
-    fn message(&mut self, said: &Fields) -> Result<()> {
+    fn add(&mut self, said: &Fields) -> Result<()> {
         let role = said.required_text("role")?;
-        if !self.configure(said)? {
+        if !self.set_effort(said)? {
             said.required("content")?;
         }
         let blocks = match said.text_or_items("content")? {
             TextOrItems::Text(text) if ["user", "assistant", "system"].contains(&role) => {
-                self.chat.say(role, text);
+                self.say(role, text);
                 return Ok(());
             }
             TextOrItems::Text(_) => Vec::new(),
@@ -213,7 +193,7 @@ impl Conversation {
             }
         }
         if !texts.is_empty() {
-            self.chat.say("system", texts.join("\n\n"));
+            self.say("system", texts.join("\n\n"));
         }
         Ok(())
     }
@@ -226,12 +206,12 @@ impl Conversation {
         let name = match kind_of(&tool)? {
             "tool_definition" if adds => {
                 let definition = tool.required_object("definition")?;
-                if !is_callable(&definition, &mut self.chat.notes)? {
+                if !self.is_callable(&definition)? {
                     return Ok(());
                 }
                 let converted = self::tool(&definition, &mut ToolNames::default())?;
                 // The host has the tools that a server runs.
-                let Some(name) = self.chat.bring(converted, None, true) else {
+                let Some(name) = self.bring(converted, None, true) else {
                     return Ok(());
                 };
                 name
@@ -250,15 +230,13 @@ impl Conversation {
         };
         self.removed.retain(|removed| *removed != name);
         if adds {
-            self.chat
-                .add_parts(vec![text_part(FROM_HERE_ON), reference(&name)]);
+            self.add_parts(vec![text_part(FROM_HERE_ON), reference(&name)]);
         } else {
-            let why = "cannot be called any more; the prompt still shows it";
-            self.chat
-                .notes
-                .push(format!("{}: the tool {name:?} {why}", block.path("tool")));
+            let why =
+                format!("the tool {name:?} cannot be called any more; the prompt still shows it");
+            self.note(block, "tool", &why);
             let told = text_part(&format!("From here on, the tool {name} cannot be called."));
-            self.chat.add_parts(vec![told]);
+            self.add_parts(vec![told]);
             self.removed.push(name);
         }
         Ok(())
@@ -266,7 +244,7 @@ impl Conversation {
 
     fn flush(&mut self, parts: &mut Vec<Value>) {
         if !parts.is_empty() {
-            self.chat.say("user", std::mem::take(parts));
+            self.say("user", std::mem::take(parts));
         }
     }
 
@@ -277,8 +255,7 @@ impl Conversation {
             match kind_of(block)? {
                 "tool_result" => {
                     self.flush(&mut parts);
-                    self.chat
-                        .answer(block.required_call_id("tool_use_id")?, result(block)?);
+                    self.answer(block.required_call_id("tool_use_id")?, result(block)?);
                 }
                 "tool_addition" | "tool_removal" => {
                     self.flush(&mut parts);
@@ -296,27 +273,24 @@ impl Conversation {
     fn assistant(&mut self, blocks: &[Fields]) -> Result<()> {
         for block in blocks {
             let kind = kind_of(block)?;
-            let turn = &mut self.chat.turn;
             match kind {
                 "text" => {
                     let text = block.required_text("text")?;
-                    turn.get_or_insert_default()
-                        .content
-                        .get_or_insert_default()
-                        .push_str(text);
+                    let content = &mut self.turn().content;
+                    content.get_or_insert_default().push_str(text);
                 }
-                "thinking" => turn
-                    .get_or_insert_default()
-                    .reasoning
-                    .push_str(block.required_text("thinking")?),
+                "thinking" => {
+                    let thought = block.required_text("thinking")?;
+                    self.turn().reasoning.push_str(thought);
+                }
                 // Only the server that wrote it can read it; a change of the model is no model's
                 // business.
                 "redacted_thinking" | "fallback" => {}
                 "tool_use" | "server_tool_use" => {
-                    call(self.chat.turn(), block, block.text("namespace")?)?
+                    call(self.turn(), block, block.text("namespace")?)?
                 }
                 "mcp_tool_use" => call(
-                    self.chat.turn(),
+                    self.turn(),
                     block,
                     Some(block.required_text("server_name")?),
                 )?,
@@ -326,31 +300,28 @@ impl Conversation {
                     } else {
                         search_result(block)?
                     };
-                    self.chat
-                        .answer(block.required_call_id("tool_use_id")?, content);
+                    self.answer(block.required_call_id("tool_use_id")?, content);
                 }
                 "tool_addition" | "tool_removal" => self.change(block)?,
                 "compaction" => {
-                    self.chat.close();
-                    block
-                        .text("content")?
-                        .into_iter()
-                        .for_each(|summary| self.chat.say("user", summary));
+                    self.close();
+                    if let Some(summary) = block.text("content")? {
+                        self.say("user", summary);
+                    }
                 }
-                "mcp_tool_listing" => self.chat.server_tools(block, "mcp_server_name")?,
+                "mcp_tool_listing" => self.server_tools(block, "mcp_server_name")?,
                 _ => return Err(block.unknown("type", OF_TURNS)),
             }
         }
         // What has nothing for the model is a message all the same, except after a result.
         if self
-            .chat
             .messages
             .last()
             .is_none_or(|last| last["role"] != "tool")
         {
-            self.chat.turn();
+            self.turn();
         }
-        self.chat.close();
+        self.close();
         Ok(())
     }
 }
@@ -369,7 +340,7 @@ fn call(turn: &mut Turn, block: &Fields, namespace: Option<&str>) -> Result<()> 
         Some(input) => number::write(&input.map.clone().into()),
         None => "{}".to_owned(),
     };
-    turn.call("function", id, name, ("arguments", &input), namespace);
+    turn.call("function", id, name, &input, namespace);
     Ok(())
 }
 
@@ -401,8 +372,9 @@ fn result(block: &Fields) -> Result<Value> {
 
 /// Whether the first word of a text says that a call failed.
 fn says_error(text: &str) -> bool {
-    let first = text.split_whitespace().next();
-    first.is_some_and(|word| word.to_lowercase().contains("error"))
+    text.split_whitespace()
+        .next()
+        .is_some_and(|word| word.to_lowercase().contains("error"))
 }
 
 /// What a search of the server's has found, or why it found nothing.

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::items::{Item, Items, Part, Step};
+use crate::items::{Items, Part, Step};
 use crate::messages::object;
 use crate::wire::{Event, Finish, Usage};
 use chatparse_message::Message;
@@ -24,7 +24,7 @@ const REPEATED: &[(&str, &str)] = &[
 ];
 
 /// What `encrypted_content` begins with; the reasoning follows.
-pub(super) const SEAL: &str = "chatparse:";
+pub const SEAL: &str = "chatparse:";
 
 /// Whether the client wants reasoning as a summary.
 fn wants_summary(items: &Items) -> bool {
@@ -37,17 +37,42 @@ fn wants_seal(items: &Items) -> bool {
     include.is_some_and(|names| names.contains(&"reasoning.encrypted_content".into()))
 }
 
+/// The names for a text whose events are called `response.`, this, and `.delta` or `.done`.
+macro_rules! text_events {
+    ($kind:literal, $field:literal, $events:literal, $part:expr) => {
+        TextEvents {
+            kind: $kind,
+            field: $field,
+            delta: concat!("response.", $events, ".delta"),
+            done: concat!("response.", $events, ".done"),
+            part: $part,
+        }
+    };
+}
+
 /// The names for the text of an item; `None` for a call of a tool that the API knows: all of it is
 /// in the item.
 fn names(items: &Items, index: usize) -> Option<&'static TextEvents> {
     Some(match items.items[index].part {
-        Part::Content => &CONTENT,
-        Part::Reasoning if wants_summary(items) => &SUMMARY,
-        Part::Reasoning => &REASONING,
+        Part::Content => &text_events!("output_text", "text", "output_text", Some(CONTENT)),
+        Part::Reasoning if wants_summary(items) => &text_events!(
+            "summary_text",
+            "text",
+            "reasoning_summary_text",
+            Some(SUMMARY)
+        ),
+        Part::Reasoning => &text_events!("reasoning_text", "text", "reasoning_text", Some(CONTENT)),
         Part::Call(call) => match &items.calls[call].tool {
             tool if tool.client.is_some() => return None,
-            tool if tool.custom => &CUSTOM,
-            _ => &FUNCTION,
+            tool if tool.custom => {
+                &text_events!("custom_tool_call", "input", "custom_tool_call_input", None)
+            }
+            _ => &text_events!(
+                "function_call",
+                "arguments",
+                "function_call_arguments",
+                None
+            ),
         },
     })
 }
@@ -80,54 +105,19 @@ impl TextEvents {
     }
 }
 
-/// The names for a text whose events are called `response.`, this, and `.delta` or `.done`.
-macro_rules! text_events {
-    ($kind:literal, $field:literal, $events:literal, $part:expr) => {
-        TextEvents {
-            kind: $kind,
-            field: $field,
-            delta: concat!("response.", $events, ".delta"),
-            done: concat!("response.", $events, ".done"),
-            part: $part,
-        }
-    };
-}
-
-const CONTENT_PART: PartEvents = PartEvents {
+const CONTENT: PartEvents = PartEvents {
     index: "content_index",
     added: "response.content_part.added",
     done: "response.content_part.done",
 };
-const SUMMARY_PART: PartEvents = PartEvents {
+const SUMMARY: PartEvents = PartEvents {
     index: "summary_index",
     added: "response.reasoning_summary_part.added",
     done: "response.reasoning_summary_part.done",
 };
-const CONTENT: TextEvents = text_events!("output_text", "text", "output_text", Some(CONTENT_PART));
-const REASONING: TextEvents = text_events!(
-    "reasoning_text",
-    "text",
-    "reasoning_text",
-    Some(CONTENT_PART)
-);
-const SUMMARY: TextEvents = text_events!(
-    "summary_text",
-    "text",
-    "reasoning_summary_text",
-    Some(SUMMARY_PART)
-);
-const FUNCTION: TextEvents = text_events!(
-    "function_call",
-    "arguments",
-    "function_call_arguments",
-    None
-);
-const CUSTOM: TextEvents =
-    text_events!("custom_tool_call", "input", "custom_tool_call_input", None);
-
 /// The state between the events of a stream.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Writer {
+pub struct Writer {
     sequence: u64,
     /// The text of the open item, which the event of its end repeats.
     text: String,
@@ -186,7 +176,7 @@ impl Writer {
 
     fn open(&mut self, items: &Items, index: usize, events: &mut Vec<Event>) {
         self.text.clear();
-        let item = item_json(items, index, "in_progress", None);
+        let item = item_json(items, index, None);
         events.push(self.event(
             "response.output_item.added",
             json!({"output_index": index, "item": item}),
@@ -194,19 +184,18 @@ impl Writer {
         if let Some(names) = names(items, index)
             && let Some(part) = &names.part
         {
-            let said = ("part", part_json(names, "", &[]));
+            let said = ("part", part_json(items, index, names, ""));
             events.push(self.of_item(part.added, items, index, names.place(), said));
         }
     }
 
     fn close(&mut self, items: &Items, index: usize, events: &mut Vec<Event>) {
         let text = std::mem::take(&mut self.text);
-        let logprobs = items.logprobs.of(index..index + 1);
         if let Some(names) = names(items, index) {
             let mut data = names.place();
             match items.items[index].part {
-                Part::Content => data["logprobs"] = logprobs.as_slice().into(),
-                Part::Call(call) if names.kind == FUNCTION.kind => {
+                Part::Content => data["logprobs"] = items.logprobs.of(index).into(),
+                Part::Call(call) if !items.calls[call].tool.custom => {
                     data["name"] = json!(items.calls[call].tool.name)
                 }
                 _ => {}
@@ -219,12 +208,11 @@ impl Writer {
                 (names.field, text.as_str().into()),
             ));
             if let Some(part) = &names.part {
-                let said = ("part", part_json(names, &text, &logprobs));
+                let said = ("part", part_json(items, index, names, &text));
                 events.push(self.of_item(part.done, items, index, names.place(), said));
             }
         }
-        let status = status(&items.items[index]);
-        let item = item_json(items, index, status, Some((&text, &logprobs)));
+        let item = item_json(items, index, Some(&text));
         events.push(self.event(
             "response.output_item.done",
             json!({"output_index": index, "item": item}),
@@ -253,17 +241,10 @@ impl Writer {
     }
 }
 
-pub(crate) fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
+pub fn body(items: &Items, message: &Message, finish: &Finish) -> Value {
     let mut output = Vec::new();
     for (index, item) in items.items.iter().enumerate() {
-        let text = items.text_of(item, message);
-        let logprobs = items.logprobs.of(index..index + 1);
-        output.push(item_json(
-            items,
-            index,
-            status(item),
-            Some((&text, &logprobs)),
-        ));
+        output.push(item_json(items, index, Some(&items.text_of(item, message))));
     }
     let status = if finish.is_cut() {
         "incomplete"
@@ -306,39 +287,29 @@ fn response(items: &Items, status: &str, output: Vec<Value>, usage: Option<&Usag
 
 /// The tools of the request, each with the fields that clients expect.
 fn tools(request: &Value) -> Vec<Value> {
-    let tools = request["tools"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object);
-    let tools = tools.map(|tool| {
-        let mut tool = tool.clone();
-        if tool.get("type").is_some_and(|kind| kind == "function") {
-            for name in ["parameters", "strict"] {
-                tool.entry(name).or_insert(Value::Null);
-            }
+    let mut tools = request["tools"].as_array().cloned().unwrap_or_default();
+    tools.retain(Value::is_object);
+    for tool in tools.iter_mut().filter(|tool| tool["type"] == "function") {
+        for name in ["parameters", "strict"] {
+            tool[name] = tool[name].take();
         }
-        Value::Object(tool)
-    });
-    tools.collect()
-}
-
-fn status(item: &Item) -> &'static str {
-    if item.whole {
-        "completed"
-    } else {
-        "incomplete"
     }
+    tools
 }
 
 /// An item with its text and log probabilities, or at its beginning.
-fn item_json(items: &Items, index: usize, status: &str, said: Option<(&str, &[Value])>) -> Value {
+fn item_json(items: &Items, index: usize, said: Option<&str>) -> Value {
     let item = &items.items[index];
     let names = names(items, index);
+    let status = match said {
+        None => "in_progress",
+        Some(_) if item.whole => "completed",
+        Some(_) => "incomplete",
+    };
     let mut json = json!({"id": items.item_id(index), "type": "message", "status": status});
     if let Part::Call(call) = item.part {
         let head = &items.calls[call];
-        let text = said.map_or("", |(text, _)| text);
+        let text = said.unwrap_or_default();
         json["call_id"] = head.id.as_str().into();
         match (head.tool.client, names) {
             (None, Some(names)) => {
@@ -357,8 +328,8 @@ fn item_json(items: &Items, index: usize, status: &str, said: Option<(&str, &[Va
         return json;
     }
     let mut content = Vec::new();
-    if let (Some((text, logprobs)), Some(names)) = (said, names) {
-        content.push(part_json(names, text, logprobs));
+    if let (Some(text), Some(names)) = (said, names) {
+        content.push(part_json(items, index, names, text));
     }
     if item.part == Part::Content {
         (json["role"], json["content"]) = ("assistant".into(), content.into());
@@ -370,18 +341,18 @@ fn item_json(items: &Items, index: usize, status: &str, said: Option<(&str, &[Va
     }
     (json["type"], json["summary"], json["content"]) =
         ("reasoning".into(), summary.into(), content.into());
-    if let Some((text, _)) = said.filter(|_| wants_seal(items)) {
+    if let Some(text) = said.filter(|_| wants_seal(items)) {
         json["encrypted_content"] = format!("{SEAL}{text}").into();
     }
     json
 }
 
 /// The object with an item's text.
-fn part_json(names: &TextEvents, text: &str, logprobs: &[Value]) -> Value {
+fn part_json(items: &Items, index: usize, names: &TextEvents, text: &str) -> Value {
     let mut part = json!({"type": names.kind, "text": text});
-    if names.kind == CONTENT.kind {
+    if items.items[index].part == Part::Content {
         part["annotations"] = json!([]);
-        part["logprobs"] = logprobs.into();
+        part["logprobs"] = items.logprobs.of(index).into();
     }
     part
 }

@@ -3,5 +3,5 @@
 mod answer;
 mod request;
 
-pub(super) use answer::{Writer, body};
-pub(super) use request::to_chat;
+pub use answer::{Writer, body};
+pub use request::to_chat;

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::answer::SEAL;
 use crate::fields::RESPONSES;
 use crate::shared::{
-    Chat, FROM_HERE_ON, full_name, function, is_callable, kind_of, put, reference, taken, text,
+    Chat, FROM_HERE_ON, field_of, full_name, function, kind_of, put, reference, taken, text,
 };
-use chatparse_base::{Error, Result, number};
+use chatparse_base::{Result, number};
 use chatparse_message::fields::{Fields, TextOrItems, ToolNames};
 use chatparse_message::{ClientTool, text_part};
 
@@ -16,7 +16,7 @@ use chatparse_message::{ClientTool, text_part};
 /// # Errors
 /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field that is wrong or not
 /// supported.
-pub(crate) fn to_chat(body: &Value) -> Result<Value> {
+pub fn to_chat(body: &Value) -> Result<Value> {
     let body = Fields::new(body, "")?;
     let mut chat = Chat::of(&body, &RESPONSES, "max_output_tokens")?;
     body.required("input")?;
@@ -29,7 +29,7 @@ pub(crate) fn to_chat(body: &Value) -> Result<Value> {
         TextOrItems::Items(items) => items.iter().try_for_each(|item| chat.item(item))?,
     }
     let mut names = ToolNames::default();
-    let tools = tools(&body, "", &mut names, &mut chat.notes)?;
+    let tools = chat.tools(&body, "", &mut names)?;
     let tools = chat.all_tools(tools, &mut names);
     let parallel = body.flag("parallel_tool_calls", true)?;
     let choice = body
@@ -61,11 +61,10 @@ impl Chat {
             "message" => self.message(item),
             "reasoning" => self.reasoning(item),
             kind @ ("function_call" | "custom_tool_call") => {
-                let (kind, field) =
-                    if kind == "function_call" { ("function", "arguments") } else { ("custom", "input") };
+                let kind = if kind == "function_call" { "function" } else { "custom" };
                 let (id, name) = (item.required_call_id("call_id")?, item.required_text("name")?);
-                let (said, namespace) = (item.required_text(field)?, item.text("namespace")?);
-                self.turn().call(kind, id, name, (field, said), namespace);
+                let (said, namespace) = (item.required_text(field_of(kind))?, item.text("namespace")?);
+                self.turn().call(kind, id, name, said, namespace);
                 Ok(())
             }
             "function_call_output" | "custom_tool_call_output" => {
@@ -77,7 +76,7 @@ impl Chat {
             "additional_tools" => self.additional_tools(item),
             "configuration_update" => self.configure(item),
             "compaction_trigger" => {
-                self.compact(item.map.clone(), &item.path("type"));
+                self.compact(item.map.clone(), item, "type");
                 Ok(())
             }
             "mcp_list_tools" => self.server_tools(item, "server_label"),
@@ -100,29 +99,27 @@ impl Chat {
         let arguments = number::write(&tool.in_order(item.required_object(field)?.map).into());
         self.turn().call(
             "function",
-            call_id(item)?,
+            call_id(item, "call_id")?,
             tool.name,
-            ("arguments", &arguments),
+            &arguments,
             None,
         );
         Ok(())
     }
 
     fn client_output(&mut self, item: &Fields) -> Result<()> {
-        let id = call_id(item)?;
-        let content: Value = if item.get("tools").is_some() {
-            let mut references = Vec::new();
-            for found in &item.items("tools")? {
-                self.find(found, true, &mut references)?;
+        let id = call_id(item, "call_id")?;
+        let content = match item.get("output") {
+            _ if item.get("tools").is_some() => {
+                let mut references = Vec::new();
+                for found in &item.items("tools")? {
+                    self.find(found, true, &mut references)?;
+                }
+                references.into()
             }
-            references.into()
-        } else {
-            match item.get("output") {
-                Some(Value::String(text)) => text.as_str().into(),
-                // The outputs of a shell are objects: the model sees all of them.
-                Some(output) => number::write(output).into(),
-                None => item.required_text("status")?.into(),
-            }
+            // The outputs of a shell are objects: the model sees all of them.
+            Some(output) => text_of(output).into(),
+            None => item.required_text("status")?.into(),
         };
         self.answer(id, content);
         Ok(())
@@ -156,10 +153,10 @@ impl Chat {
         } else {
             std::slice::from_ref(found)
         } {
-            if !is_callable(tool, &mut self.notes)? {
+            if !self.is_callable(tool)? {
                 continue;
             }
-            let converted = self::tool(tool, "", &mut ToolNames::default(), &mut self.notes)?;
+            let converted = self.tool(tool, "", &mut ToolNames::default())?;
             let alone =
                 (kind == "namespace").then(|| taken(found, &["type", "name", "description"]));
             let name = self.bring(converted, alone, defers);
@@ -173,9 +170,13 @@ impl Chat {
             item.required_text("server_label")?,
             item.required_text("name")?,
         );
-        let arguments = item.required_text("arguments")?;
-        self.turn()
-            .call("function", id, name, ("arguments", arguments), Some(label));
+        self.turn().call(
+            "function",
+            id,
+            name,
+            item.required_text("arguments")?,
+            Some(label),
+        );
         Ok(())
     }
 
@@ -184,23 +185,22 @@ impl Chat {
         let id = item.required_call_id("approval_request_id")?;
         item.required("approve")?;
         if !item.flag("approve", false)? {
-            let why = item
-                .text("reason")?
-                .map_or_else(String::new, |reason| format!(": {reason}"));
-            self.answer(id, format!("The user refused this call{why}").into());
+            let mut answer = "The user refused this call".to_owned();
+            if let Some(reason) = item.text("reason")? {
+                answer += &format!(": {reason}");
+            }
+            self.answer(id, answer.into());
         }
         Ok(())
     }
 
     fn server_answer(&mut self, item: &Fields) -> Result<()> {
-        let asked = item.call_id("approval_request_id")?;
-        let id = asked.map_or_else(|| item.required_call_id("id"), Ok)?;
+        let id = call_id(item, "approval_request_id")?;
         if !self.turn().calls.iter().any(|call| call["id"] == id) {
             self.server_call(item, id)?;
         }
         let output = match item.get("error").or_else(|| item.get("output")) {
-            Some(Value::String(text)) => text.clone(),
-            Some(error) => number::write(error),
+            Some(output) => text_of(output),
             None => return Ok(()),
         };
         self.answer(id, output.into());
@@ -233,8 +233,10 @@ impl Chat {
             }
             "user" => self.say(role, content(item, "content")?),
             "system" | "developer" => {
-                let text = text(item, "content", &["input_text", "text"], "\n\n")?;
-                self.instruct(role, &text);
+                self.instruct(
+                    role,
+                    &text(item, "content", &["input_text", "text"], "\n\n")?,
+                );
             }
             _ => {
                 return Err(item.unknown(
@@ -273,10 +275,11 @@ impl Chat {
         }
         if reasoning.is_empty() {
             if item.get("encrypted_content").is_some() {
-                self.notes.push(format!(
-                    "{}: only who has sealed it can read it",
-                    item.path("encrypted_content")
-                ));
+                self.note(
+                    item,
+                    "encrypted_content",
+                    "only who has sealed it can read it",
+                );
             }
             return Ok(());
         }
@@ -290,6 +293,73 @@ impl Chat {
         self.turn().reasoning.push_str(&reasoning);
         Ok(())
     }
+
+    /// The tools at a field `tools`, with a namespace that may be empty.
+    fn tools(&mut self, list: &Fields, inside: &str, names: &mut ToolNames) -> Result<Vec<Value>> {
+        let mut tools = Vec::new();
+        for given in &list.items("tools")? {
+            if self.is_callable(given)? {
+                tools.push(self.tool(given, inside, names)?);
+            }
+        }
+        Ok(tools)
+    }
+
+    /// A tool, listed in a namespace or, if that is empty, in none.
+    fn tool(&mut self, tool: &Fields, inside: &str, names: &mut ToolNames) -> Result<Value> {
+        let kind = kind_of(tool)?;
+        match kind {
+            "function" | "custom" => {}
+            "namespace" => {
+                let mut list = taken(tool, &["type", "name", "description"]);
+                put(
+                    &mut list,
+                    "tools",
+                    Some(self.tools(tool, tool.required_text("name")?, names)?),
+                );
+                return Ok(list.into());
+            }
+            // The request that is read of the body knows the tools of clients, and whether servers
+            // may run others.
+            _ => {
+                names.add(inside, tool.text("name")?.unwrap_or(kind));
+                return Ok(Value::Object(tool.map.clone()));
+            }
+        }
+        names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
+        let mut inner = taken(
+            tool,
+            &[
+                "name",
+                "description",
+                "namespace",
+                "defer_loading",
+                "input_examples",
+            ],
+        );
+        if kind == "function" {
+            inner.extend(taken(tool, &["parameters", "strict"]));
+        } else if let Some(format) = tool.object("format")? {
+            let mut taken_format = taken(&format, &["type"]);
+            // In chat completions, the grammar is one object deeper.
+            if kind_of(&format)? == "grammar" {
+                put(
+                    &mut taken_format,
+                    "grammar",
+                    Some(taken(&format, &["syntax", "definition"])),
+                );
+            }
+            put(&mut inner, "format", Some(taken_format));
+        }
+        Ok(json!({"type": kind, kind: inner}))
+    }
+}
+
+/// A text, or another value as JSON.
+fn text_of(output: &Value) -> String {
+    output
+        .as_str()
+        .map_or_else(|| number::write(output), str::to_owned)
 }
 
 /// The content of a user's message or a tool result.
@@ -323,82 +393,12 @@ fn part(part: &Fields) -> Result<Value> {
     }
 }
 
-/// The id of a call, which some items have under another name.
-fn call_id<'a>(item: &Fields<'a>) -> Result<&'a str> {
-    match item.call_id("call_id")? {
+/// The id of a call, which some items have in a field of this name and others have as their own.
+fn call_id<'a>(item: &Fields<'a>, name: &str) -> Result<&'a str> {
+    match item.call_id(name)? {
         Some(id) => Ok(id),
         None => item.required_call_id("id"),
     }
-}
-
-/// The tools at a field `tools`, with a namespace that may be empty.
-fn tools(
-    list: &Fields,
-    inside: &str,
-    names: &mut ToolNames,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Value>> {
-    let mut tools = Vec::new();
-    for given in &list.items("tools")? {
-        if is_callable(given, notes)? {
-            tools.push(tool(given, inside, names, notes)?);
-        }
-    }
-    Ok(tools)
-}
-
-/// A tool, listed in a namespace or, if that is empty, in none.
-fn tool(
-    tool: &Fields,
-    inside: &str,
-    names: &mut ToolNames,
-    notes: &mut Vec<String>,
-) -> Result<Value> {
-    let kind = kind_of(tool)?;
-    match kind {
-        "function" | "custom" => {}
-        "namespace" => {
-            let mut list = taken(tool, &["type", "name", "description"]);
-            put(
-                &mut list,
-                "tools",
-                Some(tools(tool, tool.required_text("name")?, names, notes)?),
-            );
-            return Ok(list.into());
-        }
-        // The request that is read of the body knows the tools of clients, and whether servers may
-        // run others.
-        _ => {
-            names.add(inside, tool.text("name")?.unwrap_or(kind));
-            return Ok(Value::Object(tool.map.clone()));
-        }
-    }
-    names.read(tool, tool.text("namespace")?.unwrap_or(inside))?;
-    let mut inner = taken(
-        tool,
-        &[
-            "name",
-            "description",
-            "namespace",
-            "defer_loading",
-            "input_examples",
-        ],
-    );
-    if kind == "function" {
-        inner.extend(taken(tool, &["parameters", "strict"]));
-    } else if let Some(format) = tool.object("format")? {
-        let mut taken_format = taken(&format, &["type"]);
-        // In chat completions, the grammar is one object deeper.
-        if kind_of(&format)? == "grammar" {
-            put(
-                &mut taken_format,
-                "grammar",
-                Some(taken(&format, &["syntax", "definition"])),
-            );
-        }
-        put(&mut inner, "format", Some(taken_format));
-    }
-    Ok(json!({"type": kind, kind: inner}))
 }
 
 fn tool_choice(body: &Fields, choice: &Value) -> Result<Value> {
@@ -448,8 +448,6 @@ fn response_format(format: &Fields) -> Result<Value> {
             let schema = taken(format, &["name", "description", "schema", "strict"]);
             Ok(json!({"type": "json_schema", "json_schema": schema}))
         }
-        _ => {
-            Err::<_, Error>(format.unknown("type", "\"text\", \"json_object\" or \"json_schema\""))
-        }
+        _ => Err(format.unknown("type", "\"text\", \"json_object\" or \"json_schema\"")),
     }
 }
