@@ -180,6 +180,12 @@ impl FormatBuilder {
         self.one_of(&signs)
     }
 
+    /// A character that is none of these.
+    pub fn no_sign(&self, signs: impl IntoIterator<Item = char>) -> ExprId {
+        let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
+        self.none_of(&signs)
+    }
+
     /// The first of these that matches; `None` where there are none.
     pub fn any_way(&self, ways: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
         let ways: Vec<ExprId> = ways.into_iter().collect();
@@ -662,13 +668,7 @@ impl FormatBuilder {
             (true, []) => self.nearly_json(Tag::ArgText.into(), ""),
             (true, keys) => {
                 let name = self.choice(keys.iter().map(|key| self.literal(&**key)));
-                let text = self.sequence([
-                    name,
-                    self.space(),
-                    self.literal(":"),
-                    self.space(),
-                    self.json_text(),
-                ]);
+                let text = self.spaced([name, self.literal(":"), self.json_text()]);
                 self.nearly_object(
                     Tag::ArgText.into(),
                     &format!("tool-{tool}-object"),
@@ -703,13 +703,7 @@ impl FormatBuilder {
 
     /// A key, a colon and a value, with white space around the colon.
     pub fn json_member(&self, key: &str, value: ExprId) -> ExprId {
-        self.sequence([
-            self.json_word(key),
-            self.space(),
-            self.literal(":"),
-            self.space(),
-            value,
-        ])
+        self.spaced([self.json_word(key), self.literal(":"), value])
     }
 
     /// An id between Python's quotes.

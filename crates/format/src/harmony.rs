@@ -16,7 +16,7 @@ use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_base::sort;
 use chatparse_grammar::Trigger;
 use chatparse_learn::{Dialect, Tolerances};
-use chatparse_message::{CallsInReasoning, Compat, Tool};
+use chatparse_message::{CallsInReasoning, Tool};
 use chatparse_peg::{Arena, ExprId, Spacing};
 
 /// A builder for a dialect.
@@ -33,7 +33,7 @@ pub fn build_calls(
     spec: &FormatSpec,
     want: Want,
     dialect: Dialect,
-) -> Format {
+) -> (Arena, Vec<(u32, ExprId)>) {
     let p = builder(tolerances, spec, want);
     let root = Harmony {
         p: &p,
@@ -41,11 +41,7 @@ pub fn build_calls(
         dialect,
     }
     .any_call();
-    Format {
-        output: p.finish(root),
-        part_exprs: p.late.built(),
-        ..Format::default()
-    }
+    (p.finish(root), p.late.built())
 }
 
 /// The format of a dialect, for one request.
@@ -160,7 +156,7 @@ impl Harmony<'_> {
         let response = spec.response_object().map(|schema| {
             let value = p.response_value(schema);
             // As in learnt formats, what opens an answer may be missing.
-            let bare = (spec.options.compat == Compat::Off).then(|| p.empty());
+            let bare = spec.is_own().then(|| p.empty());
             let header = p.choice([Some(self.final_header()), bare]);
             self.ended(
                 p.rule("response-format", p.sequence([header, value])),

@@ -10,7 +10,7 @@ use chatparse_learn::analysis::turn::{
     Glue, Reasoning,
     SlotKind::{self, Content, Prompt},
 };
-use chatparse_message::{CallsInReasoning, Compat};
+use chatparse_message::CallsInReasoning;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -60,7 +60,7 @@ impl Writer<'_> {
         let alone = spec.response_schema().is_some() || self.callable && spec.calls_only();
         let thought = self
             .thought
-            .filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
+            .filter(|_| alone && !self.reads_thoughts() && spec.is_own())?;
         let marks = self.marks_of_calls();
         let text = p.until_marker(
             p.spelled(heads(&thought.close))
@@ -201,8 +201,8 @@ impl Writer<'_> {
 
     /// Whether a part may begin with this text where the turn begins.
     pub fn begins_with(&self, text: &str) -> bool {
-        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == Prompt);
-        edges.any(|edge| edge.glue.head().trim_start().starts_with(text))
+        let mut behind = self.turn.behind(Prompt);
+        behind.any(|glue| glue.head().trim_start().starts_with(text))
     }
 
     /// What opens more reasoning directly after the end of reasoning.
@@ -226,12 +226,8 @@ impl Writer<'_> {
     /// Whether reasoning is a message of its own: what begins the turn is after it, too.
     fn thinks_in_messages(&self) -> bool {
         let opening = self.turn.opening.trim();
-        let mut behind = self
-            .turn
-            .edges
-            .iter()
-            .filter(|edge| edge.from == SlotKind::Reasoning);
-        !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
+        let mut behind = self.turn.behind(SlotKind::Reasoning);
+        !opening.is_empty() && behind.any(|glue| glue.head().trim_start().starts_with(opening))
     }
 
     /// Whether a glue opens and closes reasoning, or closes it. After text it does not.

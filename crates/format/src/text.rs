@@ -16,7 +16,6 @@ use chatparse_learn::analysis::turn::{
     CallPiece, Glue,
     SlotKind::{Call, Content, End, Prompt, Reasoning},
 };
-use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -29,14 +28,10 @@ impl Writer<'_> {
 
     /// The markers of those calls whose glue in front is `such`.
     fn marks_of(&self, such: impl Fn(&Glue) -> bool) -> Vec<String> {
-        let glues = if self.callable {
-            self.before_first_call()
-        } else {
-            &[]
-        };
         let named = self.turn.calls_begin_with_names();
         let marker = self.marker().trim();
-        let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| {
+        let glues = self.openings().iter().filter(|glue| such(glue));
+        let marks = glues.flat_map(|glue| {
             match glue.head().find(marker) {
                 // What is between the marker and the name may differ.
                 Some(at) if !(named && self.p.prefix.is_empty() || marker.is_empty()) => {
@@ -108,7 +103,7 @@ impl Writer<'_> {
         if self.bare_open().is_none() {
             return self.plain_text(&stops, opens, cut);
         }
-        let freely = self.spec.options.compat == Compat::Off;
+        let freely = self.spec.is_own();
         // A token that nobody writes is none.
         let marked = brackets::begins_token(self.call_open.head().trim_start())
             || freely && !p.prefix.is_empty();
@@ -166,7 +161,7 @@ impl Writer<'_> {
         }
         ways.extend(p.ways(CONTENT, |way| way(p, marks)));
         let words: Vec<SmolStr> = stops.iter().filter_map(|mark| first_word(mark)).collect();
-        let freely = self.spec.options.compat == Compat::Off;
+        let freely = self.spec.is_own();
         if (freely || !words.is_empty()) && !marks.is_empty() {
             let (sections, unmarked) = self.section_without_marker();
             let (headers, header) = self.up_to_header();
@@ -190,11 +185,7 @@ impl Writer<'_> {
         let p = self.p;
         let mut ways = Vec::new();
         for (open, turn) in order::others(self.turn, &self.call_open, &self.wrapper_close) {
-            for outer in self
-                .before_first_call()
-                .iter()
-                .filter_map(|glue| glue.strip_suffix(&self.call_open))
-            {
+            for outer in self.outers().flatten() {
                 let mut parts = vec![p.glue(&outer.and(&open).trim_start())];
                 for piece in turn.calls.iter().take(1).flat_map(|form| &form.pieces) {
                     parts.push(match piece {
@@ -214,11 +205,11 @@ impl Writer<'_> {
     /// with, and all of it. Such an output was cut off.
     fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
         let p = self.p;
-        let read = self.callable && self.spec.options.compat == Compat::Off;
-        let glues = if read { self.before_first_call() } else { &[] };
-        let opens = glues
+        let read = self.spec.is_own();
+        let opens = self
+            .openings()
             .iter()
-            .filter(|glue| is_strong(glue) && glue.is_literal())
+            .filter(|glue| read && is_strong(glue) && glue.is_literal())
             .filter_map(|glue| {
                 let first = glue.marker_spans().into_iter().next()?;
                 let (open, rest) = (
@@ -244,12 +235,8 @@ impl Writer<'_> {
             .filter(|_| self.callable);
         let sections: Vec<SmolStr> = inner
             .iter()
-            .flat_map(|_| self.before_first_call())
-            .filter_map(|glue| {
-                glue.strip_suffix(&self.call_open)?
-                    .first_marker()
-                    .map(SmolStr::new)
-            })
+            .flat_map(|_| self.outers().flatten())
+            .filter_map(|outer| outer.first_marker().map(SmolStr::new))
             .collect();
         let head = coverage::any_word(p);
         let parts = [
@@ -322,8 +309,7 @@ impl Writer<'_> {
             begins.extend(calls.map(|call| p.sequence([p.glue(&call), word, p.marker(marker)])));
         }
         // A thought that is content has its markers.
-        let apart = self.spec.options.compat == Compat::Off
-            && (self.thought.is_none() || self.reads_thoughts());
+        let apart = self.spec.is_own() && (self.thought.is_none() || self.reads_thoughts());
         let next = self.next_message(begins).filter(|_| apart);
         next.map_or_else(|| (Vec::new(), p.never()), |next| (texts.collect(), next))
     }
@@ -331,15 +317,9 @@ impl Writer<'_> {
     /// What opens content, unless it is what opens calls: they may differ after white space alone.
     fn content_open(&self, open: &Glue) -> ExprId {
         let (p, start) = (self.p, open.core());
-        let calls = if self.callable && !start.is_empty() {
-            self.before_first_call()
-        } else {
-            &[]
-        };
+        let calls = self.openings().iter().map(Glue::trim_start);
         let calls = calls
-            .iter()
-            .map(Glue::trim_start)
-            .filter(|call| call.head().starts_with(start) && is_strong(call));
+            .filter(|call| !start.is_empty() && call.head().starts_with(start) && is_strong(call));
         let calls = p
             .any_way(calls.map(|call| p.glue(&call)))
             .map(|call| p.not(p.after_space(call)));

@@ -212,8 +212,7 @@ impl Arguments<'_> {
         if self.members.is_python() && slot.open.head().ends_with('=') && any_string {
             let signs = ends.iter().filter_map(|end| end.chars().next());
             let signs = sort::set(signs.chain(['"', '\'']));
-            let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
-            let begun = p.sequence([p.none_of(&signs), text]);
+            let begun = p.sequence([p.no_sign(signs), text]);
             text = p.optional(p.or(begun, TEXT_BEGIN, |way| way(p, &ends, text)));
         }
         let text = p.arg_text(p.sequence([text, more]));

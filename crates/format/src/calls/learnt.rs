@@ -8,7 +8,6 @@ use crate::rules::calls::{
 };
 use chatparse_base::brackets;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -92,22 +91,27 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
     let (open, wrapper_close) = turn.call_frame();
     let renamed = renamed(turn);
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
-    let maker = Maker {
+    let maker = Call {
         p,
-        spec,
-        marked,
-        ends_text: turn.before_calls().all(is_strong),
+        turn,
+        tool: &Tool::default(),
+        shared: &Shared::default(),
+        objects: &RefCell::default(),
         behind,
+        open: &open,
         wrapper_close: &wrapper_close,
         inner: inner.as_ref(),
-        objects: RefCell::default(),
     };
+    let ends_text = turn.before_calls().all(is_strong);
     // Of a name that is not known no expression can say that it is the same again.
-    let tool = maker.calls(turn, &open, marked && renamed.is_none());
+    let tool = maker.of_tools(spec, marked, marked && renamed.is_none());
     let renamed = renamed.map(|(first, turn)| {
         let any = marked || is_strong(&first);
-        let call = maker.calls(&turn, &open, any);
-        (first, call)
+        let maker = Call {
+            turn: &turn,
+            ..maker
+        };
+        (first, maker.of_tools(spec, marked, any))
     });
     if let Some(inner) = maker.inner {
         let call = renamed.as_ref().map_or(tool, |(_, call)| *call);
@@ -122,10 +126,14 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
         // The id is in the opening.
         return p.sequence([p.tool_open(p.empty()), opening(p, id), calls]);
     }
-    let mut ways = vec![maker.opened(turn, &open, calls)];
+    let mut ways = vec![maker.opened(ends_text, calls)];
     for (open, turn) in order::others(turn, &open, &wrapper_close) {
-        let calls = maker.calls(&turn, &open, marked);
-        let call = maker.opened(&turn, &open, calls);
+        let maker = Call {
+            turn: &turn,
+            open: &open,
+            ..maker
+        };
+        let call = maker.opened(ends_text, maker.of_tools(spec, marked, marked));
         // llama.cpp's grammars have the learnt order.
         ways.push(p.only_read(!spec.is_faithful(), call));
     }
@@ -133,72 +141,6 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
         ways.extend(p.ways(NAME_ALONE, |way| way(p, first, *call)));
     }
     p.choice(ways)
-}
-
-/// Makes the calls of all tools of a request.
-struct Maker<'a> {
-    p: &'a FormatBuilder,
-    spec: &'a FormatSpec<'a>,
-    /// A marker before them identifies calls.
-    marked: bool,
-    /// The glue before calls ends a text.
-    ends_text: bool,
-    behind: ExprId,
-    wrapper_close: &'a Glue,
-    inner: Option<&'a Glue>,
-    objects: RefCell<HashMap<String, ExprId>>,
-}
-
-impl Maker<'_> {
-    /// Calls of each tool in this turn, without their opening. `any`: also of tools that are not
-    /// offered.
-    fn calls(&self, turn: &TurnFormat, open: &Glue, any: bool) -> ExprId {
-        let (p, shared) = (self.p, &Shared::default());
-        let call = |tool: &Tool| {
-            let call = Call {
-                p,
-                turn,
-                tool,
-                shared,
-                objects: &self.objects,
-                behind: self.behind,
-                open,
-                wrapper_close: self.wrapper_close,
-                inner: self.inner,
-            };
-            call.expr()
-        };
-        if !self.marked
-            && turn.calls_begin_with_names()
-            && turn.calls_are_python()
-            && let Some(call) = p.unknown_tool(self.spec, &call)
-        {
-            p.rule(UNLISTED, call);
-        }
-        if any {
-            p.any_tool(self.spec, &call)
-        } else {
-            p.known_tool(self.spec.tools(), &call)
-        }
-    }
-
-    /// Calls with their opening.
-    fn opened(&self, turn: &TurnFormat, open: &Glue, calls: ExprId) -> ExprId {
-        let p = self.p;
-        let open = before_quoted_id(turn, open).unwrap_or(open.clone());
-        let written = if self.ends_text {
-            p.glue(&open)
-        } else {
-            text::as_written(p, &open)
-        };
-        // Where the name is a key, any other would begin like it.
-        let opens = if open.head().trim_end().ends_with("{\"") {
-            p.rather(written, CALL_OPEN, |way| way(p, turn, &open))
-        } else {
-            p.or(written, CALL_OPEN, |way| way(p, turn, &open))
-        };
-        p.sequence([opens, calls])
-    }
 }
 
 /// The texts that calls begin with whose name is not announced.
@@ -295,6 +237,50 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
 }
 
 impl Call<'_> {
+    /// Calls like this one of each tool, without their opening. `marked`: a marker before them
+    /// identifies calls. `any`: also of tools that are not offered.
+    fn of_tools(&self, spec: &FormatSpec, marked: bool, any: bool) -> ExprId {
+        let (p, shared) = (self.p, &Shared::default());
+        let call = |tool: &Tool| {
+            let call = Call {
+                tool,
+                shared,
+                ..*self
+            };
+            call.expr()
+        };
+        if !marked
+            && self.turn.calls_begin_with_names()
+            && self.turn.calls_are_python()
+            && let Some(call) = p.unknown_tool(spec, &call)
+        {
+            p.rule(UNLISTED, call);
+        }
+        if any {
+            p.any_tool(spec, &call)
+        } else {
+            p.known_tool(spec.tools(), &call)
+        }
+    }
+
+    /// Such calls with their opening. `ends_text`: the glue before calls ends a text.
+    fn opened(&self, ends_text: bool, calls: ExprId) -> ExprId {
+        let (p, turn) = (self.p, self.turn);
+        let open = &before_quoted_id(turn, self.open).unwrap_or(self.open.clone());
+        let written = if ends_text {
+            p.glue(open)
+        } else {
+            text::as_written(p, open)
+        };
+        // Where the name is a key, any other would begin like it.
+        let opens = if open.head().trim_end().ends_with("{\"") {
+            p.rather(written, CALL_OPEN, |way| way(p, turn, open))
+        } else {
+            p.or(written, CALL_OPEN, |way| way(p, turn, open))
+        };
+        p.sequence([opens, calls])
+    }
+
     /// Glue with the call's name.
     pub fn glue(&self, text: &Glue) -> ExprId {
         glue(self.p, text, Some(self.tool), "")
@@ -465,7 +451,7 @@ impl Call<'_> {
             .any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
         let ends = self
             .turn
-            .behind_calls()
+            .behind(SlotKind::Call)
             .filter(|glue| !glue.is_blank())
             .map(|glue| p.glue(glue))
             .chain([p.end()]);
@@ -566,7 +552,7 @@ impl Call<'_> {
             .trim_start()
             .strip_prefix('}')
             .filter(|_| self.p.mends);
-        let behind = self.turn.behind_calls().map(Glue::head);
+        let behind = self.turn.behind(SlotKind::Call).map(Glue::head);
         rest.is_some_and(|rest| {
             behind
                 .chain([rest])

@@ -219,23 +219,8 @@ fn id_as_number(p: &FormatBuilder) -> Way {
 
 /// More members of a call after its id.
 fn members_after_id(call: &Call, behind: &Glue) -> Way {
-    let p = call.p;
-    let rest = behind
-        .head()
-        .strip_prefix('"')?
-        .trim_start()
-        .strip_prefix(',')
-        .filter(|_| p.mends)?
-        .trim_start();
-    let rest = behind.without_start(behind.head().len() - rest.len());
-    let members = p.members_in_front(&keys(call.turn, call.open), true);
-    Some(p.sequence([
-        p.space(),
-        p.literal(","),
-        p.space(),
-        members,
-        call.glue(&rest),
-    ]))
+    let rest = behind.strip_prefix(&"\"".into())?;
+    after_comma(call, &rest, |keys| call.p.members_in_front(keys, true))
 }
 
 /// Other signs around the name in an id, and no number.
@@ -326,21 +311,16 @@ fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Way {
 
 /// More members of a call before its arguments.
 fn members_before_arguments(call: &Call, first: &Glue) -> Way {
-    let p = call.p;
-    let rest = first
-        .head()
-        .trim_start()
-        .strip_prefix(',')
-        .filter(|_| p.mends)?;
-    let rest = first.without_start(first.head().len() - rest.trim_start().len());
-    let others = p.other_members(&keys(call.turn, call.open), false);
-    Some(p.sequence([
-        p.space(),
-        p.literal(","),
-        p.space(),
-        others,
-        call.glue(&rest),
-    ]))
+    after_comma(call, first, |keys| call.p.other_members(keys, false))
+}
+
+/// More members after the comma that this text begins with.
+fn after_comma(call: &Call, text: &Glue, members: impl FnOnce(&str) -> ExprId) -> Way {
+    let (p, head) = (call.p, text.head());
+    let rest = head.trim_start().strip_prefix(',').filter(|_| p.mends)?;
+    let rest = text.without_start(head.len() - rest.trim_start().len());
+    let members = members(&keys(call.turn, call.open));
+    Some(p.after_space(p.sequence([p.spaced([p.literal(","), members]), call.glue(&rest)])))
 }
 
 /// All arguments as one JSON object. `before`: the text before all arguments.

@@ -231,7 +231,7 @@ fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
         .reasoning
         .as_ref()
         .filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
-    let after = writer.turn.behind_calls().chain([&writer.turn.end]);
+    let after = writer.turn.behind(Call).chain([&writer.turn.end]);
     let mut ends: Vec<_> = after.flat_map(heads).collect();
     ends.push(close.to_owned());
     ends.extend(writer.marks_of_calls().iter().cloned());

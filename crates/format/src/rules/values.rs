@@ -83,7 +83,7 @@ sites! {
 
 /// A text of an enum that looks like another value, which the enum does not have.
 fn enumerated_text(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let all = value.member.schema.get()["enum"].as_array()?;
     let mut texts = Vec::new();
     for text in all.iter().filter_map(|one| one.as_str()) {
@@ -114,7 +114,7 @@ fn type_left_out(value: &Value, rest: &Glue) -> Way {
 
 /// A text in quotes ends where an argument does, whatever else the value may be.
 fn text_in_quotes(value: &Value) -> Way {
-    let (p, values) = (value.values.p, value.values);
+    let (p, values) = (value.p, value.values);
     let slot = value
         .texts
         .iter()
@@ -141,13 +141,13 @@ fn printed_value(value: &Value) -> Way {
         .texts
         .iter()
         .all(|text| text.open == value.opens && !text.close.is_blank());
-    (value.is_printed_bare() && ended).then(|| value.values.p.atomic(value.literal()))
+    (value.is_printed_bare() && ended).then(|| value.p.atomic(value.literal()))
 }
 
 /// The text of an array or object in quotes, where the template writes JSON and the schema allows
 /// no text.
 fn container_as_text(value: &Value) -> Way {
-    let (p, slot) = (value.values.p, value.plain.first()?);
+    let (p, slot) = (value.p, value.plain.first()?);
     let text = [
         value.rest(slot),
         p.space(),
@@ -161,7 +161,7 @@ fn container_as_text(value: &Value) -> Way {
 /// An array or object as JSON, in place of the template's notation. What may still be text is not
 /// shown before it ends.
 fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let sign = if kind == ValueKind::Array { "[" } else { "{" };
     if begin.head().starts_with(sign) {
         return None;
@@ -173,7 +173,7 @@ fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) 
 
 /// Null as a word of JSON or Python, or as nothing.
 fn null(value: &Value) -> Way {
-    let (p, slot) = (value.values.p, value.null?);
+    let (p, slot) = (value.p, value.null?);
     let bare = value
         .texts
         .iter()
@@ -187,7 +187,7 @@ fn null(value: &Value) -> Way {
 /// A text printed between quotes, which is a literal of Python if its first backslash is before a
 /// quote.
 fn escaped_quote(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let (after, close) = (
         value.values.after.filter(|_| value.values.python)?,
         value.bare_close.as_ref()?,
@@ -208,7 +208,7 @@ fn escaped_quote(value: &Value) -> Way {
 /// A list that begins with one of the template's quotes, where the schema allows a text and no
 /// list.
 fn list_of_texts(value: &Value) -> Way {
-    let (p, array) = (value.values.p, value.values.nested.array.as_ref()?);
+    let (p, array) = (value.p, value.values.nested.array.as_ref()?);
     let quoted = value
         .between_quotes()
         .filter(|_| value.depth == 0 && value.nested.is_empty())?;
@@ -223,7 +223,7 @@ fn list_of_texts(value: &Value) -> Way {
 /// A text without its quotes, which is the rest of the line where nothing but a text may be, and
 /// the line ends with it.
 fn text_to_line_end(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mut ways = Vec::new();
     for slot in value
         .texts
@@ -240,7 +240,7 @@ fn text_to_line_end(value: &Value) -> Way {
 
 /// A raw text, where the schema allows another type.
 fn text_for_type(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mut slots = value.fallbacks();
     slots.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
     p.any_way(
@@ -252,7 +252,7 @@ fn text_for_type(value: &Value) -> Way {
 
 /// A text that is announced as another type.
 fn text_for_other_type(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let slots = value
         .mistyped
         .iter()
@@ -262,7 +262,7 @@ fn text_for_other_type(value: &Value) -> Way {
 
 /// A value without the attribute that tells its type, or with another word in it.
 fn type_attribute(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mut attributes = value
         .used
         .iter()
@@ -297,14 +297,14 @@ fn behind_attribute(open: &Glue) -> Option<Glue> {
 
 /// A text between quotes of JSON in place of the template's.
 fn json_quotes(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     value.between_quotes()?;
     Some(p.sequence([p.space(), p.opens_quoted(), p.arg_json(p.python_string())]))
 }
 
 /// A text without the template's quotes, or without the first of them.
 fn text_without_quotes(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mark = value.between_quotes()?.close.head();
     let slot = value
         .mistyped
@@ -332,7 +332,7 @@ fn text_without_quotes(value: &Value) -> Way {
 
 /// A literal without the quotes that the template puts around all values.
 fn value_without_quotes(value: &Value) -> Way {
-    let (p, close) = (value.values.p, value.bare_close.as_ref()?);
+    let (p, close) = (value.p, value.bare_close.as_ref()?);
     let literal = if value.values.python {
         p.arg_printed()
     } else {
@@ -347,7 +347,7 @@ fn value_without_quotes(value: &Value) -> Way {
 
 /// An array or object that breaks: what is up to its end, as it is.
 fn broken_container(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let slots = value
         .plain
         .iter()
@@ -362,7 +362,7 @@ fn literal_of_other_type(value: &Value) -> Way {
 
 /// What ends the call ends its last value.
 fn call_ends_value(value: &Value, slot: &Slot) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let end = value
         .values
         .enclosing
@@ -372,7 +372,7 @@ fn call_ends_value(value: &Value, slot: &Slot) -> Way {
 
 /// What ends a container ends its last value.
 fn container_ends_value(value: &Value, slot: &Slot) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let end = value.values.within.filter(|_| is_strong(&slot.close))?;
     Some(p.ahead(end))
 }

@@ -397,9 +397,9 @@ impl TurnFormat {
         self.glues([from], to).next().map_or("", Glue::head)
     }
 
-    /// The glue after a call, whatever comes next.
-    pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
-        let edges = self.edges.iter().filter(|edge| edge.from == Call);
+    /// The glue after such a part, whatever comes next.
+    pub fn behind(&self, from: SlotKind) -> impl Iterator<Item = &Glue> {
+        let edges = self.edges.iter().filter(move |edge| edge.from == from);
         edges.map(|edge| &edge.glue)
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::glue::{Echoes, Glue};
+use super::glue::Glue;
 use super::literal;
 use super::sample::{NAMES, REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{
@@ -82,14 +82,7 @@ impl Gap {
     /// `counter`: the number of the first call, if the template counts calls.
     pub fn glue(&self, counter: Option<usize>) -> Option<Glue> {
         let counters = counter.map(|first| self.calls.map(|index| first + index));
-        Glue::new(
-            &self.text,
-            Echoes {
-                name: &self.name,
-                key: &self.key,
-                counters,
-            },
-        )
+        Glue::new(&self.text, &self.name, &self.key, counters)
     }
 }
 
