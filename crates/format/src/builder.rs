@@ -768,8 +768,7 @@ impl FormatBuilder {
     /// Such members after the others.
     pub fn members_behind(&self, known: &str) -> ExprId {
         self.shared(&format!("members behind {known}"), || {
-            let last =
-                self.sequence([self.literal(","), self.space(), self.and(self.literal("}"))]);
+            let last = self.spaced([self.literal(","), self.and(self.literal("}"))]);
             let member = self.sequence([
                 self.literal(","),
                 self.space(),

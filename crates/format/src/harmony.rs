@@ -353,7 +353,7 @@ impl Harmony<'_> {
         let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
         let sign = self.token(CONSTRAIN);
         // A separator is required, because the name before it could continue.
-        let between = p.choice([p.sequence([blank, p.space(), p.optional(sign)]), sign]);
+        let between = p.choice([p.spaced([blank, p.optional(sign)]), sign]);
         p.optional(p.sequence([between, word]))
     }
 

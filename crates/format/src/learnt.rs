@@ -335,7 +335,7 @@ impl<'a> Writer<'a> {
         }
         let names = self.named_call();
         let opens = p.exactly(!p.prefix.is_empty(), || self.opens_call());
-        let written = p.sequence([opens, p.space(), names]);
+        let written = p.spaced([opens, names]);
         let near = self
             .near_tag()
             .map(|tag| p.sequence([self.opens_call(), p.space(), names, tag]));

@@ -3,7 +3,6 @@
 use crate::rules::calls::members_before_name;
 use crate::rules::thought::LATE_THOUGHT;
 use crate::rules::turn::{CONTENT, CONTENT_OPEN, LATE_TEXT, TEXT_AGAIN};
-use smol_str::SmolStr;
 
 use super::calls::{learnt as calls, order};
 use super::coverage;
@@ -88,16 +87,10 @@ impl Writer<'_> {
 
     /// Text up to calls or one of `ends`.
     pub fn text(&self, ends: Vec<String>) -> ExprId {
-        self.text_up_to(
-            self.marks_of_calls()
-                .iter()
-                .chain(&ends)
-                .map(SmolStr::new)
-                .collect(),
-        )
+        self.text_up_to([self.marks_of_calls(), &ends].concat())
     }
 
-    fn text_up_to(&self, stops: Vec<SmolStr>) -> ExprId {
+    fn text_up_to(&self, stops: Vec<String>) -> ExprId {
         let p = self.p;
         let (opens, cut) = self.opening_at_end();
         if self.bare_open().is_none() {
@@ -120,22 +113,18 @@ impl Writer<'_> {
             chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let mut marks = stops.clone();
         for mark in self.marks_of_bare_calls() {
-            marks.extend(
-                spaces
-                    .iter()
-                    .map(|space| SmolStr::from([space, &*mark].concat())),
-            );
+            marks.extend(spaces.iter().map(|space| [space, &*mark].concat()));
         }
         let text = if freely {
             let call = self.announced_call();
-            let stop = p.choice([call, p.any_of(stops.iter().cloned()), cut]);
+            let stop = p.choice([call, p.any_of(&stops), cut]);
             wrappers::text_before_calls(p, &marks, stop, self.after_thoughts(call))
         } else {
             let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
             let call = p.sequence([apart, self.announced_call()]);
-            let stop = p.choice([call, p.any_of(stops.iter().cloned()), cut]);
-            let more = [p.not(stop), p.any(), p.until_marker(stops.clone())];
-            let run = p.until_marker(marks.iter().cloned());
+            let stop = p.choice([call, p.any_of(&stops), cut]);
+            let more = [p.not(stop), p.any(), p.until_marker(&stops)];
+            let run = p.until_marker(&marks);
             p.content(p.sequence([run, p.optional(p.sequence(more))]))
         };
         let text = p.only_read(true, text);
@@ -149,7 +138,7 @@ impl Writer<'_> {
     }
 
     /// Text up to one of `stops`. `opens` and `cut`: the opening of calls at the end of the output.
-    fn plain_text(&self, stops: &[SmolStr], opens: Vec<SmolStr>, cut: ExprId) -> ExprId {
+    fn plain_text(&self, stops: &[String], opens: Vec<String>, cut: ExprId) -> ExprId {
         let (p, marks) = (self.p, self.marks_of_calls());
         let mut at_once = self.marks_of(|glue| self.has_thought(glue));
         if self.callable {
@@ -160,18 +149,18 @@ impl Writer<'_> {
             ways.push(p.only_read(true, p.and(p.any_of(&at_once))));
         }
         ways.extend(p.ways(CONTENT, |way| way(p, marks)));
-        let words: Vec<SmolStr> = stops.iter().filter_map(|mark| first_word(mark)).collect();
+        let words: Vec<String> = stops.iter().filter_map(|mark| first_word(mark)).collect();
         let freely = self.spec.is_own();
         if (freely || !words.is_empty()) && !marks.is_empty() {
             let (sections, unmarked) = self.section_without_marker();
             let (headers, header) = self.up_to_header();
             let calls = p.any_of(marks.iter().map(|mark| mark.trim_start()));
             let texts = [stops, &opens, &sections, &headers, &words].concat();
-            let stop = p.choice([p.any_of(stops.iter().cloned()), cut, unmarked, header]);
+            let stop = p.choice([p.any_of(stops), cut, unmarked, header]);
             let text = wrappers::text_before_calls(p, &texts, stop, self.after_thoughts(calls));
             ways.push(p.only_read(true, text));
         }
-        ways.push(p.content(p.until_marker(stops.iter().cloned())));
+        ways.push(p.content(p.until_marker(stops)));
         p.choice(ways)
     }
 
@@ -203,7 +192,7 @@ impl Writer<'_> {
 
     /// What opens calls, where the output ends after or inside of it: the markers that it begins
     /// with, and all of it. Such an output was cut off.
-    fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
+    fn opening_at_end(&self) -> (Vec<String>, ExprId) {
         let p = self.p;
         let read = self.spec.is_own();
         let opens = self
@@ -220,33 +209,27 @@ impl Writer<'_> {
                     return None;
                 }
                 let rest = p.sequence(p.each_optional(rest));
-                Some((open.into(), p.sequence([p.marker(open), rest])))
+                Some((open.to_owned(), p.sequence([p.marker(open), rest])))
             });
         let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();
-        (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
+        (opens, p.spaced([p.choice(ways), p.end()]))
     }
 
     /// The marker around all calls, where a call without its own marker follows.
-    fn section_without_marker(&self) -> (Vec<SmolStr>, ExprId) {
+    fn section_without_marker(&self) -> (Vec<String>, ExprId) {
         let p = self.p;
         let inner = self
             .turn
             .marker_in_calls(&self.call_open)
             .filter(|_| self.callable);
-        let sections: Vec<SmolStr> = inner
+        let sections: Vec<String> = inner
             .iter()
             .flat_map(|_| self.outers().flatten())
-            .filter_map(|outer| outer.first_marker().map(SmolStr::new))
+            .filter_map(|outer| outer.first_marker().map(str::to_owned))
             .collect();
         let head = coverage::any_word(p);
-        let parts = [
-            p.any_of(sections.iter().cloned()),
-            p.space(),
-            head,
-            p.space(),
-            p.any_of(inner),
-        ];
-        (sections, p.sequence(parts))
+        let unmarked = p.spaced([p.any_of(&sections), head, p.any_of(inner)]);
+        (sections, unmarked)
     }
 
     /// What ends messages before others, where each part of a turn is one.
@@ -286,14 +269,10 @@ impl Writer<'_> {
 
     /// What ends a text because another message begins: the texts that this begins with, and up to
     /// its header.
-    fn up_to_header(&self) -> (Vec<SmolStr>, ExprId) {
+    fn up_to_header(&self) -> (Vec<String>, ExprId) {
         let (p, opening) = (self.p, self.turn.opening.trim());
         let ends = self.message_ends();
-        let texts = ends
-            .iter()
-            .flat_map(heads)
-            .map(SmolStr::from)
-            .chain([SmolStr::new(opening)]);
+        let texts = ends.iter().flat_map(heads).chain([opening.to_owned()]);
         let mut begins: Vec<ExprId> = self.message_openings().collect();
         begins.extend(
             self.thought
@@ -441,7 +420,7 @@ impl Writer<'_> {
         });
         let marked_text = match own.is_empty() || own == stops {
             true => text,
-            false => self.text_up_to(own.iter().chain(&ends).map(SmolStr::new).collect()),
+            false => self.text_up_to([own, ends].concat()),
         };
         let (blank, marked): (Vec<&Glue>, Vec<&Glue>) = self
             .turn
@@ -488,7 +467,7 @@ impl Writer<'_> {
 
 /// The first word of a text of several, with the white space before it: between them other white
 /// space may be.
-fn first_word(text: &str) -> Option<SmolStr> {
+fn first_word(text: &str) -> Option<String> {
     let core = text.trim_start();
     let word = core.trim_end().find(char::is_whitespace)?;
     Some(text[..text.len() - core.len() + word].into())

@@ -432,7 +432,7 @@ impl Call<'_> {
         let written = firsts.iter().map(|first| self.glue(&first.trim_start()));
         let written = p.choice(written.chain(p.ways(AFTER_NAME, |way| way(self, members))));
         let extra = self.extra_ends(members);
-        let mut ways = vec![p.sequence([p.space(), extra, p.space(), written])];
+        let mut ways = vec![p.after_space(p.spaced([extra, written]))];
         for text in firsts.iter().filter_map(|first| first.literal()) {
             ways.extend(p.with_spelled_breaks(text));
         }

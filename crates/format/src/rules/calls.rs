@@ -435,7 +435,7 @@ fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Way {
     let braces = end.is_json && end.ends_arguments();
     let closed = braces.then(|| behind_json(p, &end.braces(), Some(call.tool)));
     let closed = p.choice(closed.into_iter().chain([p.empty()]));
-    (end.ends_members || end.is_json).then(|| p.sequence([closed, p.space(), p.end()]))
+    (end.ends_members || end.is_json).then(|| p.spaced([closed, p.end()]))
 }
 
 /// No end of the wrapper, before a call in the same wrapper or the end of the output.

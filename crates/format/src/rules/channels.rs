@@ -90,7 +90,7 @@ fn text_without_header(turn: &Harmony, start: ExprId) -> Way {
     ]);
     let end = p.sequence([p.optional(p.any_of([RETURN, END])), p.end()]);
     let end = p.choice([p.and(p.any_of([CHANNEL, START])), end]);
-    Some(p.sequence([start, p.space(), p.content(text), p.space(), end]))
+    Some(p.spaced([start, p.content(text), end]))
 }
 
 /// A message with a header that is not known. A message to an unknown recipient, or with a type, is

@@ -134,7 +134,7 @@ fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
             .collect(),
     );
     let token = p.any_of(tokens);
-    let end = p.sequence([token, p.space(), p.end()]);
+    let end = p.spaced([token, p.end()]);
     let more = p.many(p.sequence([p.not(end), p.content(token), text]));
     Some(p.sequence([text, more, p.optional(end)]))
 }
@@ -142,7 +142,7 @@ fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
 /// The markers around all calls, without any between them.
 fn empty_section(writer: &Writer) -> Way {
     let (p, [open, close]) = (writer.p, writer.section()?);
-    Some(p.optional(p.sequence([p.marker(open), p.space(), p.glue(&close.into())])))
+    Some(p.optional(p.spaced([p.marker(open), p.glue(&close.into())])))
 }
 
 /// The marker around all calls, misspelled, cut short, or followed by what is none; perhaps before
@@ -219,8 +219,8 @@ fn call_after_comma(writer: &Writer) -> Way {
         .turn
         .glues([Call], Call)
         .any(|glue| glue.core() == ",");
-    let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
-    (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
+    let next = p.spaced([p.literal(","), p.reference("call")]);
+    (writer.turn.calls_are_python() && !listed).then(|| p.after_space(next))
 }
 
 /// Calls in a thought that is still open: the rest of the thought, and text after it.
@@ -268,7 +268,7 @@ fn opening_cut_off(writer: &Writer) -> Way {
         .filter_map(|glue| writer.p.first_tag(glue));
     let halves = marks
         .flat_map(|mark| mark.char_indices().skip(2).map(|(half, _)| &mark[..half]))
-        .map(|half| p.sequence([p.literal(half), p.space(), p.end()]));
+        .map(|half| p.spaced([p.literal(half), p.end()]));
     Some(p.not(p.after_space(p.choice(halves))))
 }
 
@@ -276,7 +276,7 @@ fn opening_cut_off(writer: &Writer) -> Way {
 fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let p = writer.p;
     let open = Glue::from(open.literal()?.trim_end().strip_suffix('[')?);
-    let object = p.sequence([p.literal("{"), p.space(), p.literal("\"")]);
+    let object = p.spaced([p.literal("{"), p.literal("\"")]);
     let named = p.sequence([writer.named_call(), p.literal("(")]);
     let begins = p.ahead(p.choice([object, named]));
     is_strong(&open).then(|| p.sequence([p.space(), p.glue(&open), begins, calls]))

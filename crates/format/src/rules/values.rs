@@ -387,7 +387,7 @@ fn container_ends_container(values: &Values) -> Way {
 fn unescaped_text(values: &Values, quote: char, close: ExprId) -> Way {
     let (p, quote) = (values.p, quote.to_string());
     let sign = p.literal(&*quote);
-    let inner = p.sequence([p.not(p.sequence([sign, p.space(), values.after?])), sign]);
+    let inner = p.sequence([p.not(p.spaced([sign, values.after?])), sign]);
     Some(p.sequence([
         p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote])]))),
         close,

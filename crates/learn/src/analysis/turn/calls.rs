@@ -114,14 +114,10 @@ impl Calls {
             for call in path.calls() {
                 let form = calls.form(path, call.clone())?;
                 let behind = calls.behind_value(path, call.end - 1)?;
-                let at = forms
-                    .iter()
-                    .position(|(known, _)| *known == form)
-                    .unwrap_or(forms.len());
-                if at == forms.len() {
-                    forms.push((form, BTreeSet::new()));
+                match forms.iter_mut().find(|(known, _)| *known == form) {
+                    Some((_, all)) => drop(all.insert(behind)),
+                    None => forms.push((form, BTreeSet::from([behind]))),
                 }
-                forms[at].1.insert(behind);
             }
         }
         if forms.len() > MOST_FORMS {
