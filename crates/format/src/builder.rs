@@ -100,8 +100,8 @@ impl FormatBuilder {
         }
     }
 
-    /// A builder for a format of this request.
-    pub fn of(spec: &FormatSpec) -> Self {
+    /// A builder for a format of this request, of a model that deviates so.
+    pub fn writing(tolerances: &Tolerances, spec: &FormatSpec) -> Self {
         let mends = spec.options.leniency.nearly_json == NearlyJson::Mend;
         let squeezes = spec.options.json_spacing == JsonSpacing::Compact;
         let plain_names = !spec
@@ -112,23 +112,10 @@ impl FormatBuilder {
             mends,
             squeezes,
             plain_names,
+            spellings: tolerances.spellings.clone(),
+            entities: tolerances.entities,
+            without: tolerances.without,
             ..FormatBuilder::default()
-        }
-    }
-
-    /// A builder for a model that deviates so.
-    pub fn writing(tolerances: &Tolerances, spec: &FormatSpec) -> Self {
-        let Tolerances {
-            spellings,
-            entities,
-            without,
-            ..
-        } = tolerances;
-        FormatBuilder {
-            spellings: spellings.clone(),
-            entities: *entities,
-            without,
-            ..FormatBuilder::of(spec)
         }
     }
 
@@ -364,12 +351,7 @@ impl FormatBuilder {
             .collect();
         all.extend(other);
         let mut known = HashSet::new();
-        let mut is_new = all
-            .iter()
-            .map(|marker| known.insert(marker.as_str()))
-            .collect::<Vec<_>>()
-            .into_iter();
-        all.retain(|_| is_new.next() == Some(true));
+        all.retain(|marker| known.insert(marker.clone()));
         all
     }
 
@@ -411,11 +393,6 @@ impl FormatBuilder {
     /// The end of a call.
     pub fn tool_close(&self, child: ExprId) -> ExprId {
         self.whole(Tag::ToolClose, child)
-    }
-
-    /// The name of one of these tools.
-    pub fn listed_tool_name(&self, tools: &[Tool]) -> ExprId {
-        self.one_of_tools(tools, |name| self.tool_name(name))
     }
 
     /// One of these tools' names, as `one` writes it. The longest come first: a name may begin with
@@ -584,16 +561,6 @@ impl FormatBuilder {
     /// The name of an object's member. It is visible while it is read.
     pub fn key(&self, child: ExprId) -> ExprId {
         self.tag(Tag::Key, child)
-    }
-
-    /// An object made of argument names and values.
-    pub fn object(&self, child: ExprId) -> ExprId {
-        self.tag(Tag::Object, child)
-    }
-
-    /// An array made of argument values.
-    pub fn array(&self, child: ExprId) -> ExprId {
-        self.tag(Tag::Array, child)
     }
 
     /// The schema of a tool's arguments.
@@ -862,15 +829,6 @@ impl FormatBuilder {
         }
     }
 
-    /// Calls, optional unless the request requires one.
-    pub fn calls(&self, spec: &FormatSpec, calls: ExprId) -> ExprId {
-        if spec.call_required() {
-            calls
-        } else {
-            self.optional(calls)
-        }
-    }
-
     /// The text between two members or items.
     pub fn separator(&self, child: ExprId) -> ExprId {
         self.whole(Tag::Separator, child)
@@ -882,10 +840,9 @@ impl FormatBuilder {
     }
 
     /// The characters of a text, each optional.
-    pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
-        text.chars()
-            .map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4]))))
-            .collect()
+    pub fn each_optional(&self, text: &str) -> ExprId {
+        let chars = text.chars();
+        self.sequence(chars.map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4])))))
     }
 
     /// A response that is one JSON value, bare or in a code block, which only a `fenced` grammar
@@ -936,15 +893,6 @@ pub fn escaped(name: &str) -> Option<String> {
     let mut inside = String::new();
     json_string::push_quoted(name, &mut inside);
     Some(inside)
-}
-
-/// The other common name of the key for arguments.
-pub fn other_key(key: &str) -> Option<&'static str> {
-    match key {
-        "arguments" => Some("parameters"),
-        "parameters" => Some("arguments"),
-        _ => None,
-    }
 }
 
 /// The rule for a name that no known tool has.

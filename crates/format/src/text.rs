@@ -208,7 +208,7 @@ impl Writer<'_> {
                 if !brackets::is_marker(open) {
                     return None;
                 }
-                let rest = p.sequence(p.each_optional(rest));
+                let rest = p.each_optional(rest);
                 Some((open.to_owned(), p.sequence([p.marker(open), rest])))
             });
         let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();

@@ -15,7 +15,7 @@ const CONTEXT: usize = 60;
 const DIFFERENCE: usize = 600;
 
 /// A part of a turn and its source.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
     /// The part by its name, as in [`TurnFormat::rows`], e.g. `reasoning`.
@@ -28,7 +28,7 @@ pub struct Evidence {
 }
 
 /// Two renders that differ in one fact. Long texts are cut; `…` marks a cut.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
     /// The fact, e.g. `a reply without / with reasoning`.

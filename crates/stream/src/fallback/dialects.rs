@@ -206,7 +206,7 @@ pub(super) fn is_bare(index: u16) -> Option<bool> {
 }
 
 /// A group of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rows {
     /// Dialects with markers.
     Marked,
@@ -429,7 +429,8 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     let open = p.after_space(p.sequence([open, inner]));
     // The quotation mark after the name may be missing, and one may follow the arguments.
     let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
-    let (name, single) = (p.listed_tool_name(offer.tools), p.literal("'"));
+    let name = p.one_of_tools(offer.tools, |name| p.tool_name(name));
+    let single = p.literal("'");
     let single = p.mends.then(|| p.sequence([single, name, single]));
     let name = p.choice(
         [p.sequence([p.marker("\""), name, quote])]

@@ -302,12 +302,11 @@ fn rest_of_call(
     object: bool,
 ) -> ExprId {
     closing.retain(|marker| !starts.contains(marker));
-    let line = closing.is_empty() && !starts.iter().any(|start| is_marker(start));
-    let ends = closing
-        .iter()
-        .chain(starts.iter().filter(|start| is_marker(start)))
-        .map(String::as_str);
-    let ends: Vec<&str> = ends.chain(line.then_some("\n")).collect();
+    let marked = starts.iter().filter(|start| is_marker(start));
+    let mut ends: Vec<&str> = closing.iter().chain(marked).map(String::as_str).collect();
+    if ends.is_empty() {
+        ends.push("\n");
+    }
     let end = p.choice([p.any_of(ends.iter().copied()), p.end()]);
     let bracket = p.sequence([p.space(), p.optional(p.literal("]")), p.space()]);
     let brace = p.sequence([p.literal("}"), bracket, p.and(end)]);
