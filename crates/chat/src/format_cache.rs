@@ -275,14 +275,9 @@ fn weight(fixed: usize, format: &CompiledFormat) -> usize {
 /// Approximate memory use of a key in bytes, with the parameters of the tools.
 fn key_bytes(key: &Resolved) -> usize {
     let opening = key.opening.text.len() + key.opening.prefill.len();
-    let tools = key.tools.iter().map(tool_bytes).sum::<usize>();
-    size_of::<Resolved>() + opening + bytes(&key.options.json_schema) + tools
-}
-
-/// How many properties the schema of a tool has, which tells most tools of one name apart.
-/// Approximate memory use of a tool in bytes.
-fn tool_bytes(tool: &Tool) -> usize {
-    without_parameters(tool) + bytes(&tool.parameters)
+    let tools = key.tools.iter();
+    let tools = tools.map(|tool| without_parameters(tool) + bytes(&tool.parameters));
+    size_of::<Resolved>() + opening + bytes(&key.options.json_schema) + tools.sum::<usize>()
 }
 
 /// Approximate memory use of a tool in bytes, except for its parameters.

@@ -281,15 +281,12 @@ impl Reader {
         let Some(message) = message.filter(|_| part != Continuation::None) else {
             return prompts;
         };
-        let apart = match splits {
-            true => self.thought_apart(message, part),
-            false => None,
-        };
+        let apart = splits.then(|| self.thought_apart(message, part)).flatten();
+        let (message, part) = apart
+            .as_ref()
+            .map_or((message, part), |(message, part)| (message, *part));
         let opening = &mut prompts.opening;
-        opening.begun = Some(match &apart {
-            Some((message, part)) => Begun::find(&opening.prefill, message, *part),
-            None => Begun::find(&opening.prefill, message, part),
-        });
+        opening.begun = Some(Begun::find(&opening.prefill, message, part));
         prompts
     }
 

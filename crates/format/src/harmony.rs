@@ -225,21 +225,13 @@ impl Harmony<'_> {
         let p = self.p;
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
-        let last = if must {
-            last
-        } else {
-            p.choice([last, p.end()])
-        };
+        let last = p.choice([Some(last), (!must).then(|| p.end())]);
         let text = p.between(BARE_TEXT, |way| Some(p.optional(way(self, start)?)));
-        p.sequence([text, p.many(self.message_or_text(start, message)), last])
-    }
-
-    /// A message, or text without a header after the end of one.
-    fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
-        let p = self.p;
-        p.or(p.sequence([start, message]), BARE_TEXT, |way| {
+        // Text without a header may be after the end of a message.
+        let message = p.or(p.sequence([start, message]), BARE_TEXT, |way| {
             way(self, p.not(start))
-        })
+        });
+        p.sequence([text, p.many(message), last])
     }
 
     /// A recipient in a header that is no function.
@@ -260,11 +252,7 @@ impl Harmony<'_> {
     /// `rest`. `must`: there is more, or a structured response.
     fn continued(&self, begun: Begun, rest: ExprId, must: bool) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let tag = if spec.extract_reasoning() {
-            Tag::Reasoning
-        } else {
-            Tag::Content
-        };
+        let tag = spec.thought_tag();
         let mut steps = vec![p.literal(spec.opening.front())];
         if let (Some((from, to)), Some(content)) = (begun.reasoning, begun.content) {
             steps.extend([
@@ -272,11 +260,7 @@ impl Harmony<'_> {
                 p.literal(&spec.opening.prefill[to..content]),
             ]);
         }
-        let rest = if must {
-            rest
-        } else {
-            p.choice([rest, p.end()])
-        };
+        let rest = p.choice([Some(rest), (!must).then(|| p.end())]);
         match (begun.content, spec.response_object()) {
             (Some(_), Some(schema)) => {
                 steps.push(self.ended(p.response_value(schema), &[END]));
@@ -290,11 +274,7 @@ impl Harmony<'_> {
                 let goes_on = p.or(goes_on, THOUGHT_END, |way| {
                     Some(p.sequence([way(p)?, rest]))
                 });
-                let end = if must {
-                    None
-                } else {
-                    Some(p.sequence([p.stray_space(), p.end()]))
-                };
+                let end = (!must).then(|| p.sequence([p.stray_space(), p.end()]));
                 steps.extend([whole, p.choice([Some(goes_on), end])]);
             }
             (None, _) => steps.extend([p.closed(tag, END, self.behind_reasoning()), rest]),
@@ -445,16 +425,13 @@ impl Harmony<'_> {
     fn work_channel(&self) -> ExprId {
         let p = self.p;
         let token = p.or(self.token(CHANNEL), CHANNEL_TOKEN, |way| way(p));
-        p.sequence([
-            token,
-            p.choice([p.marker("commentary"), p.marker("analysis")]),
-        ])
+        p.sequence([token, p.any_of(["commentary", "analysis"])])
     }
 
     /// One call, or several in separate messages.
     fn calls(&self, start: ExprId, call: ExprId) -> ExprId {
         let p = self.p;
-        let end = p.choice([p.marker(END), p.marker(CALL)]);
+        let end = p.any_of([END, CALL]);
         let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
         let more = p.only_read(self.dialect == Dialect::GptOss, p.many(next));
         p.trigger_rule(
@@ -471,7 +448,7 @@ impl Harmony<'_> {
     /// in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;
-        let end = || p.after_space(p.choice([p.marker(END), p.marker(CALL)]));
+        let end = || p.after_space(p.any_of([END, CALL]));
         let again = self.spec.parallel();
         let again =
             again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));

@@ -125,6 +125,15 @@ impl<'a> FormatSpec<'a> {
         self.options.reasoning_format != ReasoningFormat::None
     }
 
+    /// What reasoning is: of the content, if it is not separated.
+    pub fn thought_tag(&self) -> Tag {
+        if self.extract_reasoning() {
+            Tag::Reasoning
+        } else {
+            Tag::Content
+        }
+    }
+
     /// The schema of a structured response, if it is a non-empty object.
     pub fn response_schema(&self) -> Option<&'a Value> {
         self.response_object()

@@ -221,7 +221,7 @@ impl Resolved {
     }
 }
 
-/// How many properties a tool declares, if it says so.
+/// How many properties the schema of a tool has, which tells most tools of one name apart.
 pub fn properties(tool: &Tool) -> Option<usize> {
     tool.parameters["properties"].as_object().map(Map::len)
 }

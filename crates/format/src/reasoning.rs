@@ -87,7 +87,11 @@ impl Writer<'_> {
             .reasoning
             .as_ref()
             .is_some_and(|reasoning| reasoning.holds_calls);
-        let at_once = holds_calls || self.reads_calls_at_once();
+        // Reasoning that is not separated is content, where calls count at once. Otherwise a call
+        // waits for the end, unless it ends the reasoning.
+        let at_once = holds_calls
+            || self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp
+            || !self.spec.extract_reasoning();
         let calls = if at_once {
             &[]
         } else {
@@ -120,12 +124,15 @@ impl Writer<'_> {
         closes.extend(holds.then(|| p.and(self.announced_call())));
         closes.extend(p.ways(THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
         let closed = p.choice(closes);
-        let end_of_text = closed;
+        let up_to = |stop, run| {
+            let more = p.more_text(stop, run);
+            p.sequence([run, p.only_read(self.spec.is_faithful(), more)])
+        };
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
         // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars
         // have it.
-        let (text, closed) = match (
+        let (text, call) = match (
             (holds_calls || self.tolerances.calls_in_reasoning) && at_once,
             self.callable,
         ) {
@@ -137,8 +144,8 @@ impl Writer<'_> {
                         .iter()
                         .filter_map(Glue::first_marker),
                 );
-                let closed = p.or(closed, THOUGHT_CALL, |way| way(p.and(p.any_of(&opens))));
-                (p.until_marker(ends.into_iter().chain(opens)), closed)
+                let call = p.and(p.any_of(&opens));
+                (p.until_marker(ends.into_iter().chain(opens)), Some(call))
             }
             (true, true) => {
                 let opens = self
@@ -152,46 +159,22 @@ impl Writer<'_> {
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
-                let more = p.more_text(stop, run);
-                let closed = p.or(closed, THOUGHT_CALL, |way| way(call));
-                (
-                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
-                    closed,
-                )
+                (up_to(stop, run), Some(call))
             }
-            _ if !rests.is_empty() => {
-                let run = p.until_marker(ends);
-                let more = p.more_text(closed, run);
-                (
-                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
-                    closed,
-                )
-            }
-            _ => (p.until_marker(ends), closed),
+            _ if !rests.is_empty() => (up_to(closed, p.until_marker(ends)), None),
+            _ => (p.until_marker(ends), None),
         };
+        let ended = p.or(closed, THOUGHT_CALL, |way| way(call?));
         let apart = self.thinks_in_messages()
             && self.spec.extract_reasoning()
             && !self.tolerances.joins_thoughts;
-        let line = p.between(THOUGHT_BEGIN, |way| {
-            way(p, Some(end_of_text).filter(|_| apart)?)
-        });
-        p.sequence([line, self.thought_text(text), p.choice([Some(closed), end])])
-    }
-
-    /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits
-    /// for the end. Reasoning that is not separated is content, where calls count at once.
-    fn reads_calls_at_once(&self) -> bool {
-        self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp
-            || !self.spec.extract_reasoning()
+        let line = p.between(THOUGHT_BEGIN, |way| way(p, Some(closed).filter(|_| apart)?));
+        p.sequence([line, self.thought_text(text), p.choice([Some(ended), end])])
     }
 
     /// Text of the reasoning, or of the content if it is not separated.
     pub fn thought_text(&self, text: ExprId) -> ExprId {
-        if self.spec.extract_reasoning() {
-            self.p.reasoning(text)
-        } else {
-            self.p.content(text)
-        }
+        self.p.tag(self.spec.thought_tag(), text)
     }
 
     /// Whether reasoning is read as a part of its own.

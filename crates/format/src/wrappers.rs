@@ -234,16 +234,12 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
         &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')],
     );
     let brackets = [("<|", "|>"), ("<|", ">"), ("<｜", "｜>"), ("<tool▁", ">")];
-    let tokens = brackets
-        .into_iter()
-        .map(|(left, right)| match (left, right) {
-            ("<|", ">") if !closes => p.never(),
-            _ => {
-                let slash = p.optional(p.literal("/"));
-                p.sequence([p.literal(left), slash, any, p.literal(right)])
-            }
-        });
-    let token = p.choice(tokens);
+    let brackets = brackets.into_iter();
+    let brackets = brackets.filter(|ends| closes || *ends != ("<|", ">"));
+    let token = p.choice(brackets.map(|(left, right)| {
+        let slash = p.optional(p.literal("/"));
+        p.sequence([p.literal(left), slash, any, p.literal(right)])
+    }));
     let opens = p.after_space(p.signs("{["));
     if closes {
         p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")])

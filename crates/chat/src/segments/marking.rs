@@ -316,10 +316,7 @@ impl<'m> Marking<'m> {
         let (number, way) = self.number(text, place, kind);
         let marked = match way {
             Way::StandIn => return stand_in(text, number).unwrap_or_else(|| text.to_owned()),
-            Way::Inside => match self.inside(text, number) {
-                Some(inside) => return inside,
-                None => return text.to_owned(),
-            },
+            Way::Inside => return self.inside(text, number).unwrap_or_else(|| text.to_owned()),
             Way::Leave => self.changed(inner, number, false, false),
             Way::Label => self
                 .labels

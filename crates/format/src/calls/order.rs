@@ -66,6 +66,11 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     })
 }
 
+/// A piece that is this text.
+fn glue_of(text: &str) -> CallPiece {
+    CallPiece::Glue(text.into())
+}
+
 /// A call as a JSON object.
 #[derive(Default)]
 struct Members {
@@ -106,9 +111,7 @@ impl Members {
                     }
                     ',' | '}' if outer => {
                         let white_space = text.split_off(text.trim_end().len());
-                        member.extend(
-                            (!text.is_empty()).then(|| CallPiece::Glue(Glue::from(&*text))),
-                        );
+                        member.extend((!text.is_empty()).then(|| glue_of(&text)));
                         text.clear();
                         members.all.push(std::mem::take(&mut member));
                         let last = usize::from(c == '}');
@@ -122,7 +125,7 @@ impl Members {
                     _ => text.push(c),
                 }
             }
-            member.extend((!text.is_empty()).then(|| CallPiece::Glue(Glue::from(&*text))));
+            member.extend((!text.is_empty()).then(|| glue_of(&text)));
         }
         members.joined().filter(|_| depth == 0 && member.is_empty())
     }
@@ -134,7 +137,7 @@ impl Members {
         let name = at(CallPiece::is_name)?;
         let last = at(CallPiece::holds_arguments)
             .map_or(Some(name), |last| (last >= name).then_some(last))?;
-        let comma = CallPiece::Glue(Glue::from(&*self.around[1]));
+        let comma = glue_of(&self.around[1]);
         let core: Vec<_> = self.all.drain(name..=last).collect();
         self.all.insert(name, core.join(&comma));
         Some(self)
@@ -142,10 +145,7 @@ impl Members {
 
     /// What opens the call in this order, and the rest.
     fn written(&self, order: &[usize]) -> Option<(Glue, CallForm)> {
-        let [before, between, behind] = self
-            .around
-            .each_ref()
-            .map(|text| CallPiece::Glue(Glue::from(&**text)));
+        let [before, between, behind] = self.around.each_ref().map(|text| glue_of(text));
         let inner = order
             .iter()
             .map(|index| &*self.all[*index])

@@ -97,11 +97,7 @@ fn text_without_header(turn: &Harmony, start: ExprId) -> Way {
 /// work, and so is the recipient's name; the rest is for the user.
 fn unknown_header(turn: &Harmony) -> Way {
     let p = turn.p;
-    let hidden = if turn.spec.extract_reasoning() {
-        Tag::Reasoning
-    } else {
-        Tag::Content
-    };
+    let hidden = turn.spec.thought_tag();
     let channel = p.optional(p.any_of(["commentary", "analysis"]));
     let channel = p.sequence([turn.token(CHANNEL), channel]);
     let name = p.repeat(

@@ -248,7 +248,7 @@ fn wrapper_ends_text(p: &FormatBuilder, end: &TextEnd, _: [ExprId; 4]) -> Way {
 /// A text that opens what the marker closes owns one of two markers.
 fn marker_opened(p: &FormatBuilder, end: &TextEnd, run: ExprId) -> Way {
     let (open, close) = (end.opening()?, end.marker.trim());
-    let again = p.choice([p.marker(close), p.marker(&*open)]);
+    let again = p.any_of([close, &*open]);
     let closes = p.and(p.sequence([p.marker(close), again]));
     Some(p.sequence([
         p.literal(open),

@@ -103,7 +103,7 @@ impl Prose {
         self.known = span.end;
         if let Some(last) = output[span.clone()]
             .iter()
-            .rposition(|byte| !is_white_space(*byte))
+            .rposition(|byte| !matches!(byte, b' ' | b'\n' | b'\t' | b'\r'))
         {
             self.show(span.start + last + 1, output, builder);
         }
@@ -125,10 +125,6 @@ fn whole_character(text: &[u8], at: usize) -> usize {
     (at..text.len())
         .find(|&end| incomplete_tail(&text[..end]) == 0)
         .unwrap_or(text.len())
-}
-
-fn is_white_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
 }
 
 /// Passes events to the builder; text goes through [`Prose`].
