@@ -212,11 +212,6 @@ impl FormatBuilder {
         self.signs("\"'")
     }
 
-    /// Looks ahead to such a quote.
-    pub fn opens_quoted(&self) -> ExprId {
-        self.and(self.quote())
-    }
-
     /// White space in JSON that the template writes like this.
     pub fn space_as(&self, written: &str) -> ExprId {
         self.fixed(self.builder.space(), written, "")

@@ -179,7 +179,7 @@ impl Harmony<'_> {
             response => {
                 let call = self.any_call();
                 let calls = [
-                    self.header_before_another(),
+                    p.between(CALL_HEADER, |way| way(self)),
                     self.calls(next, call),
                     self.behind_calls(next, any, call),
                 ];
@@ -321,11 +321,6 @@ impl Harmony<'_> {
         ]))
     }
 
-    /// Like `first_header`, before a call whose own header may be on that channel as well.
-    fn header_before_another(&self) -> ExprId {
-        self.p.between(CALL_HEADER, |way| way(self))
-    }
-
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
     pub fn content_type(&self) -> ExprId {
         let p = self.p;
@@ -432,7 +427,13 @@ impl Harmony<'_> {
     fn calls(&self, start: ExprId, call: ExprId) -> ExprId {
         let p = self.p;
         let end = p.any_of([END, CALL]);
-        let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
+        let next = p.sequence([
+            p.space(),
+            end,
+            start,
+            p.between(CALL_HEADER, |way| way(self)),
+            call,
+        ]);
         let more = p.only_read(self.dialect == Dialect::GptOss, p.many(next));
         p.trigger_rule(
             "tool-call",
@@ -450,8 +451,13 @@ impl Harmony<'_> {
         let p = self.p;
         let end = || p.after_space(p.any_of([END, CALL]));
         let again = self.spec.parallel();
-        let again =
-            again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
+        let again = again.then(|| {
+            p.sequence([
+                p.between(CALL_HEADER, |way| way(self)),
+                call,
+                p.optional(end()),
+            ])
+        });
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
         p.only_read(true, p.optional(p.sequence([end(), more, answer])))

@@ -144,9 +144,7 @@ impl<'a> Writer<'a> {
         let mut steps = match spec.opening.begun {
             Some(begun) => self.begun(begun),
             None => {
-                let thought = self
-                    .thought_in_content(opened)
-                    .unwrap_or_else(|| self.reasoning());
+                let thought = self.reasoning(opened);
                 let again = p.between(OPENING, |way| way(self, opened));
                 vec![p.sequence([p.literal(before), again]), thought]
             }
@@ -260,10 +258,7 @@ impl<'a> Writer<'a> {
         let front = apart.filter(|_| !reads).unwrap_or(from);
         let mut steps = vec![p.literal(&prefill[..front])];
         match begun.content {
-            None => steps.push(
-                self.thought_in_content(&prefill[front..])
-                    .unwrap_or_else(|| self.reasoning()),
-            ),
+            None => steps.push(self.reasoning(&prefill[front..])),
             Some(content) if reads => {
                 steps.extend([
                     self.thought_text(p.literal(&prefill[from..to])),
@@ -341,7 +336,7 @@ impl<'a> Writer<'a> {
             .map(|tag| p.sequence([self.opens_call(), p.space(), names, tag]));
         p.sequence([
             p.space(),
-            self.near_section(),
+            p.between(SECTION_OPEN, |way| way(self)),
             p.choice([Some(written), near]),
         ])
     }
@@ -408,11 +403,6 @@ impl<'a> Writer<'a> {
             (brackets::begins_token(family) && family.contains(char::is_alphanumeric))
                 .then_some(family)
         })
-    }
-
-    /// The marker around all calls, as the rules read it.
-    fn near_section(&self) -> ExprId {
-        self.p.between(SECTION_OPEN, |way| way(self))
     }
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have after
@@ -505,7 +495,12 @@ impl<'a> Writer<'a> {
             } else {
                 p.sequence([rest, again])
             };
-            let bare = p.sequence([p.space(), open, self.near_section(), calls]);
+            let bare = p.sequence([
+                p.space(),
+                open,
+                p.between(SECTION_OPEN, |way| way(self)),
+                calls,
+            ]);
             ways.push((false, p.only_read(!bare_calls, bare)));
         }
         ways
@@ -686,7 +681,7 @@ impl<'a> Writer<'a> {
     /// What closes a part, and what ends the turn with it, if turns end otherwise after other
     /// parts. What nothing opens is closed by nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
-        let mut opens = self.turn.glues([Prompt, SlotKind::Reasoning], Content);
+        let mut opens = self.before_content();
         let bare = !self.turn.is_stop(end) && opens.any(Glue::is_blank);
         let behind = self.turn.glues([Content], End);
         let marks = behind

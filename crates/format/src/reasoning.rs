@@ -14,12 +14,15 @@ use chatparse_message::CallsInReasoning;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
-    pub fn reasoning(&self) -> ExprId {
+    pub fn reasoning(&self, opened: &str) -> ExprId {
         let p = self.p;
+        if let Some(shown) = self.thought_in_content(opened) {
+            return shown;
+        }
         let Some(thought) = self.thought.filter(|_| self.reads_thoughts()) else {
             return p.empty();
         };
-        let again = self.reasoning_again(thought);
+        let again = self.reasoning_again();
         let block = self.thought_and_close(thought, again);
         let more = p.between(THOUGHT_AGAIN, |way| way(p, again?, block));
         let closers = p.between(THOUGHT_CLOSED, |way| way(p, thought));
@@ -45,7 +48,7 @@ impl Writer<'_> {
     /// Reasoning after calls.
     pub fn late_reasoning(&self) -> Option<ExprId> {
         let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
-        let again = self.reasoning_again(thought)?;
+        let again = self.reasoning_again()?;
         let again = self.next_message([again]).unwrap_or(again);
         Some(
             self.p
@@ -55,7 +58,7 @@ impl Writer<'_> {
 
     /// Reasoning that is not separated, where only what is asked for may follow it: content, with
     /// its markers. `opened`: what the prompt has of it.
-    pub fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
+    fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
         let (p, spec) = (self.p, self.spec);
         let alone = spec.response_schema().is_some() || self.callable && spec.calls_only();
         let thought = self
@@ -185,11 +188,12 @@ impl Writer<'_> {
     /// Whether a part may begin with this text where the turn begins.
     pub fn begins_with(&self, text: &str) -> bool {
         let mut behind = self.turn.behind(Prompt);
-        behind.any(|glue| glue.head().trim_start().starts_with(text))
+        behind.any(|glue| glue.begins_with(text))
     }
 
     /// What opens more reasoning directly after the end of reasoning.
-    pub fn reasoning_again(&self, thought: &Reasoning) -> Option<ExprId> {
+    pub fn reasoning_again(&self) -> Option<ExprId> {
+        let thought = self.thought?;
         let open = if thought.open.is_empty() {
             Glue::from(&*thought.start)
         } else {
@@ -210,7 +214,7 @@ impl Writer<'_> {
     fn thinks_in_messages(&self) -> bool {
         let opening = self.turn.opening.trim();
         let mut behind = self.turn.behind(SlotKind::Reasoning);
-        !opening.is_empty() && behind.any(|glue| glue.head().trim_start().starts_with(opening))
+        !opening.is_empty() && behind.any(|glue| glue.begins_with(opening))
     }
 
     /// Whether a glue opens and closes reasoning, or closes it. After text it does not.

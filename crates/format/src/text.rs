@@ -52,17 +52,14 @@ impl Writer<'_> {
     }
 
     /// What opens the content of a turn.
-    fn before_content(&self) -> impl Iterator<Item = &Glue> {
+    pub fn before_content(&self) -> impl Iterator<Item = &Glue> {
         self.turn.glues([Prompt, Reasoning], Content)
     }
 
     /// Whether what is before content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
         let start = glue.head().trim_start();
-        !start.is_empty()
-            && self
-                .before_content()
-                .any(|glue| glue.head().trim_start().starts_with(start))
+        !start.is_empty() && self.before_content().any(|glue| glue.begins_with(start))
     }
 
     /// What calls without the markers around all calls have before their names, and those markers:
@@ -118,7 +115,12 @@ impl Writer<'_> {
         let text = if freely {
             let call = self.announced_call();
             let stop = p.choice([call, p.any_of(&stops), cut]);
-            wrappers::text_before_calls(p, &marks, stop, self.after_thoughts(call))
+            wrappers::text_before_calls(
+                p,
+                &marks,
+                stop,
+                self.spec.extract_reasoning().then_some(call),
+            )
         } else {
             let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
             let call = p.sequence([apart, self.announced_call()]);
@@ -157,16 +159,16 @@ impl Writer<'_> {
             let calls = p.any_of(marks.iter().map(|mark| mark.trim_start()));
             let texts = [stops, &opens, &sections, &headers, &words].concat();
             let stop = p.choice([p.any_of(stops), cut, unmarked, header]);
-            let text = wrappers::text_before_calls(p, &texts, stop, self.after_thoughts(calls));
+            let text = wrappers::text_before_calls(
+                p,
+                &texts,
+                stop,
+                self.spec.extract_reasoning().then_some(calls),
+            );
             ways.push(p.only_read(true, text));
         }
         ways.push(p.content(p.until_marker(stops)));
         p.choice(ways)
-    }
-
-    /// The calls before which an empty thought is no text.
-    fn after_thoughts(&self, calls: ExprId) -> Option<ExprId> {
-        self.spec.extract_reasoning().then_some(calls)
     }
 
     /// Calls with their members in another order, up to the name.
@@ -254,8 +256,7 @@ impl Writer<'_> {
     fn message_openings(&self) -> impl Iterator<Item = ExprId> {
         let opens = self.turn.glues([Reasoning], Content);
         let opening = self.turn.opening.trim();
-        let opens = opens
-            .filter(move |open| is_strong(open) && open.head().trim_start().starts_with(opening));
+        let opens = opens.filter(move |open| is_strong(open) && open.begins_with(opening));
         opens.map(|open| self.content_open(open))
     }
 
@@ -274,10 +275,7 @@ impl Writer<'_> {
         let ends = self.message_ends();
         let texts = ends.iter().flat_map(heads).chain([opening.to_owned()]);
         let mut begins: Vec<ExprId> = self.message_openings().collect();
-        begins.extend(
-            self.thought
-                .and_then(|thought| self.reasoning_again(thought)),
-        );
+        begins.extend(self.reasoning_again());
         if let Some(marker) = calls::announced(self.turn)
             .as_ref()
             .and_then(Glue::first_marker)
@@ -403,7 +401,7 @@ impl Writer<'_> {
             }
         };
         let text = late.map_or(text, |thought| {
-            let again = self.reasoning_again(thought);
+            let again = self.reasoning_again();
             let block = again
                 .map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
             let close = p.ways(LATE_THOUGHT, |way| way(self, thought));

@@ -5,6 +5,7 @@ use crate::rules::calls::{
     AFTER_ARGUMENTS, AFTER_ID, AFTER_NAME, ARGUMENTS, BEFORE_ARGUMENTS, BETWEEN_ARGUMENTS,
     CALL_CLOSE, CALL_CLOSED, CALL_FORM, CALL_OPEN, CALL_TAG, ID, LAST_ID, MEMBERS, NAME,
     NAME_ALONE, NAME_CLOSE, NAMES, NO_ARGUMENTS, NO_GLUE, WRAPPER_CLOSE, WRAPPER_CLOSED,
+    no_other_tag,
 };
 use chatparse_base::brackets;
 use std::cell::RefCell;
@@ -12,18 +13,15 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use super::ids::{before_quoted_id, generated_id, member_key, named_id, opening, quoted_id};
-use super::members::members;
+use super::members::{Member, members};
 use super::order;
 use crate::FormatSpec;
 use crate::builder::FormatBuilder;
 use crate::glue::{self as text, glue, is_strong};
-use crate::rules::calls::no_other_tag;
 use crate::sites::{Arguments, Call, End, INNER, Shared, unannounced};
 use crate::tag::Tag;
-use chatparse_base::brackets::is_marker;
-use chatparse_learn::analysis::turn::Tail;
 use chatparse_learn::analysis::turn::{
-    CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat,
+    CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, Tail, TurnFormat,
 };
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
@@ -176,33 +174,24 @@ fn inner_opening(opening: &Glue) -> Option<Glue> {
 
 /// The same calls from the second name on, and what is between the names in all of them.
 fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
-    let mut first: Option<Glue> = None;
-    let mut calls = Vec::new();
-    for form in &turn.calls {
-        let mut form = form.clone();
-        let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else {
-            return None;
-        };
-        let behind = match rest.first_mut() {
-            Some(CallPiece::Glue(glue)) => glue,
-            Some(CallPiece::Members(members)) => &mut members.first,
-            Some(_) => return None,
-            None => &mut form.close,
-        };
-        let (before, after) = behind.around_name()?;
-        *behind = after;
-        if first.get_or_insert_with(|| before.clone()) != &before {
-            return None;
-        }
-        calls.push(form);
-    }
-    Some((
-        first?,
-        TurnFormat {
-            calls,
-            ..turn.clone()
-        },
-    ))
+    order::alike(turn, turn.calls.iter().map(behind_first_name))
+}
+
+/// What is between the two names of a call, and the call from the second one on.
+fn behind_first_name(form: &CallForm) -> Option<(Glue, CallForm)> {
+    let mut form = form.clone();
+    let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else {
+        return None;
+    };
+    let behind = match rest.first_mut() {
+        Some(CallPiece::Glue(glue)) => glue,
+        Some(CallPiece::Members(members)) => &mut members.first,
+        Some(_) => return None,
+        None => &mut form.close,
+    };
+    let (before, after) = behind.around_name()?;
+    *behind = after;
+    Some((before, form))
 }
 
 /// Any tool's name, and what follows it. What may follow a call depends on no list of tools.
@@ -461,7 +450,11 @@ impl Call<'_> {
     /// The end of the markers around all calls, which ends a call that has no end of its own.
     fn section_end(&self) -> Option<&str> {
         let mut ends = self.turn.glues([SlotKind::Call], SlotKind::End);
-        ends.find_map(|glue| self.p.first_tag(glue).filter(|end| is_marker(end)))
+        ends.find_map(|glue| {
+            self.p
+                .first_tag(glue)
+                .filter(|end| brackets::is_marker(end))
+        })
     }
 
     /// That end.
@@ -707,7 +700,7 @@ impl Call<'_> {
             behind,
             section,
         };
-        let writer_of_any = || writer(&any_tool).any();
+        let writer_of_any = || writer(&any_tool).argument(&Member::any());
         let writer = writer(self.tool);
         let known = writer.known();
         // The end of the call may look like the name of an argument. Without an end, an argument of

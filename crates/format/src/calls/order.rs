@@ -22,35 +22,31 @@ pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue
         .filter(|most| *most <= MOST_OTHERS + 1)
         .unwrap_or_default();
     forms.retain(|form| form.all.len() == most);
-    let orders = orders(most);
-    let others = orders.iter().skip(1);
+    let mut others = Vec::new();
+    for order in orders(most).iter().skip(1) {
+        let calls = forms.iter().map(|form| {
+            let (opens, mut call) = form.written(order)?;
+            call.close = call.close.and(wrapper_close);
+            Some((opens, call))
+        });
+        others.extend(alike(turn, calls));
+    }
     others
-        .filter_map(|order| in_order(turn, &forms, order, wrapper_close))
-        .collect()
 }
 
-/// The opening of calls in this order, and the turn with them; `None` if their openings differ.
-fn in_order(
+/// The turn with calls of these other forms, and what opens all of them; `None` if that differs.
+pub fn alike(
     turn: &TurnFormat,
-    forms: &[Members],
-    order: &[usize],
-    wrapper_close: &Glue,
+    forms: impl Iterator<Item = Option<(Glue, CallForm)>>,
 ) -> Option<(Glue, TurnFormat)> {
-    let mut first: Option<Glue> = None;
-    let mut calls = Vec::new();
-    for form in forms {
-        let (opens, mut call) = form.written(order)?;
-        if *first.get_or_insert_with(|| opens.clone()) != opens {
-            return None;
-        }
-        call.close = call.close.and(wrapper_close);
-        calls.push(call);
-    }
+    let (opens, calls): (Vec<Glue>, _) = forms.collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    let first = opens.first()?;
+    opens.iter().all(|open| open == first).then_some(())?;
     let turn = TurnFormat {
         calls,
         ..turn.clone()
     };
-    Some((first?, turn))
+    Some((first.clone(), turn))
 }
 
 /// All orders of so many things, the order as they are first.

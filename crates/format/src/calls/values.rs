@@ -76,10 +76,6 @@ impl<'a> Value<'a> {
             .or(self.glue(&rest), SLOT_OPEN, |way| way(self, &rest))
     }
 
-    pub fn raw(&self, slot: &Slot) -> ExprId {
-        (self.raw)(slot)
-    }
-
     pub fn close(&self, slot: &Slot) -> ExprId {
         let p = self.p;
         p.arg_close(p.or(self.glue(&slot.close), VALUE_CLOSE, |way| way(self, slot)))
@@ -98,14 +94,14 @@ impl<'a> Value<'a> {
 
     /// Whether a raw text may be the value.
     pub fn is_raw(&self) -> bool {
-        self.texts.iter().any(|text| text.encoding == Encoding::Raw)
+        self.texts.iter().any(|text| text.is_raw())
     }
 
     /// Whether a raw text may begin as this slot does.
     fn is_raw_too(&self, slot: &Slot) -> bool {
         self.texts
             .iter()
-            .any(|text| text.open == slot.open && text.encoding == Encoding::Raw)
+            .any(|text| text.open == slot.open && text.is_raw())
     }
 
     /// The slots that a raw text may be in which the schema does not allow there; each mark once.
@@ -135,7 +131,7 @@ impl<'a> Value<'a> {
     pub fn is_printed_bare(&self) -> bool {
         let bare = self.is_python() && self.opens.head() == "=" && self.bare_close.is_none();
         let mut slots = self.texts.iter().copied().chain(self.fallbacks());
-        bare && slots.any(|slot| slot.encoding == Encoding::Raw)
+        bare && slots.any(|slot| slot.is_raw())
     }
 
     /// A literal of Python that is no text, and what follows it.
@@ -154,7 +150,7 @@ impl<'a> Value<'a> {
         let p = self.p;
         let text = self.values.quoted(p.empty());
         p.sequence([
-            p.opens_quoted(),
+            p.and(p.quote()),
             self.member
                 .written(p, text, "quoted", Notation::Quoted(Literals::Python)),
         ])
@@ -188,7 +184,7 @@ impl<'a> Value<'a> {
                             .written(p, self.values.quoted(p.empty()), "text", notation);
                     p.sequence([text, self.close(slot)])
                 }
-                _ => self.raw(slot),
+                _ => (self.raw)(slot),
             };
             ways.push(p.sequence([self.rest(slot), text]));
         }
@@ -334,10 +330,7 @@ impl Values<'_> {
         // The slots for the schema's types.
         let mut texts: Vec<&Slot> = slots_of(slots, ValueKind::Text).collect();
         texts.retain(|slot| slot.before == *before);
-        let raw_text = texts
-            .iter()
-            .find(|slot| slot.encoding == Encoding::Raw)
-            .copied();
+        let raw_text = texts.iter().find(|slot| slot.is_raw()).copied();
         if !types.has(Types::STRING) {
             texts.clear();
         }
@@ -352,7 +345,7 @@ impl Values<'_> {
         // The slots for other types, which a text may be in.
         let mut mistyped: Vec<&Slot> = Vec::new();
         let mut said = texts.iter().chain(&fallback);
-        if said.any(|slot| slot.encoding == Encoding::Raw) {
+        if said.any(|slot| slot.is_raw()) {
             for (_, slot) in slots {
                 let mut known = used.iter().chain(&mistyped);
                 if slot.before == *before

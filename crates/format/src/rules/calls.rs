@@ -7,8 +7,7 @@ use crate::coverage;
 use crate::glue::{announced_name, behind_json, heads, is_strong};
 use crate::sites::{Call, End, keys, unannounced};
 use chatparse_base::brackets::is_marker;
-use chatparse_learn::analysis::turn::Tail;
-use chatparse_learn::analysis::turn::{CallForm, CallPiece, Glue, Members, TurnFormat};
+use chatparse_learn::analysis::turn::{CallForm, Glue, Members, Tail, TurnFormat};
 use chatparse_peg::{ExprId, SchemaRef};
 
 sites! {
@@ -142,10 +141,7 @@ sites! {
 
 /// A call that is a JSON object with more members before its name.
 pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Way {
-    let names_first = turn
-        .calls
-        .iter()
-        .all(|form| form.pieces.first() == Some(&CallPiece::Name));
+    let names_first = turn.calls_begin_with_names();
     Some(p.atomic(members_in_object(p, open, &keys(turn, open)).filter(|_| names_first)?))
 }
 

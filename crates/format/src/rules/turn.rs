@@ -9,7 +9,7 @@ use crate::sites::{INNER, Writer};
 use crate::wrappers;
 use chatparse_learn::analysis::turn::{
     Glue,
-    SlotKind::{Call, Content, End, Prompt, Reasoning},
+    SlotKind::{Call, End},
 };
 use chatparse_peg::ExprId;
 
@@ -97,11 +97,13 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
         .first_marker()
         .filter(|marker| !rest.head().starts_with(marker))?;
     let calls = p.glue(&between.strip_prefix(&marker.into())?);
-    let known = writer.turn.glues([Prompt, Reasoning], Content);
-    let thought = writer
-        .thought
-        .and_then(|thought| writer.reasoning_again(thought));
-    let known = p.choice(known.map(|open| p.glue(open)).chain(thought));
+    let thought = writer.reasoning_again();
+    let known = p.choice(
+        writer
+            .before_content()
+            .map(|open| p.glue(open))
+            .chain(thought),
+    );
     let name = writer.thought_text(coverage::any_word(p));
     let name = p.choice([
         p.literal("commentary"),
@@ -205,7 +207,7 @@ fn inner_call(writer: &Writer) -> Way {
 fn comma_after_last_call(writer: &Writer) -> Way {
     let (p, python) = (writer.p, writer.turn.calls_are_python());
     let mut between = writer.turn.glues([Call], Call);
-    let listed = between.any(|glue| glue.head().trim_start().starts_with(','));
+    let listed = between.any(|glue| glue.begins_with(","));
     let ends = writer.turn.glues([Call], End).flat_map(heads);
     let ends = p.any_of(ends.chain(python.then(|| "]".to_owned())));
     let comma = p.sequence([p.space(), p.literal(","), p.ahead(ends)]);
@@ -300,7 +302,7 @@ fn calls_in_brackets(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
 fn bracket_left_out(p: &FormatBuilder, end: &Glue) -> Way {
     let list = split_space(end).1.without_start(1);
     let closes = is_strong(&list) || list.head().starts_with("```");
-    (end.head().trim_start().starts_with(']') && closes).then(|| end_of_json(p, &list))
+    (end.begins_with("]") && closes).then(|| end_of_json(p, &list))
 }
 
 /// The header of the next turn, where the output ends with it.

@@ -94,10 +94,7 @@ fn enumerated_text(value: &Value) -> Way {
     if texts.is_empty() {
         return None;
     }
-    let raw = value
-        .texts
-        .iter()
-        .filter(|slot| slot.encoding == Encoding::Raw);
+    let raw = value.texts.iter().filter(|slot| slot.is_raw());
     p.any_way(raw.map(|slot| {
         let text = p.arg_text(p.choice(texts.clone()));
         p.atomic(p.sequence([value.rest(slot), text, value.close(slot)]))
@@ -123,7 +120,7 @@ fn text_in_quotes(value: &Value) -> Way {
     applies.then(|| {
         p.sequence([
             value.rest(slot),
-            p.opens_quoted(),
+            p.and(p.quote()),
             values.quoted(value.glue(&slot.close)),
         ])
     })
@@ -202,7 +199,7 @@ fn escaped_quote(value: &Value) -> Way {
         p.arg_close(value.glue(close)),
         followed,
     ]);
-    Some(p.sequence([start, p.choice([p.atomic(escaped), value.raw(slot)])]))
+    Some(p.sequence([start, p.choice([p.atomic(escaped), (value.raw)(slot)])]))
 }
 
 /// A list that begins with one of the template's quotes, where the schema allows a text and no
@@ -246,7 +243,7 @@ fn text_for_type(value: &Value) -> Way {
     p.any_way(
         slots
             .into_iter()
-            .map(|slot| p.sequence([value.rest(slot), no_json(p, value.raw(slot))])),
+            .map(|slot| p.sequence([value.rest(slot), no_json(p, (value.raw)(slot))])),
     )
 }
 
@@ -257,7 +254,7 @@ fn text_for_other_type(value: &Value) -> Way {
         .mistyped
         .iter()
         .filter(|slot| !value.rest_of(slot).is_blank());
-    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), value.raw(slot)])))
+    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), (value.raw)(slot)])))
 }
 
 /// A value without the attribute that tells its type, or with another word in it.
@@ -272,7 +269,7 @@ fn type_attribute(value: &Value) -> Way {
         return None;
     }
     let slot = value.used[0];
-    let text = value.raw(&Slot {
+    let text = (value.raw)(&Slot {
         encoding: Encoding::Raw,
         ..slot.clone()
     });
@@ -299,7 +296,7 @@ fn behind_attribute(open: &Glue) -> Option<Glue> {
 fn json_quotes(value: &Value) -> Way {
     let p = value.p;
     value.between_quotes()?;
-    Some(p.sequence([p.space(), p.opens_quoted(), p.arg_json(p.python_string())]))
+    Some(p.sequence([p.space(), p.and(p.quote()), p.arg_json(p.python_string())]))
 }
 
 /// A text without the template's quotes, or without the first of them.
@@ -313,7 +310,7 @@ fn text_without_quotes(value: &Value) -> Way {
     if value.depth > 0 {
         return Some(no_json(
             p,
-            p.sequence([p.not(p.opens_quoted()), value.raw(slot)]),
+            p.sequence([p.not(p.and(p.quote())), (value.raw)(slot)]),
         ));
     }
     let ends = p.ahead(value.after()?);
@@ -322,7 +319,7 @@ fn text_without_quotes(value: &Value) -> Way {
     let run = p.until_marker([mark, ",", "}"]);
     let text = p.arg_text(p.sequence([run, p.more_text(close, run)]));
     let text = p.sequence([
-        p.not(p.opens_quoted()),
+        p.not(p.and(p.quote())),
         p.not(p.literal(mark)),
         text,
         p.arg_close(close),
@@ -352,7 +349,7 @@ fn broken_container(value: &Value) -> Way {
         .plain
         .iter()
         .filter(|slot| p.mends && value.depth == 0 && tag(&slot.close).is_some());
-    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), broken(p, value.raw(slot))])))
+    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), broken(p, (value.raw)(slot))])))
 }
 
 /// A literal of Python of another type than the schema allows.

@@ -16,7 +16,6 @@ const DIFFERENCE: usize = 600;
 
 /// A part of a turn and its source.
 #[derive(Debug, Serialize)]
-#[non_exhaustive]
 pub struct Evidence {
     /// The part by its name, as in [`TurnFormat::rows`], e.g. `reasoning`.
     pub field: String,
@@ -29,7 +28,6 @@ pub struct Evidence {
 
 /// Two renders that differ in one fact. Long texts are cut; `…` marks a cut.
 #[derive(Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Comparison {
     /// The fact, e.g. `a reply without / with reasoning`.
     pub question: &'static str,

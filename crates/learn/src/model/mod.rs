@@ -16,7 +16,6 @@ use serde::Deserialize;
 /// A family of templates.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Family {
     /// A stable name in lower case.
     pub name: String,

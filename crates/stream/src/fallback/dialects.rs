@@ -49,10 +49,8 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
     let mut rows: Vec<Dialect> = stored.into_iter().map(Dialect::from).collect();
     // Who writes arguments one by one may write them as one object, but not the other way round.
     sort::by_key(&mut rows, |dialect| {
-        let forms = dialect.turn.iter().flat_map(|turn| &turn.calls);
-        !forms
-            .flat_map(|form| &form.pieces)
-            .any(|piece| piece.members().is_some())
+        let mut turns = dialect.turn.iter();
+        !turns.any(|turn| turn.members().next().is_some())
     });
     for (name, group) in [("bare-json", Rows::Bare), (IN_TAGS, Rows::Held)] {
         rows.push(Dialect {

@@ -181,11 +181,8 @@ impl Calls {
         let (lone, mut known): (Vec<_>, Vec<_>) = values
             .into_iter()
             .partition(|value| value.keys.is_empty() || value.others.is_empty());
-        for Seen {
-            slot, keys, others, ..
-        } in &mut known
-        {
-            slot.close = Glue::common_start(keys.iter().chain(&*others));
+        for seen in &mut known {
+            seen.slot.close = Glue::common_start(seen.keys.iter().chain(&seen.others));
         }
         // If the end of calls begins with the separator, it seems to be a part of the value's end.
         let separators = known

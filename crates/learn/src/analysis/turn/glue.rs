@@ -239,6 +239,11 @@ impl Glue {
         self.0.strip_suffix(&*suffix.0).map(Glue::from)
     }
 
+    /// Whether it begins with this text, apart from white space.
+    pub fn begins_with(&self, text: &str) -> bool {
+        self.head().trim_start().starts_with(text)
+    }
+
     /// Whether it ends so.
     pub fn ends_with(&self, suffix: &Glue) -> bool {
         self.0.ends_with(&*suffix.0)

@@ -348,6 +348,13 @@ chatparse_base::names! {
     }
 }
 
+impl Slot {
+    /// Whether it has a text as it is.
+    pub fn is_raw(&self) -> bool {
+        self.encoding == Encoding::Raw
+    }
+}
+
 impl ValueKind {
     fn of(value: &Value) -> ValueKind {
         match value {
@@ -441,7 +448,7 @@ impl TurnFormat {
     /// The keys of the name and of the arguments, if calls are JSON objects with both.
     pub fn call_keys(&self) -> Option<[String; 2]> {
         let (open, _) = self.call_frame();
-        if !open.head().trim_start().starts_with('{') {
+        if !open.begins_with("{") {
             return None;
         }
         self.calls.iter().find_map(|form| {
