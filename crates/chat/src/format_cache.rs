@@ -1,23 +1,22 @@
 //! Caches the compiled formats of a template by all that they depend on, because agents send the
 //! same tools again and again.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use crate::grammar::Dialect;
-use chatparse_base::json::{self, bytes};
+use chatparse_base::json::bytes;
 use chatparse_base::limits::{CACHED_FORMATS, CACHED_FORMATS_BYTES, CACHED_PARTS_BYTES};
 use chatparse_base::store::{Store, hash_of};
 use chatparse_base::{ErrorKind, Result};
 use chatparse_format::late::Want;
-use chatparse_format::parts::{Anew, PartMaker, Parts};
+use chatparse_format::parts::{Part, PartKey, Parts, properties};
 use chatparse_format::{Constraint, Format, FormatSpec, Resolved, Tag, lower};
-use chatparse_grammar::{Fidelity, Grammar, Printed, Section, Start, TextSections};
+use chatparse_grammar::{Fidelity, Grammar, Printed, Start, TextSections};
 use chatparse_learn::Writing;
 use chatparse_llama::from_json_schema_as;
-use chatparse_message::{Compat, GrammarStyle, Tool};
-use chatparse_peg::{Expr, Program};
+use chatparse_message::{GrammarStyle, Tool};
+use chatparse_peg::Expr;
 use chatparse_stream::{CallRules, Parser};
-use serde_json::Map;
 
 /// A compiled format.
 #[derive(Debug)]
@@ -94,7 +93,7 @@ impl CompiledFormat {
             }
             parser => parser?,
         };
-        if spec.options.compat != Compat::Off {
+        if !spec.is_own() {
             ends.clear();
         }
         Ok(CompiledFormat {
@@ -190,128 +189,11 @@ pub(crate) struct FormatCache {
 
 impl Default for FormatCache {
     fn default() -> Self {
-        let parts = Arc::new(Store::new(CACHED_PARTS_BYTES));
         FormatCache {
             formats: Store::new(CACHED_FORMATS_BYTES),
-            parts,
+            parts: Store::new(CACHED_PARTS_BYTES).into(),
             texts: Arc::default(),
         }
-    }
-}
-
-/// What a part of a tool's calls is kept by: parts have no descriptions.
-struct PartKey {
-    /// The format's, without its tools.
-    format: Arc<Resolved>,
-    tool: Tool,
-    kind: PartKind,
-}
-
-/// The things that are made of a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum PartKind {
-    /// The program of this call.
-    Program(u32),
-    /// The rules of these calls.
-    Rules(Vec<u32>),
-}
-
-#[derive(Clone)]
-enum Part {
-    /// `None`: it cannot be compiled.
-    Program(Option<Arc<Program>>),
-    Rules(Arc<Section>),
-}
-
-impl Part {
-    fn bytes(&self) -> usize {
-        match self {
-            Part::Program(program) => program.as_ref().map_or(0, |program| program.bytes()),
-            Part::Rules(rules) => rules.bytes(),
-        }
-    }
-}
-
-impl PartKey {
-    fn is(&self, format: &Arc<Resolved>, tool: &Tool, kind: &PartKind) -> bool {
-        let (own, parameters) = (&self.tool.parameters, &tool.parameters);
-        self.kind == *kind
-            && self.tool.name == tool.name
-            && (Arc::ptr_eq(own, parameters) || json::same(own, parameters))
-            && (Arc::ptr_eq(&self.format, format)
-                || self.format.serves(&format.writing, &format.spec()))
-    }
-}
-
-/// Makes programs and rules of single tools, and keeps them for other lists of tools.
-struct SharedParts {
-    /// Weak, because a cached format owns this, and the cache the format.
-    parts: Weak<Store<PartKey, Part>>,
-    texts: Arc<TextSections>,
-    /// The format's key, without its tools.
-    format: Arc<Resolved>,
-}
-
-impl SharedParts {
-    /// The part of the tool that the cache has, or a new one.
-    fn get_or_make(&self, tool: &Tool, kind: PartKind, make: impl FnOnce() -> Part) -> Part {
-        let Some(parts) = self.parts.upgrade() else {
-            return make();
-        };
-        let hash = hash_of((
-            &self.format.options,
-            &self.format.opening,
-            &tool.name,
-            properties(tool),
-            &kind,
-        ));
-        let known = parts.get(hash, |key| key.is(&self.format, tool, &kind));
-        known.unwrap_or_else(|| {
-            let part = make();
-            let mut own = Tool::default();
-            (own.name, own.parameters) = (tool.name.clone(), Arc::clone(&tool.parameters));
-            let size = size_of::<PartKey>() + tool_bytes(&own) + part.bytes();
-            parts.keep(
-                hash,
-                PartKey {
-                    format: Arc::clone(&self.format),
-                    tool: own,
-                    kind,
-                },
-                part.clone(),
-                size,
-            );
-            part
-        })
-    }
-}
-
-impl PartMaker for SharedParts {
-    fn program(&self, source: &Arc<Resolved>, part: u32) -> Option<Arc<Program>> {
-        let (tool, call) = source.part(part);
-        match self.get_or_make(tool, PartKind::Program(call), || {
-            Part::Program(source.program(part).map(Arc::new))
-        }) {
-            Part::Program(program) => program,
-            Part::Rules(_) => None,
-        }
-    }
-
-    fn rules(&self, source: &Arc<Resolved>, place: usize, rules: &[u32]) -> Arc<Section> {
-        let make = || Arc::new(source.rules(place, rules, &self.texts));
-        let tool = &source.spec().tools()[place];
-        match self.get_or_make(
-            tool,
-            PartKind::Rules(rules.to_vec()),
-            || Part::Rules(make()),
-        ) {
-            Part::Rules(rules) => rules,
-            Part::Program(_) => make(),
-        }
-    }
-
-    fn texts(&self) -> &TextSections {
-        &self.texts
     }
 }
 
@@ -348,28 +230,12 @@ impl FormatCache {
         format.ends = ends();
         // A prefilled message hardly occurs twice.
         let keeps = spec.opening.begun.is_none();
-        let parts = format.parts.map(|(count, widest)| {
-            let source = Arc::clone(&key);
-            let maker: Arc<dyn PartMaker> = match keeps {
-                true => {
-                    let format = Arc::new(Resolved {
-                        tools: Vec::new(),
-                        ..Resolved::clone(&key)
-                    });
-                    Arc::new(SharedParts {
-                        parts: Arc::downgrade(&self.parts),
-                        texts: Arc::clone(&self.texts),
-                        format,
-                    })
-                }
-                false => Arc::<Anew>::default(),
+        let parts = format.parts.map(|size| {
+            let (kept, texts) = match keeps {
+                true => (Arc::downgrade(&self.parts), Arc::clone(&self.texts)),
+                false => Default::default(),
             };
-            Parts {
-                count,
-                widest,
-                source,
-                maker,
-            }
+            Parts::new(size, &key, kept, texts)
         });
         let format = Arc::new(CompiledFormat::new(
             (format, parts),
@@ -409,18 +275,9 @@ fn weight(fixed: usize, format: &CompiledFormat) -> usize {
 /// Approximate memory use of a key in bytes, with the parameters of the tools.
 fn key_bytes(key: &Resolved) -> usize {
     let opening = key.opening.text.len() + key.opening.prefill.len();
-    let tools = key.tools.iter().map(tool_bytes).sum::<usize>();
-    size_of::<Resolved>() + opening + bytes(&key.options.json_schema) + tools
-}
-
-/// How many properties the schema of a tool has, which tells most tools of one name apart.
-fn properties(tool: &Tool) -> Option<usize> {
-    tool.parameters["properties"].as_object().map(Map::len)
-}
-
-/// Approximate memory use of a tool in bytes.
-fn tool_bytes(tool: &Tool) -> usize {
-    without_parameters(tool) + bytes(&tool.parameters)
+    let tools = key.tools.iter();
+    let tools = tools.map(|tool| without_parameters(tool) + bytes(&tool.parameters));
+    size_of::<Resolved>() + opening + bytes(&key.options.json_schema) + tools.sum::<usize>()
 }
 
 /// Approximate memory use of a tool in bytes, except for its parameters.
@@ -436,7 +293,7 @@ mod tests {
     use super::*;
     use chatparse_format::Opening;
     use chatparse_message::{
-        Dialects, JsonSpacing, OutputOptions, ReasoningFormat, ToolChoice, Written,
+        Compat, Dialects, JsonSpacing, OutputOptions, ReasoningFormat, ToolChoice, Written,
     };
 
     /// Makes a format of content for these tools.

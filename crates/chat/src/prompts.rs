@@ -13,11 +13,11 @@ use chatparse_format::{Begun, Opening, thought};
 use chatparse_jinja::{
     Arranged, Fit, Prepared, Said, Template, cut, lost, offered, plain, prepare, resolve, whole,
 };
-use chatparse_learn::{Prompt, PromptInput, prompt};
+use chatparse_learn::{PromptInput, prompt};
 use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
 
 /// The prompt of a request, and its parts.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Prompts {
     pub prompt: String,
     /// Where it leaves the message.
@@ -26,18 +26,6 @@ pub(crate) struct Prompts {
     pub media: Vec<Media>,
     /// What was changed of the messages.
     pub notes: Vec<String>,
-}
-
-impl Prompts {
-    fn of(prompt: Prompt, media: Vec<Media>) -> Prompts {
-        let opening = Opening::of(&prompt.generation_prompt);
-        Prompts {
-            prompt: prompt.prompt,
-            opening,
-            media,
-            ..Prompts::default()
-        }
-    }
 }
 
 impl Reader {
@@ -164,23 +152,27 @@ impl Reader {
                 if !is_shown && !prompt.prompt.contains(&request.media_marker) {
                     media.clear();
                 }
-                return Ok((prepared, Prompts::of(prompt, media)));
+                let prompts = Prompts {
+                    prompt: prompt.prompt,
+                    opening: Opening::of(&prompt.generation_prompt),
+                    media,
+                    ..Prompts::default()
+                };
+                return Ok((prepared, prompts));
             }
         }
     }
 
     fn render(&self, template: &Template, request: &Request, opening: bool) -> Result<Prompts> {
-        if let Some(given) = &request.plain {
-            let (prompt, generation_prompt) = plain(template, request, given, opening)?;
-            return Ok(Prompts::of(
-                Prompt {
-                    prompt,
-                    generation_prompt,
-                },
-                Vec::new(),
-            ));
-        }
-        Ok(self.prepared(template, request, opening)?.1)
+        let Some(given) = &request.plain else {
+            return Ok(self.prepared(template, request, opening)?.1);
+        };
+        let (prompt, generation_prompt) = plain(template, request, given, opening)?;
+        Ok(Prompts {
+            prompt,
+            opening: Opening::of(&generation_prompt),
+            ..Prompts::default()
+        })
     }
 
     /// A prompt that somebody else has rendered: its end shows the opening of the assistant's turn,
@@ -281,15 +273,12 @@ impl Reader {
         let Some(message) = message.filter(|_| part != Continuation::None) else {
             return prompts;
         };
-        let apart = match splits {
-            true => self.thought_apart(message, part),
-            false => None,
-        };
+        let apart = splits.then(|| self.thought_apart(message, part)).flatten();
+        let (message, part) = apart
+            .as_ref()
+            .map_or((message, part), |(message, part)| (message, *part));
         let opening = &mut prompts.opening;
-        opening.begun = Some(match &apart {
-            Some((message, part)) => Begun::find(&opening.prefill, message, *part),
-            None => Begun::find(&opening.prefill, message, part),
-        });
+        opening.begun = Some(Begun::find(&opening.prefill, message, part));
         prompts
     }
 

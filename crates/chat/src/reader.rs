@@ -29,7 +29,7 @@ pub(crate) struct Reader {
 }
 
 /// The source of a reader's writings.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Maker {
     /// What was learnt, and the row of a family.
     Family(&'static Family),
@@ -197,7 +197,7 @@ pub(crate) struct AnalyzedTemplate {
     /// Why the response template of a file cannot be read.
     pub response_fault: Option<Error>,
     /// With thinking off, and on. A template without that switch has both as with thinking on.
-    turns: [OnceLock<TurnFormat>; 2],
+    pub turns: [OnceLock<TurnFormat>; 2],
 }
 
 /// What a response template says of a turn.
@@ -222,20 +222,6 @@ impl AnalyzedTemplate {
             response: None,
             response_fault: None,
             turns: Default::default(),
-        }
-    }
-
-    /// One that was learnt before, with thinking off and on. `ends`: all of them.
-    pub fn learnt(
-        template: Template,
-        ends: Vec<String>,
-        learn_only: bool,
-        turns: [TurnFormat; 2],
-    ) -> Self {
-        AnalyzedTemplate {
-            ends,
-            turns: turns.map(OnceLock::from),
-            ..AnalyzedTemplate::new(template, &[], learn_only)
         }
     }
 

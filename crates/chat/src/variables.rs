@@ -62,11 +62,9 @@ impl Variables {
             turn != usual && (!turn.edges.is_empty() || usual.edges.is_empty())
         });
         // What is known of a family is of the calls that it is known to write.
-        let varied = if differs {
-            analyzed.reader_named(usual.name())
-        } else {
-            None
-        };
+        let varied = differs
+            .then(|| analyzed.reader_named(usual.name()))
+            .flatten();
         self.0.keep(hash, values, varied.clone(), VARIED_BYTES);
         varied
     }

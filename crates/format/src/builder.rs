@@ -100,8 +100,8 @@ impl FormatBuilder {
         }
     }
 
-    /// A builder for a format of this request.
-    pub fn of(spec: &FormatSpec) -> Self {
+    /// A builder for a format of this request, of a model that deviates so.
+    pub fn writing(tolerances: &Tolerances, spec: &FormatSpec) -> Self {
         let mends = spec.options.leniency.nearly_json == NearlyJson::Mend;
         let squeezes = spec.options.json_spacing == JsonSpacing::Compact;
         let plain_names = !spec
@@ -112,23 +112,10 @@ impl FormatBuilder {
             mends,
             squeezes,
             plain_names,
+            spellings: tolerances.spellings.clone(),
+            entities: tolerances.entities,
+            without: tolerances.without,
             ..FormatBuilder::default()
-        }
-    }
-
-    /// A builder for a model that deviates so.
-    pub fn writing(tolerances: &Tolerances, spec: &FormatSpec) -> Self {
-        let Tolerances {
-            spellings,
-            entities,
-            without,
-            ..
-        } = tolerances;
-        FormatBuilder {
-            spellings: spellings.clone(),
-            entities: *entities,
-            without,
-            ..FormatBuilder::of(spec)
         }
     }
 
@@ -180,6 +167,12 @@ impl FormatBuilder {
         self.one_of(&signs)
     }
 
+    /// A character that is none of these.
+    pub fn no_sign(&self, signs: impl IntoIterator<Item = char>) -> ExprId {
+        let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
+        self.none_of(&signs)
+    }
+
     /// The first of these that matches; `None` where there are none.
     pub fn any_way(&self, ways: impl IntoIterator<Item = ExprId>) -> Option<ExprId> {
         let ways: Vec<ExprId> = ways.into_iter().collect();
@@ -217,11 +210,6 @@ impl FormatBuilder {
     /// A quote of JSON or Python.
     pub fn quote(&self) -> ExprId {
         self.signs("\"'")
-    }
-
-    /// Looks ahead to such a quote.
-    pub fn opens_quoted(&self) -> ExprId {
-        self.and(self.quote())
     }
 
     /// White space in JSON that the template writes like this.
@@ -358,12 +346,7 @@ impl FormatBuilder {
             .collect();
         all.extend(other);
         let mut known = HashSet::new();
-        let mut is_new = all
-            .iter()
-            .map(|marker| known.insert(marker.as_str()))
-            .collect::<Vec<_>>()
-            .into_iter();
-        all.retain(|_| is_new.next() == Some(true));
+        all.retain(|marker| known.insert(marker.clone()));
         all
     }
 
@@ -405,11 +388,6 @@ impl FormatBuilder {
     /// The end of a call.
     pub fn tool_close(&self, child: ExprId) -> ExprId {
         self.whole(Tag::ToolClose, child)
-    }
-
-    /// The name of one of these tools.
-    pub fn listed_tool_name(&self, tools: &[Tool]) -> ExprId {
-        self.one_of_tools(tools, |name| self.tool_name(name))
     }
 
     /// One of these tools' names, as `one` writes it. The longest come first: a name may begin with
@@ -580,16 +558,6 @@ impl FormatBuilder {
         self.tag(Tag::Key, child)
     }
 
-    /// An object made of argument names and values.
-    pub fn object(&self, child: ExprId) -> ExprId {
-        self.tag(Tag::Object, child)
-    }
-
-    /// An array made of argument values.
-    pub fn array(&self, child: ExprId) -> ExprId {
-        self.tag(Tag::Array, child)
-    }
-
     /// The schema of a tool's arguments.
     pub fn parameters(&self, tool: &Tool) -> Arc<Value> {
         let mut schema = schema::parameters(&tool.parameters);
@@ -662,13 +630,7 @@ impl FormatBuilder {
             (true, []) => self.nearly_json(Tag::ArgText.into(), ""),
             (true, keys) => {
                 let name = self.choice(keys.iter().map(|key| self.literal(&**key)));
-                let text = self.sequence([
-                    name,
-                    self.space(),
-                    self.literal(":"),
-                    self.space(),
-                    self.json_text(),
-                ]);
+                let text = self.spaced([name, self.literal(":"), self.json_text()]);
                 self.nearly_object(
                     Tag::ArgText.into(),
                     &format!("tool-{tool}-object"),
@@ -703,13 +665,7 @@ impl FormatBuilder {
 
     /// A key, a colon and a value, with white space around the colon.
     pub fn json_member(&self, key: &str, value: ExprId) -> ExprId {
-        self.sequence([
-            self.json_word(key),
-            self.space(),
-            self.literal(":"),
-            self.space(),
-            value,
-        ])
+        self.spaced([self.json_word(key), self.literal(":"), value])
     }
 
     /// An id between Python's quotes.
@@ -774,8 +730,7 @@ impl FormatBuilder {
     /// Such members after the others.
     pub fn members_behind(&self, known: &str) -> ExprId {
         self.shared(&format!("members behind {known}"), || {
-            let last =
-                self.sequence([self.literal(","), self.space(), self.and(self.literal("}"))]);
+            let last = self.spaced([self.literal(","), self.and(self.literal("}"))]);
             let member = self.sequence([
                 self.literal(","),
                 self.space(),
@@ -869,15 +824,6 @@ impl FormatBuilder {
         }
     }
 
-    /// Calls, optional unless the request requires one.
-    pub fn calls(&self, spec: &FormatSpec, calls: ExprId) -> ExprId {
-        if spec.call_required() {
-            calls
-        } else {
-            self.optional(calls)
-        }
-    }
-
     /// The text between two members or items.
     pub fn separator(&self, child: ExprId) -> ExprId {
         self.whole(Tag::Separator, child)
@@ -889,10 +835,9 @@ impl FormatBuilder {
     }
 
     /// The characters of a text, each optional.
-    pub fn each_optional(&self, text: &str) -> Vec<ExprId> {
-        text.chars()
-            .map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4]))))
-            .collect()
+    pub fn each_optional(&self, text: &str) -> ExprId {
+        let chars = text.chars();
+        self.sequence(chars.map(|c| self.optional(self.marker(c.encode_utf8(&mut [0; 4])))))
     }
 
     /// A response that is one JSON value, bare or in a code block, which only a `fenced` grammar
@@ -943,15 +888,6 @@ pub fn escaped(name: &str) -> Option<String> {
     let mut inside = String::new();
     json_string::push_quoted(name, &mut inside);
     Some(inside)
-}
-
-/// The other common name of the key for arguments.
-pub fn other_key(key: &str) -> Option<&'static str> {
-    match key {
-        "arguments" => Some("parameters"),
-        "parameters" => Some("arguments"),
-        _ => None,
-    }
 }
 
 /// The rule for a name that no known tool has.

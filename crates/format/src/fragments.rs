@@ -96,9 +96,8 @@ impl FormatBuilder {
             signs.extend(text.trim_start().chars().next());
         }
         signs.extend(('\t'..='\r').chain([' ']));
-        let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
         let behind = ends.behind.map(|behind| self.not(behind));
-        let more = self.sequence([behind, Some(self.space()), Some(self.none_of(&signs))]);
+        let more = self.sequence([behind, Some(self.space()), Some(self.no_sign(signs))]);
         let next = self.choice([self.any_of(next), self.after_space(self.end())]);
         let cores = self.spelled([core]);
         let end = end.map(|end| self.sequence([self.marker(end), self.not(more)]));

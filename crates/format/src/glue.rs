@@ -292,7 +292,7 @@ pub fn any_space(p: &FormatBuilder, ways: &[&str]) -> ExprId {
     } else {
         format!("({})", all.join(" | "))
     };
-    p.gbnf(p.sequence(p.each_optional(longest)), all)
+    p.gbnf(p.each_optional(longest), all)
 }
 
 /// The leading white space of the glue, and the rest.

@@ -16,7 +16,7 @@ use super::{Begun, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_base::sort;
 use chatparse_grammar::Trigger;
 use chatparse_learn::{Dialect, Tolerances};
-use chatparse_message::{CallsInReasoning, Compat, Tool};
+use chatparse_message::{CallsInReasoning, Tool};
 use chatparse_peg::{Arena, ExprId, Spacing};
 
 /// A builder for a dialect.
@@ -33,7 +33,7 @@ pub fn build_calls(
     spec: &FormatSpec,
     want: Want,
     dialect: Dialect,
-) -> Format {
+) -> (Arena, Vec<(u32, ExprId)>) {
     let p = builder(tolerances, spec, want);
     let root = Harmony {
         p: &p,
@@ -41,11 +41,7 @@ pub fn build_calls(
         dialect,
     }
     .any_call();
-    Format {
-        output: p.finish(root),
-        part_exprs: p.late.built(),
-        ..Format::default()
-    }
+    (p.finish(root), p.late.built())
 }
 
 /// The format of a dialect, for one request.
@@ -160,7 +156,7 @@ impl Harmony<'_> {
         let response = spec.response_object().map(|schema| {
             let value = p.response_value(schema);
             // As in learnt formats, what opens an answer may be missing.
-            let bare = (spec.options.compat == Compat::Off).then(|| p.empty());
+            let bare = spec.is_own().then(|| p.empty());
             let header = p.choice([Some(self.final_header()), bare]);
             self.ended(
                 p.rule("response-format", p.sequence([header, value])),
@@ -183,7 +179,7 @@ impl Harmony<'_> {
             response => {
                 let call = self.any_call();
                 let calls = [
-                    self.header_before_another(),
+                    p.between(CALL_HEADER, |way| way(self)),
                     self.calls(next, call),
                     self.behind_calls(next, any, call),
                 ];
@@ -229,21 +225,13 @@ impl Harmony<'_> {
         let p = self.p;
         let last = p.sequence([start, last]);
         // If neither a call nor a structured response is required, any message may end the turn.
-        let last = if must {
-            last
-        } else {
-            p.choice([last, p.end()])
-        };
+        let last = p.choice([Some(last), (!must).then(|| p.end())]);
         let text = p.between(BARE_TEXT, |way| Some(p.optional(way(self, start)?)));
-        p.sequence([text, p.many(self.message_or_text(start, message)), last])
-    }
-
-    /// A message, or text without a header after the end of one.
-    fn message_or_text(&self, start: ExprId, message: ExprId) -> ExprId {
-        let p = self.p;
-        p.or(p.sequence([start, message]), BARE_TEXT, |way| {
+        // Text without a header may be after the end of a message.
+        let message = p.or(p.sequence([start, message]), BARE_TEXT, |way| {
             way(self, p.not(start))
-        })
+        });
+        p.sequence([text, p.many(message), last])
     }
 
     /// A recipient in a header that is no function.
@@ -264,11 +252,7 @@ impl Harmony<'_> {
     /// `rest`. `must`: there is more, or a structured response.
     fn continued(&self, begun: Begun, rest: ExprId, must: bool) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let tag = if spec.extract_reasoning() {
-            Tag::Reasoning
-        } else {
-            Tag::Content
-        };
+        let tag = spec.thought_tag();
         let mut steps = vec![p.literal(spec.opening.front())];
         if let (Some((from, to)), Some(content)) = (begun.reasoning, begun.content) {
             steps.extend([
@@ -276,11 +260,7 @@ impl Harmony<'_> {
                 p.literal(&spec.opening.prefill[to..content]),
             ]);
         }
-        let rest = if must {
-            rest
-        } else {
-            p.choice([rest, p.end()])
-        };
+        let rest = p.choice([Some(rest), (!must).then(|| p.end())]);
         match (begun.content, spec.response_object()) {
             (Some(_), Some(schema)) => {
                 steps.push(self.ended(p.response_value(schema), &[END]));
@@ -294,11 +274,7 @@ impl Harmony<'_> {
                 let goes_on = p.or(goes_on, THOUGHT_END, |way| {
                     Some(p.sequence([way(p)?, rest]))
                 });
-                let end = if must {
-                    None
-                } else {
-                    Some(p.sequence([p.stray_space(), p.end()]))
-                };
+                let end = (!must).then(|| p.sequence([p.stray_space(), p.end()]));
                 steps.extend([whole, p.choice([Some(goes_on), end])]);
             }
             (None, _) => steps.extend([p.closed(tag, END, self.behind_reasoning()), rest]),
@@ -345,11 +321,6 @@ impl Harmony<'_> {
         ]))
     }
 
-    /// Like `first_header`, before a call whose own header may be on that channel as well.
-    fn header_before_another(&self) -> ExprId {
-        self.p.between(CALL_HEADER, |way| way(self))
-    }
-
     /// The type of what follows, as in `commentary json` or `commentary <|constrain|>json`.
     pub fn content_type(&self) -> ExprId {
         let p = self.p;
@@ -357,7 +328,7 @@ impl Harmony<'_> {
         let blank = p.one_of(&[(' ', ' '), ('\t', '\r')]);
         let sign = self.token(CONSTRAIN);
         // A separator is required, because the name before it could continue.
-        let between = p.choice([p.sequence([blank, p.space(), p.optional(sign)]), sign]);
+        let between = p.choice([p.spaced([blank, p.optional(sign)]), sign]);
         p.optional(p.sequence([between, word]))
     }
 
@@ -449,17 +420,20 @@ impl Harmony<'_> {
     fn work_channel(&self) -> ExprId {
         let p = self.p;
         let token = p.or(self.token(CHANNEL), CHANNEL_TOKEN, |way| way(p));
-        p.sequence([
-            token,
-            p.choice([p.marker("commentary"), p.marker("analysis")]),
-        ])
+        p.sequence([token, p.any_of(["commentary", "analysis"])])
     }
 
     /// One call, or several in separate messages.
     fn calls(&self, start: ExprId, call: ExprId) -> ExprId {
         let p = self.p;
-        let end = p.choice([p.marker(END), p.marker(CALL)]);
-        let next = p.sequence([p.space(), end, start, self.header_before_another(), call]);
+        let end = p.any_of([END, CALL]);
+        let next = p.sequence([
+            p.space(),
+            end,
+            start,
+            p.between(CALL_HEADER, |way| way(self)),
+            call,
+        ]);
         let more = p.only_read(self.dialect == Dialect::GptOss, p.many(next));
         p.trigger_rule(
             "tool-call",
@@ -475,10 +449,15 @@ impl Harmony<'_> {
     /// in the same output.
     fn behind_calls(&self, start: ExprId, any: [ExprId; 2], call: ExprId) -> ExprId {
         let p = self.p;
-        let end = || p.after_space(p.choice([p.marker(END), p.marker(CALL)]));
+        let end = || p.after_space(p.any_of([END, CALL]));
         let again = self.spec.parallel();
-        let again =
-            again.then(|| p.sequence([self.header_before_another(), call, p.optional(end())]));
+        let again = again.then(|| {
+            p.sequence([
+                p.between(CALL_HEADER, |way| way(self)),
+                call,
+                p.optional(end()),
+            ])
+        });
         let more = p.many(p.sequence([start, p.choice(any.into_iter().chain(again))]));
         let answer = p.optional(p.sequence([start, self.answer()]));
         p.only_read(true, p.optional(p.sequence([end(), more, answer])))

@@ -14,11 +14,10 @@ pub fn tell(host: &'static Host, spec: &FormatSpec, format: &mut Format) {
         format.preserved_tokens = tokens.split(' ').map(str::to_owned).collect();
     }
     if let Some(thinking) = &host.thinking {
-        let (start, ends) = (
-            thinking.first(),
-            thinking.iter().skip(1).map(String::as_str),
-        );
-        format.thinking = start.map(|start| Thinking::new(start, ends));
+        format.thinking = thinking.split_first().map(|(start, ends)| Thinking {
+            start: start.clone(),
+            ends: ends.to_vec(),
+        });
     }
     if let Some(delimiters) = &host.delimiters {
         format.delimiters =

@@ -18,7 +18,7 @@ use chatparse_message::Tool;
 use chatparse_peg::{Expr, ExprId};
 
 /// What of a format is built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub enum Want {
     /// All of it.
     #[default]
@@ -73,24 +73,17 @@ impl Late {
         if want == Want::Grammar || linked && tools.len() > limits::LATE_TOOLS {
             return Late::unlinked(want);
         }
-        let (calls, tools) = (
-            RefCell::new(vec![0; tools.len()]),
-            tools
-                .iter()
-                .enumerate()
-                .map(|(place, tool): (usize, &Tool)| {
-                    if linked {
-                        weigh(&tool.parameters).filter(|_| place > 0)
-                    } else {
-                        Some(0)
-                    }
-                })
-                .collect(),
-        );
+        let weights = tools.iter().enumerate().map(|(place, tool)| {
+            if linked {
+                weigh(&tool.parameters).filter(|_| place > 0)
+            } else {
+                Some(0)
+            }
+        });
         Late {
             want,
-            tools,
-            calls,
+            tools: weights.collect(),
+            calls: RefCell::new(vec![0; tools.len()]),
             same_fronts: true,
             ..Late::default()
         }
@@ -183,13 +176,7 @@ impl Late {
 
     /// How many parts there are.
     pub fn count(&self) -> u32 {
-        self.calls
-            .borrow()
-            .iter()
-            .max()
-            .copied()
-            .unwrap_or_default()
-            * self.tools.len() as u32
+        self.calls.borrow().iter().copied().max().unwrap_or(0) * self.tools.len() as u32
     }
 
     /// How many are linked, and how wide, if calls are linked.
@@ -199,12 +186,7 @@ impl Late {
 
     /// More alternatives than a choice of these tools' parts has.
     pub fn widest(&self) -> u32 {
-        self.tools
-            .iter()
-            .flatten()
-            .max()
-            .copied()
-            .unwrap_or_default()
+        self.tools.iter().flatten().copied().max().unwrap_or(0)
     }
 }
 

@@ -22,15 +22,14 @@ use super::sites::Writer;
 use super::{Begun, Constraint, Delimiter, Format, FormatSpec, Thinking};
 use chatparse_base::brackets;
 use chatparse_grammar::Trigger;
+use chatparse_learn::Writing;
+use chatparse_learn::analysis::ToolFormat;
 use chatparse_learn::analysis::turn::{
     CallPiece, Glue, Reasoning,
     SlotKind::{self, Call, Content, End, Prompt},
     TurnFormat,
 };
-use chatparse_learn::analysis::{Layout, ToolFormat};
-use chatparse_learn::{Tolerances, Writing};
-use chatparse_message::Compat;
-use chatparse_peg::ExprId;
+use chatparse_peg::{Arena, ExprId};
 
 /// A builder for such turns.
 fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
@@ -52,39 +51,21 @@ fn builder(writing: &Writing, spec: &FormatSpec, want: Want) -> FormatBuilder {
 }
 
 /// The calls of turns that are written like this, for their parts.
-pub fn build_calls(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
-    let (
-        p,
-        Writing {
-            turn,
-            layout,
-            tolerances,
-            ..
-        },
-    ) = (builder(writing, spec, want), writing);
-    let writer = Writer {
-        tolerances: tolerances.clone(),
-        ..Writer::new(&p, turn, layout, spec)
-    };
-    let root = calls::any(&p, turn, spec, writer.is_marked());
-    Format {
-        output: p.finish(root),
-        part_exprs: p.late.built(),
-        ..Format::default()
-    }
+pub fn build_calls(
+    writing: &Writing,
+    spec: &FormatSpec,
+    want: Want,
+) -> (Arena, Vec<(u32, ExprId)>) {
+    let p = builder(writing, spec, want);
+    let marked = Writer::new(&p, writing, spec).is_marked();
+    let root = calls::any(&p, &writing.turn, spec, marked);
+    (p.finish(root), p.late.built())
 }
 
 /// The format of turns that are written like this, for one request.
 pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
-    let (
-        p,
-        Writing {
-            turn,
-            layout,
-            tolerances,
-            ..
-        },
-    ) = (builder(writing, spec, want), writing);
+    let p = builder(writing, spec, want);
+    let Writing { turn, layout, .. } = writing;
     let callable = !turn.calls.is_empty() && !spec.tools().is_empty();
     let opening = spec.opening.front();
     let mut thought = Reasoning::in_request(turn, layout, opening);
@@ -96,8 +77,7 @@ pub fn build(writing: &Writing, spec: &FormatSpec, want: Want) -> Format {
         opening,
         callable,
         thought,
-        tolerances: tolerances.clone(),
-        ..Writer::new(&p, turn, layout, spec)
+        ..Writer::new(&p, writing, spec)
     };
     let root = writer.output();
     let constraint = writer.constraint();
@@ -119,28 +99,22 @@ pub const UNLISTED_FRONT: &str = "unlisted-calls-in-front";
 
 /// All calls of a message in a turn without anything else.
 pub fn calls(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec) -> ExprId {
-    let layout = Layout::of(turn);
-    Writer::new(p, turn, &layout, spec).calls()
+    Writer::new(p, &Writing::learnt(turn.clone()), spec).calls()
 }
 
 impl<'a> Writer<'a> {
     /// A writer of calls in a turn without anything else.
-    fn new(
-        p: &'a FormatBuilder,
-        turn: &'a TurnFormat,
-        layout: &'a Layout,
-        spec: &'a FormatSpec<'a>,
-    ) -> Self {
-        let (call_open, wrapper_close) = turn.call_frame();
+    fn new(p: &'a FormatBuilder, writing: &'a Writing, spec: &'a FormatSpec<'a>) -> Self {
+        let (call_open, wrapper_close) = writing.turn.call_frame();
         Writer {
             p,
-            turn,
-            layout,
+            turn: &writing.turn,
+            layout: &writing.layout,
             spec,
             opening: "",
             callable: true,
             thought: None,
-            tolerances: Tolerances::default(),
+            tolerances: &writing.tolerances,
             call_open,
             wrapper_close,
             before_first_call: OnceCell::new(),
@@ -170,9 +144,7 @@ impl<'a> Writer<'a> {
         let mut steps = match spec.opening.begun {
             Some(begun) => self.begun(begun),
             None => {
-                let thought = self
-                    .thought_in_content(opened)
-                    .unwrap_or_else(|| self.reasoning());
+                let thought = self.reasoning(opened);
                 let again = p.between(OPENING, |way| way(self, opened));
                 vec![p.sequence([p.literal(before), again]), thought]
             }
@@ -181,7 +153,7 @@ impl<'a> Writer<'a> {
         // An engine may hold the model to the schema from the first byte on, also where the prompt
         // has opened reasoning.
         let thinks = self.thought.is_some_and(|thought| thought.open.is_empty());
-        let at_once = thinks && spec.opening.begun.is_none() && spec.options.compat == Compat::Off;
+        let at_once = thinks && spec.opening.begun.is_none() && spec.is_own();
         let thoughtless = response.filter(|_| at_once).map(|all| {
             let all = p.sequence([p.literal(opened), all, self.end(), p.end()]);
             p.sequence([p.and(all), all])
@@ -286,10 +258,7 @@ impl<'a> Writer<'a> {
         let front = apart.filter(|_| !reads).unwrap_or(from);
         let mut steps = vec![p.literal(&prefill[..front])];
         match begun.content {
-            None => steps.push(
-                self.thought_in_content(&prefill[front..])
-                    .unwrap_or_else(|| self.reasoning()),
-            ),
+            None => steps.push(self.reasoning(&prefill[front..])),
             Some(content) if reads => {
                 steps.extend([
                     self.thought_text(p.literal(&prefill[from..to])),
@@ -361,13 +330,13 @@ impl<'a> Writer<'a> {
         }
         let names = self.named_call();
         let opens = p.exactly(!p.prefix.is_empty(), || self.opens_call());
-        let written = p.sequence([opens, p.space(), names]);
+        let written = p.spaced([opens, names]);
         let near = self
             .near_tag()
             .map(|tag| p.sequence([self.opens_call(), p.space(), names, tag]));
         p.sequence([
             p.space(),
-            self.near_section(),
+            p.between(SECTION_OPEN, |way| way(self)),
             p.choice([Some(written), near]),
         ])
     }
@@ -395,13 +364,25 @@ impl<'a> Writer<'a> {
     /// The opening of each call, if it announces a call without the markers around all calls.
     pub fn bare_open(&self) -> Option<&Glue> {
         let open = Some(&self.call_open).filter(|open| is_strong(open) && open.is_literal());
+        let mut outers = self.outers();
         open.filter(|_| {
-            self.callable
-                && self.before_first_call().iter().all(|glue| {
-                    glue.strip_suffix(&self.call_open)
-                        .is_some_and(|outer| !outer.is_blank())
-                })
+            self.callable && outers.all(|outer| outer.is_some_and(|outer| !outer.is_blank()))
         })
+    }
+
+    /// What is before the opening of each call, for each way to begin calls.
+    pub fn outers(&self) -> impl Iterator<Item = Option<Glue>> {
+        let glues = self.before_first_call().iter();
+        glues.map(|glue| glue.strip_suffix(&self.call_open))
+    }
+
+    /// The glue before the first call, where calls may be.
+    pub fn openings(&self) -> &[Glue] {
+        if self.callable {
+            self.before_first_call()
+        } else {
+            &[]
+        }
     }
 
     /// What the marker around all calls and that of each call both begin with.
@@ -422,11 +403,6 @@ impl<'a> Writer<'a> {
             (brackets::begins_token(family) && family.contains(char::is_alphanumeric))
                 .then_some(family)
         })
-    }
-
-    /// The marker around all calls, as the rules read it.
-    fn near_section(&self) -> ExprId {
-        self.p.between(SECTION_OPEN, |way| way(self))
     }
 
     /// Whether calls begin so only where the turn begins: without a marker, which they have after
@@ -519,7 +495,12 @@ impl<'a> Writer<'a> {
             } else {
                 p.sequence([rest, again])
             };
-            let bare = p.sequence([p.space(), open, self.near_section(), calls]);
+            let bare = p.sequence([
+                p.space(),
+                open,
+                p.between(SECTION_OPEN, |way| way(self)),
+                calls,
+            ]);
             ways.push((false, p.only_read(!bare_calls, bare)));
         }
         ways
@@ -700,7 +681,7 @@ impl<'a> Writer<'a> {
     /// What closes a part, and what ends the turn with it, if turns end otherwise after other
     /// parts. What nothing opens is closed by nothing: what follows a bare content ends its turn.
     fn apart(&self, end: &Glue) -> (Glue, Glue) {
-        let mut opens = self.turn.glues([Prompt, SlotKind::Reasoning], Content);
+        let mut opens = self.before_content();
         let bare = !self.turn.is_stop(end) && opens.any(Glue::is_blank);
         let behind = self.turn.glues([Content], End);
         let marks = behind
@@ -719,12 +700,7 @@ impl<'a> Writer<'a> {
     /// What opens and closes all calls, where both are markers.
     pub fn section(&self) -> Option<[&str; 2]> {
         let is_section = |glue: &Glue| is_strong(glue) && glue.is_literal();
-        let calls = if self.callable {
-            self.before_first_call()
-        } else {
-            &[]
-        };
-        let mut opens = calls.iter().filter(|glue| {
+        let mut opens = self.openings().iter().filter(|glue| {
             glue.strip_suffix(&self.call_open)
                 .as_ref()
                 .is_some_and(is_section)
@@ -740,10 +716,8 @@ impl<'a> Writer<'a> {
 
     /// Whether something opens before the first call, for each glue there.
     fn sections(&self) -> impl Iterator<Item = bool> {
-        self.before_first_call().iter().map(|glue| {
-            glue.strip_suffix(&self.call_open)
-                .is_none_or(|outer| !outer.is_blank())
-        })
+        self.outers()
+            .map(|outer| outer.is_none_or(|outer| !outer.is_blank()))
     }
 
     pub fn end(&self) -> ExprId {

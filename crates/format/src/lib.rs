@@ -55,11 +55,11 @@ use chatparse_learn::analysis::Layout;
 use chatparse_message::{
     Compat, GrammarStyle, JsonSpacing, OutputOptions, ReasoningFormat, Request, Tool, ToolChoice,
 };
-use chatparse_peg::{Arena, ExprId, Spacing};
+use chatparse_peg::{Arena, Spacing};
 
 /// What a [`Writing`](chatparse_learn::Writing) is lowered for: with it, everything that a format
 /// depends on. Equal specs give equal formats.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct FormatSpec<'a> {
     /// How outputs are read and constrained.
     pub options: &'a OutputOptions,
@@ -125,6 +125,15 @@ impl<'a> FormatSpec<'a> {
         self.options.reasoning_format != ReasoningFormat::None
     }
 
+    /// What reasoning is: of the content, if it is not separated.
+    pub fn thought_tag(&self) -> Tag {
+        if self.extract_reasoning() {
+            Tag::Reasoning
+        } else {
+            Tag::Content
+        }
+    }
+
     /// The schema of a structured response, if it is a non-empty object.
     pub fn response_schema(&self) -> Option<&'a Value> {
         self.response_object()
@@ -140,7 +149,12 @@ impl<'a> FormatSpec<'a> {
 
     /// Whether a call may be in place of a structured response.
     pub fn call_or_response(&self) -> bool {
-        self.options.compat == Compat::Off && !self.tools().is_empty()
+        self.is_own() && !self.tools().is_empty()
+    }
+
+    /// Whether the library's ways hold where llama.cpp's differ.
+    pub fn is_own(&self) -> bool {
+        self.options.compat == Compat::Off
     }
 
     /// The constraint of a format with these triggers. `structured`: the response has a schema.
@@ -183,8 +197,6 @@ pub struct Format {
     pub call_keys: Option<[String; 2]>,
     /// The parts that the output is linked with: how many, and how wide. None: there are none.
     pub parts: Option<(u32, u32)>,
-    /// Where the output has those that are built.
-    pub part_exprs: Vec<(u32, ExprId)>,
 }
 
 impl Format {

@@ -10,16 +10,19 @@ use chatparse_learn::analysis::turn::{
     Glue, Reasoning,
     SlotKind::{self, Content, Prompt},
 };
-use chatparse_message::{CallsInReasoning, Compat};
+use chatparse_message::CallsInReasoning;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
-    pub fn reasoning(&self) -> ExprId {
+    pub fn reasoning(&self, opened: &str) -> ExprId {
         let p = self.p;
+        if let Some(shown) = self.thought_in_content(opened) {
+            return shown;
+        }
         let Some(thought) = self.thought.filter(|_| self.reads_thoughts()) else {
             return p.empty();
         };
-        let again = self.reasoning_again(thought);
+        let again = self.reasoning_again();
         let block = self.thought_and_close(thought, again);
         let more = p.between(THOUGHT_AGAIN, |way| way(p, again?, block));
         let closers = p.between(THOUGHT_CLOSED, |way| way(p, thought));
@@ -45,7 +48,7 @@ impl Writer<'_> {
     /// Reasoning after calls.
     pub fn late_reasoning(&self) -> Option<ExprId> {
         let thought = self.thought.filter(|_| self.spec.extract_reasoning())?;
-        let again = self.reasoning_again(thought)?;
+        let again = self.reasoning_again()?;
         let again = self.next_message([again]).unwrap_or(again);
         Some(
             self.p
@@ -55,12 +58,12 @@ impl Writer<'_> {
 
     /// Reasoning that is not separated, where only what is asked for may follow it: content, with
     /// its markers. `opened`: what the prompt has of it.
-    pub fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
+    fn thought_in_content(&self, opened: &str) -> Option<ExprId> {
         let (p, spec) = (self.p, self.spec);
         let alone = spec.response_schema().is_some() || self.callable && spec.calls_only();
         let thought = self
             .thought
-            .filter(|_| alone && !self.reads_thoughts() && spec.options.compat == Compat::Off)?;
+            .filter(|_| alone && !self.reads_thoughts() && spec.is_own())?;
         let marks = self.marks_of_calls();
         let text = p.until_marker(
             p.spelled(heads(&thought.close))
@@ -87,7 +90,11 @@ impl Writer<'_> {
             .reasoning
             .as_ref()
             .is_some_and(|reasoning| reasoning.holds_calls);
-        let at_once = holds_calls || self.reads_calls_at_once();
+        // Reasoning that is not separated is content, where calls count at once. Otherwise a call
+        // waits for the end, unless it ends the reasoning.
+        let at_once = holds_calls
+            || self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp
+            || !self.spec.extract_reasoning();
         let calls = if at_once {
             &[]
         } else {
@@ -120,12 +127,15 @@ impl Writer<'_> {
         closes.extend(holds.then(|| p.and(self.announced_call())));
         closes.extend(p.ways(THOUGHT_CLOSE, |way| way(p, &opens, &rests)));
         let closed = p.choice(closes);
-        let end_of_text = closed;
+        let up_to = |stop, run| {
+            let more = p.more_text(stop, run);
+            p.sequence([run, p.only_read(self.spec.is_faithful(), more)])
+        };
         // Where a call must come, reasoning does not end the output.
         let end = (!self.spec.call_required()).then(|| p.end());
         // A mark without the rest of what it opens is reasoning to the parser; llama.cpp's grammars
         // have it.
-        let (text, closed) = match (
+        let (text, call) = match (
             (holds_calls || self.tolerances.calls_in_reasoning) && at_once,
             self.callable,
         ) {
@@ -137,8 +147,8 @@ impl Writer<'_> {
                         .iter()
                         .filter_map(Glue::first_marker),
                 );
-                let closed = p.or(closed, THOUGHT_CALL, |way| way(p.and(p.any_of(&opens))));
-                (p.until_marker(ends.into_iter().chain(opens)), closed)
+                let call = p.and(p.any_of(&opens));
+                (p.until_marker(ends.into_iter().chain(opens)), Some(call))
             }
             (true, true) => {
                 let opens = self
@@ -152,46 +162,22 @@ impl Writer<'_> {
                 let call = p.and(self.announced_call());
                 let stop = p.choice([closed, call]);
                 let run = p.until_marker(ends.into_iter().chain(opens));
-                let more = p.more_text(stop, run);
-                let closed = p.or(closed, THOUGHT_CALL, |way| way(call));
-                (
-                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
-                    closed,
-                )
+                (up_to(stop, run), Some(call))
             }
-            _ if !rests.is_empty() => {
-                let run = p.until_marker(ends);
-                let more = p.more_text(closed, run);
-                (
-                    p.sequence([run, p.only_read(self.spec.is_faithful(), more)]),
-                    closed,
-                )
-            }
-            _ => (p.until_marker(ends), closed),
+            _ if !rests.is_empty() => (up_to(closed, p.until_marker(ends)), None),
+            _ => (p.until_marker(ends), None),
         };
+        let ended = p.or(closed, THOUGHT_CALL, |way| way(call?));
         let apart = self.thinks_in_messages()
             && self.spec.extract_reasoning()
             && !self.tolerances.joins_thoughts;
-        let line = p.between(THOUGHT_BEGIN, |way| {
-            way(p, Some(end_of_text).filter(|_| apart)?)
-        });
-        p.sequence([line, self.thought_text(text), p.choice([Some(closed), end])])
-    }
-
-    /// Whether a call ends the reasoning with the models that may write it so. Otherwise it waits
-    /// for the end. Reasoning that is not separated is content, where calls count at once.
-    fn reads_calls_at_once(&self) -> bool {
-        self.spec.options.leniency.calls_in_reasoning == CallsInReasoning::LlamaCpp
-            || !self.spec.extract_reasoning()
+        let line = p.between(THOUGHT_BEGIN, |way| way(p, Some(closed).filter(|_| apart)?));
+        p.sequence([line, self.thought_text(text), p.choice([Some(ended), end])])
     }
 
     /// Text of the reasoning, or of the content if it is not separated.
     pub fn thought_text(&self, text: ExprId) -> ExprId {
-        if self.spec.extract_reasoning() {
-            self.p.reasoning(text)
-        } else {
-            self.p.content(text)
-        }
+        self.p.tag(self.spec.thought_tag(), text)
     }
 
     /// Whether reasoning is read as a part of its own.
@@ -201,12 +187,13 @@ impl Writer<'_> {
 
     /// Whether a part may begin with this text where the turn begins.
     pub fn begins_with(&self, text: &str) -> bool {
-        let mut edges = self.turn.edges.iter().filter(|edge| edge.from == Prompt);
-        edges.any(|edge| edge.glue.head().trim_start().starts_with(text))
+        let mut behind = self.turn.behind(Prompt);
+        behind.any(|glue| glue.begins_with(text))
     }
 
     /// What opens more reasoning directly after the end of reasoning.
-    pub fn reasoning_again(&self, thought: &Reasoning) -> Option<ExprId> {
+    pub fn reasoning_again(&self) -> Option<ExprId> {
+        let thought = self.thought?;
         let open = if thought.open.is_empty() {
             Glue::from(&*thought.start)
         } else {
@@ -226,12 +213,8 @@ impl Writer<'_> {
     /// Whether reasoning is a message of its own: what begins the turn is after it, too.
     fn thinks_in_messages(&self) -> bool {
         let opening = self.turn.opening.trim();
-        let mut behind = self
-            .turn
-            .edges
-            .iter()
-            .filter(|edge| edge.from == SlotKind::Reasoning);
-        !opening.is_empty() && behind.any(|edge| edge.glue.head().trim_start().starts_with(opening))
+        let mut behind = self.turn.behind(SlotKind::Reasoning);
+        !opening.is_empty() && behind.any(|glue| glue.begins_with(opening))
     }
 
     /// Whether a glue opens and closes reasoning, or closes it. After text it does not.

@@ -185,6 +185,7 @@ pub const QUOTE: &str = "\"";
 
 /// One argument's value: its slots by what its types allow, and the site of the rules for values.
 pub struct Value<'a> {
+    pub p: &'a FormatBuilder,
     pub values: Values<'a>,
     pub member: &'a Member<'a>,
     /// How many containers the value is in.
@@ -224,7 +225,7 @@ pub struct Writer<'a> {
     pub opening: &'a str,
     pub callable: bool,
     pub thought: Option<&'a Reasoning>,
-    pub tolerances: Tolerances,
+    pub tolerances: &'a Tolerances,
     /// What opens each call, and what closes its wrapper.
     pub call_open: Glue,
     pub wrapper_close: Glue,

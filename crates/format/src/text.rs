@@ -3,7 +3,6 @@
 use crate::rules::calls::members_before_name;
 use crate::rules::thought::LATE_THOUGHT;
 use crate::rules::turn::{CONTENT, CONTENT_OPEN, LATE_TEXT, TEXT_AGAIN};
-use smol_str::SmolStr;
 
 use super::calls::{learnt as calls, order};
 use super::coverage;
@@ -16,7 +15,6 @@ use chatparse_learn::analysis::turn::{
     CallPiece, Glue,
     SlotKind::{Call, Content, End, Prompt, Reasoning},
 };
-use chatparse_message::Compat;
 use chatparse_peg::ExprId;
 
 impl Writer<'_> {
@@ -29,14 +27,10 @@ impl Writer<'_> {
 
     /// The markers of those calls whose glue in front is `such`.
     fn marks_of(&self, such: impl Fn(&Glue) -> bool) -> Vec<String> {
-        let glues = if self.callable {
-            self.before_first_call()
-        } else {
-            &[]
-        };
         let named = self.turn.calls_begin_with_names();
         let marker = self.marker().trim();
-        let marks = glues.iter().filter(|glue| such(glue)).flat_map(|glue| {
+        let glues = self.openings().iter().filter(|glue| such(glue));
+        let marks = glues.flat_map(|glue| {
             match glue.head().find(marker) {
                 // What is between the marker and the name may differ.
                 Some(at) if !(named && self.p.prefix.is_empty() || marker.is_empty()) => {
@@ -58,17 +52,14 @@ impl Writer<'_> {
     }
 
     /// What opens the content of a turn.
-    fn before_content(&self) -> impl Iterator<Item = &Glue> {
+    pub fn before_content(&self) -> impl Iterator<Item = &Glue> {
         self.turn.glues([Prompt, Reasoning], Content)
     }
 
     /// Whether what is before content begins with this glue.
     fn begins_content(&self, glue: &Glue) -> bool {
         let start = glue.head().trim_start();
-        !start.is_empty()
-            && self
-                .before_content()
-                .any(|glue| glue.head().trim_start().starts_with(start))
+        !start.is_empty() && self.before_content().any(|glue| glue.begins_with(start))
     }
 
     /// What calls without the markers around all calls have before their names, and those markers:
@@ -93,22 +84,16 @@ impl Writer<'_> {
 
     /// Text up to calls or one of `ends`.
     pub fn text(&self, ends: Vec<String>) -> ExprId {
-        self.text_up_to(
-            self.marks_of_calls()
-                .iter()
-                .chain(&ends)
-                .map(SmolStr::new)
-                .collect(),
-        )
+        self.text_up_to([self.marks_of_calls(), &ends].concat())
     }
 
-    fn text_up_to(&self, stops: Vec<SmolStr>) -> ExprId {
+    fn text_up_to(&self, stops: Vec<String>) -> ExprId {
         let p = self.p;
         let (opens, cut) = self.opening_at_end();
         if self.bare_open().is_none() {
             return self.plain_text(&stops, opens, cut);
         }
-        let freely = self.spec.options.compat == Compat::Off;
+        let freely = self.spec.is_own();
         // A token that nobody writes is none.
         let marked = brackets::begins_token(self.call_open.head().trim_start())
             || freely && !p.prefix.is_empty();
@@ -125,22 +110,23 @@ impl Writer<'_> {
             chatparse_base::sort::set(glues.iter().map(|glue| split_space(glue).0).chain(others));
         let mut marks = stops.clone();
         for mark in self.marks_of_bare_calls() {
-            marks.extend(
-                spaces
-                    .iter()
-                    .map(|space| SmolStr::from([space, &*mark].concat())),
-            );
+            marks.extend(spaces.iter().map(|space| [space, &*mark].concat()));
         }
         let text = if freely {
             let call = self.announced_call();
-            let stop = p.choice([call, p.any_of(stops.iter().cloned()), cut]);
-            wrappers::text_before_calls(p, &marks, stop, self.after_thoughts(call))
+            let stop = p.choice([call, p.any_of(&stops), cut]);
+            wrappers::text_before_calls(
+                p,
+                &marks,
+                stop,
+                self.spec.extract_reasoning().then_some(call),
+            )
         } else {
             let apart = p.and(p.one_of(&[('\t', '\r'), (' ', ' ')]));
             let call = p.sequence([apart, self.announced_call()]);
-            let stop = p.choice([call, p.any_of(stops.iter().cloned()), cut]);
-            let more = [p.not(stop), p.any(), p.until_marker(stops.clone())];
-            let run = p.until_marker(marks.iter().cloned());
+            let stop = p.choice([call, p.any_of(&stops), cut]);
+            let more = [p.not(stop), p.any(), p.until_marker(&stops)];
+            let run = p.until_marker(&marks);
             p.content(p.sequence([run, p.optional(p.sequence(more))]))
         };
         let text = p.only_read(true, text);
@@ -154,7 +140,7 @@ impl Writer<'_> {
     }
 
     /// Text up to one of `stops`. `opens` and `cut`: the opening of calls at the end of the output.
-    fn plain_text(&self, stops: &[SmolStr], opens: Vec<SmolStr>, cut: ExprId) -> ExprId {
+    fn plain_text(&self, stops: &[String], opens: Vec<String>, cut: ExprId) -> ExprId {
         let (p, marks) = (self.p, self.marks_of_calls());
         let mut at_once = self.marks_of(|glue| self.has_thought(glue));
         if self.callable {
@@ -165,24 +151,24 @@ impl Writer<'_> {
             ways.push(p.only_read(true, p.and(p.any_of(&at_once))));
         }
         ways.extend(p.ways(CONTENT, |way| way(p, marks)));
-        let words: Vec<SmolStr> = stops.iter().filter_map(|mark| first_word(mark)).collect();
-        let freely = self.spec.options.compat == Compat::Off;
+        let words: Vec<String> = stops.iter().filter_map(|mark| first_word(mark)).collect();
+        let freely = self.spec.is_own();
         if (freely || !words.is_empty()) && !marks.is_empty() {
             let (sections, unmarked) = self.section_without_marker();
             let (headers, header) = self.up_to_header();
             let calls = p.any_of(marks.iter().map(|mark| mark.trim_start()));
             let texts = [stops, &opens, &sections, &headers, &words].concat();
-            let stop = p.choice([p.any_of(stops.iter().cloned()), cut, unmarked, header]);
-            let text = wrappers::text_before_calls(p, &texts, stop, self.after_thoughts(calls));
+            let stop = p.choice([p.any_of(stops), cut, unmarked, header]);
+            let text = wrappers::text_before_calls(
+                p,
+                &texts,
+                stop,
+                self.spec.extract_reasoning().then_some(calls),
+            );
             ways.push(p.only_read(true, text));
         }
-        ways.push(p.content(p.until_marker(stops.iter().cloned())));
+        ways.push(p.content(p.until_marker(stops)));
         p.choice(ways)
-    }
-
-    /// The calls before which an empty thought is no text.
-    fn after_thoughts(&self, calls: ExprId) -> Option<ExprId> {
-        self.spec.extract_reasoning().then_some(calls)
     }
 
     /// Calls with their members in another order, up to the name.
@@ -190,11 +176,7 @@ impl Writer<'_> {
         let p = self.p;
         let mut ways = Vec::new();
         for (open, turn) in order::others(self.turn, &self.call_open, &self.wrapper_close) {
-            for outer in self
-                .before_first_call()
-                .iter()
-                .filter_map(|glue| glue.strip_suffix(&self.call_open))
-            {
+            for outer in self.outers().flatten() {
                 let mut parts = vec![p.glue(&outer.and(&open).trim_start())];
                 for piece in turn.calls.iter().take(1).flat_map(|form| &form.pieces) {
                     parts.push(match piece {
@@ -212,13 +194,13 @@ impl Writer<'_> {
 
     /// What opens calls, where the output ends after or inside of it: the markers that it begins
     /// with, and all of it. Such an output was cut off.
-    fn opening_at_end(&self) -> (Vec<SmolStr>, ExprId) {
+    fn opening_at_end(&self) -> (Vec<String>, ExprId) {
         let p = self.p;
-        let read = self.callable && self.spec.options.compat == Compat::Off;
-        let glues = if read { self.before_first_call() } else { &[] };
-        let opens = glues
+        let read = self.spec.is_own();
+        let opens = self
+            .openings()
             .iter()
-            .filter(|glue| is_strong(glue) && glue.is_literal())
+            .filter(|glue| read && is_strong(glue) && glue.is_literal())
             .filter_map(|glue| {
                 let first = glue.marker_spans().into_iter().next()?;
                 let (open, rest) = (
@@ -228,38 +210,28 @@ impl Writer<'_> {
                 if !brackets::is_marker(open) {
                     return None;
                 }
-                let rest = p.sequence(p.each_optional(rest));
-                Some((open.into(), p.sequence([p.marker(open), rest])))
+                let rest = p.each_optional(rest);
+                Some((open.to_owned(), p.sequence([p.marker(open), rest])))
             });
         let (opens, ways): (Vec<_>, Vec<_>) = opens.unzip();
-        (opens, p.sequence([p.choice(ways), p.space(), p.end()]))
+        (opens, p.spaced([p.choice(ways), p.end()]))
     }
 
     /// The marker around all calls, where a call without its own marker follows.
-    fn section_without_marker(&self) -> (Vec<SmolStr>, ExprId) {
+    fn section_without_marker(&self) -> (Vec<String>, ExprId) {
         let p = self.p;
         let inner = self
             .turn
             .marker_in_calls(&self.call_open)
             .filter(|_| self.callable);
-        let sections: Vec<SmolStr> = inner
+        let sections: Vec<String> = inner
             .iter()
-            .flat_map(|_| self.before_first_call())
-            .filter_map(|glue| {
-                glue.strip_suffix(&self.call_open)?
-                    .first_marker()
-                    .map(SmolStr::new)
-            })
+            .flat_map(|_| self.outers().flatten())
+            .filter_map(|outer| outer.first_marker().map(str::to_owned))
             .collect();
         let head = coverage::any_word(p);
-        let parts = [
-            p.any_of(sections.iter().cloned()),
-            p.space(),
-            head,
-            p.space(),
-            p.any_of(inner),
-        ];
-        (sections, p.sequence(parts))
+        let unmarked = p.spaced([p.any_of(&sections), head, p.any_of(inner)]);
+        (sections, unmarked)
     }
 
     /// What ends messages before others, where each part of a turn is one.
@@ -284,8 +256,7 @@ impl Writer<'_> {
     fn message_openings(&self) -> impl Iterator<Item = ExprId> {
         let opens = self.turn.glues([Reasoning], Content);
         let opening = self.turn.opening.trim();
-        let opens = opens
-            .filter(move |open| is_strong(open) && open.head().trim_start().starts_with(opening));
+        let opens = opens.filter(move |open| is_strong(open) && open.begins_with(opening));
         opens.map(|open| self.content_open(open))
     }
 
@@ -299,19 +270,12 @@ impl Writer<'_> {
 
     /// What ends a text because another message begins: the texts that this begins with, and up to
     /// its header.
-    fn up_to_header(&self) -> (Vec<SmolStr>, ExprId) {
+    fn up_to_header(&self) -> (Vec<String>, ExprId) {
         let (p, opening) = (self.p, self.turn.opening.trim());
         let ends = self.message_ends();
-        let texts = ends
-            .iter()
-            .flat_map(heads)
-            .map(SmolStr::from)
-            .chain([SmolStr::new(opening)]);
+        let texts = ends.iter().flat_map(heads).chain([opening.to_owned()]);
         let mut begins: Vec<ExprId> = self.message_openings().collect();
-        begins.extend(
-            self.thought
-                .and_then(|thought| self.reasoning_again(thought)),
-        );
+        begins.extend(self.reasoning_again());
         if let Some(marker) = calls::announced(self.turn)
             .as_ref()
             .and_then(Glue::first_marker)
@@ -322,8 +286,7 @@ impl Writer<'_> {
             begins.extend(calls.map(|call| p.sequence([p.glue(&call), word, p.marker(marker)])));
         }
         // A thought that is content has its markers.
-        let apart = self.spec.options.compat == Compat::Off
-            && (self.thought.is_none() || self.reads_thoughts());
+        let apart = self.spec.is_own() && (self.thought.is_none() || self.reads_thoughts());
         let next = self.next_message(begins).filter(|_| apart);
         next.map_or_else(|| (Vec::new(), p.never()), |next| (texts.collect(), next))
     }
@@ -331,15 +294,9 @@ impl Writer<'_> {
     /// What opens content, unless it is what opens calls: they may differ after white space alone.
     fn content_open(&self, open: &Glue) -> ExprId {
         let (p, start) = (self.p, open.core());
-        let calls = if self.callable && !start.is_empty() {
-            self.before_first_call()
-        } else {
-            &[]
-        };
+        let calls = self.openings().iter().map(Glue::trim_start);
         let calls = calls
-            .iter()
-            .map(Glue::trim_start)
-            .filter(|call| call.head().starts_with(start) && is_strong(call));
+            .filter(|call| !start.is_empty() && call.head().starts_with(start) && is_strong(call));
         let calls = p
             .any_way(calls.map(|call| p.glue(&call)))
             .map(|call| p.not(p.after_space(call)));
@@ -444,7 +401,7 @@ impl Writer<'_> {
             }
         };
         let text = late.map_or(text, |thought| {
-            let again = self.reasoning_again(thought);
+            let again = self.reasoning_again();
             let block = again
                 .map(|again| p.sequence([again, self.thought_and_close(thought, Some(again))]));
             let close = p.ways(LATE_THOUGHT, |way| way(self, thought));
@@ -461,7 +418,7 @@ impl Writer<'_> {
         });
         let marked_text = match own.is_empty() || own == stops {
             true => text,
-            false => self.text_up_to(own.iter().chain(&ends).map(SmolStr::new).collect()),
+            false => self.text_up_to([own, ends].concat()),
         };
         let (blank, marked): (Vec<&Glue>, Vec<&Glue>) = self
             .turn
@@ -508,7 +465,7 @@ impl Writer<'_> {
 
 /// The first word of a text of several, with the white space before it: between them other white
 /// space may be.
-fn first_word(text: &str) -> Option<SmolStr> {
+fn first_word(text: &str) -> Option<String> {
     let core = text.trim_start();
     let word = core.trim_end().find(char::is_whitespace)?;
     Some(text[..text.len() - core.len() + word].into())

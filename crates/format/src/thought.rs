@@ -3,7 +3,11 @@
 
 use super::Begun;
 use chatparse_learn::analysis::Layout;
-use chatparse_learn::analysis::turn::{Reasoning, SlotKind, TurnFormat};
+use chatparse_learn::analysis::turn::{
+    Reasoning,
+    SlotKind::{self, Content, Prompt},
+    TurnFormat,
+};
 
 /// What the end of a prompt has of a message: `tail` is the assistant's turn, which begins with
 /// `opening`.
@@ -40,10 +44,8 @@ pub fn begun(turn: &TurnFormat, layout: &Layout, tail: &str, opening: &str) -> O
     // What opens the content is none of it.
     let rest = &tail[text(behind)..];
     let opens = turn
-        .edges
-        .iter()
-        .filter(|edge| edge.to == SlotKind::Content && edge.from != SlotKind::Call)
-        .filter_map(|edge| Some(rest.strip_prefix(edge.glue.core())?.len()))
+        .glues([Prompt, SlotKind::Reasoning, Content], Content)
+        .filter_map(|glue| Some(rest.strip_prefix(glue.core())?.len()))
         .min();
     let content = text(tail.len() - opens.unwrap_or(rest.len()));
     (content < tail.len() || reasoning.is_some()).then_some(Begun {

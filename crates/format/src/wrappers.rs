@@ -5,7 +5,6 @@ use super::FormatBuilder;
 use super::coverage;
 use chatparse_message::ROLES;
 use chatparse_peg::ExprId;
-use smol_str::SmolStr;
 
 /// The first characters of wrappers.
 const STARTS: [&str; 4] = ["```", "<", "[", WORD];
@@ -39,12 +38,8 @@ pub const THOUGHT: [&str; 2] = ["<think>", "</think>"];
 pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2]) -> ExprId {
     let calls = p.rule("calls-in-a-row", row(p, call));
     let held = p.rule("held-calls-in-a-row", row(p, held));
-    let list = p.sequence([
-        p.literal("["),
-        p.space(),
-        held,
-        p.optional(p.after_space(p.literal("]"))),
-    ]);
+    let end = p.optional(p.after_space(p.literal("]")));
+    let list = p.sequence([p.spaced([p.literal("["), held]), end]);
     let marked = p.rule("marked-calls", p.choice([held, list]));
     let tags = NAMES.map(|name| format!("<{name}>"));
     let own = [
@@ -60,8 +55,8 @@ pub fn wrapped(p: &FormatBuilder, call: ExprId, held: ExprId, own: [&[String]; 2
 
 /// Calls one after the other.
 fn row(p: &FormatBuilder, call: ExprId) -> ExprId {
-    let next = [p.space(), p.optional(separator(p)), p.space(), call];
-    p.sequence([call, p.many(p.sequence(next))])
+    let next = p.spaced([p.optional(separator(p)), call]);
+    p.sequence([call, p.many(p.after_space(next))])
 }
 
 /// The texts that wrappers begin with, except the bracket of a list. They are as long as can be: a
@@ -95,7 +90,7 @@ fn around(
         p.sequence([thoughts(p), inner]),
         holding(p, marked, [tag(p, "<"), tag(p, "</")]),
         holding(p, marked, [opens, closes]),
-        p.sequence([p.literal(WORD), p.space(), marked]),
+        p.spaced([p.literal(WORD), marked]),
         holding(p, inner, [p.literal("["), p.literal("]")]),
     ]
 }
@@ -127,10 +122,7 @@ pub fn text_before(
     ]);
     let wrappers = p.repeat(p.sequence([wrapper, p.space()]), 1, Some(MARKS));
     let call = p.and(p.any_of(calls));
-    let held = p.sequence([
-        wrappers,
-        p.choice([call, p.sequence([p.literal("["), p.space(), call])]),
-    ]);
+    let held = p.sequence([wrappers, p.choice([call, p.spaced([p.literal("["), call])])]);
     let stops: Vec<&str> = calls.iter().chain(ends).map(String::as_str).collect();
     let plain = p.content(p.until_marker(stops.iter().copied()));
     let marks = stops.iter().copied().chain(STARTS);
@@ -147,31 +139,23 @@ pub fn text_before(
 /// Text up to `stop`, which begins with one of `marks`, and an empty thought before `calls`.
 pub fn text_before_calls(
     p: &FormatBuilder,
-    marks: &[SmolStr],
+    marks: &[String],
     stop: ExprId,
     calls: Option<ExprId>,
 ) -> ExprId {
-    let run = p.until_marker(marks.iter().cloned());
+    let run = p.until_marker(marks);
     let plain = p.content(p.sequence([run, p.more_text(stop, run)]));
     let Some(calls) = calls else { return plain };
     let thoughts = p.sequence([thoughts(p), p.and(calls)]);
-    text_up_to(
-        p,
-        marks
-            .iter()
-            .cloned()
-            .chain(THOUGHT.map(SmolStr::new_static)),
-        stop,
-        thoughts,
-        Some(plain),
-    )
+    let marks = marks.iter().map(String::as_str).chain(THOUGHT);
+    text_up_to(p, marks, stop, thoughts, Some(plain))
 }
 
 /// Text up to `stop` or `held`, which begin with one of `marks`, and what is `held`. A thought that
 /// is not empty is text, and so is its end: `plain` is the text from its opening on.
-fn text_up_to<S: Into<SmolStr>>(
+fn text_up_to<'m>(
     p: &FormatBuilder,
-    marks: impl Iterator<Item = S>,
+    marks: impl Iterator<Item = &'m str>,
     stop: ExprId,
     held: ExprId,
     plain: Option<ExprId>,
@@ -189,7 +173,7 @@ fn text_up_to<S: Into<SmolStr>>(
 /// Closers after calls, and ends of the turn. `ends`: the texts that end calls and turns;
 /// `openings`: the texts that begin calls. `foreign`: the calls are of another format, so what
 /// looks like a closer may be theirs, and tokens at the end of the output the end of their turn.
-pub fn behind(p: &FormatBuilder, ends: &[&str], openings: &[&str], foreign: bool) -> ExprId {
+pub fn behind(p: &FormatBuilder, ends: &[String], openings: &[String], foreign: bool) -> ExprId {
     let known = p.any_of(ends.iter().map(|end| end.trim()));
     // A bracket only together with the marker after it.
     let bracket = p.optional(p.sequence([p.signs("]})"), p.space()]));
@@ -250,16 +234,12 @@ pub fn special(p: &FormatBuilder, closes: bool) -> ExprId {
         &[('a', 'z'), ('A', 'Z'), ('_', '_'), ('▁', '▁'), ('0', '9')],
     );
     let brackets = [("<|", "|>"), ("<|", ">"), ("<｜", "｜>"), ("<tool▁", ">")];
-    let tokens = brackets
-        .into_iter()
-        .map(|(left, right)| match (left, right) {
-            ("<|", ">") if !closes => p.never(),
-            _ => {
-                let slash = p.optional(p.literal("/"));
-                p.sequence([p.literal(left), slash, any, p.literal(right)])
-            }
-        });
-    let token = p.choice(tokens);
+    let brackets = brackets.into_iter();
+    let brackets = brackets.filter(|ends| closes || *ends != ("<|", ">"));
+    let token = p.choice(brackets.map(|(left, right)| {
+        let slash = p.optional(p.literal("/"));
+        p.sequence([p.literal(left), slash, any, p.literal(right)])
+    }));
     let opens = p.after_space(p.signs("{["));
     if closes {
         p.choice([p.sequence([token, p.not(opens)]), in_brackets(p, "[/")])

@@ -8,7 +8,6 @@ use chatparse_jinja::{Conversation, Prepared, Template};
 use chatparse_message::{Continuation, Message, Request};
 
 /// The input of a prompt.
-#[derive(Clone, Copy, Debug)]
 pub struct PromptInput<'a> {
     /// The template that renders it.
     pub template: &'a Template,
@@ -21,7 +20,7 @@ pub struct PromptInput<'a> {
 }
 
 /// A rendered prompt.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Prompt {
     /// The whole prompt.
     pub prompt: String,
@@ -38,13 +37,11 @@ pub fn plain(input: &PromptInput) -> Result<Prompt> {
 
 /// [`plain`] for another conversation than the request's.
 pub fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt> {
-    if !input.opening {
-        return Ok(Prompt {
-            prompt: input.template.render(conversation)?,
-            generation_prompt: String::new(),
-        });
-    }
-    let (prompt, generation_prompt) = input.template.render_with_generation_prompt(conversation)?;
+    let template = input.template;
+    let (prompt, generation_prompt) = match input.opening {
+        true => template.render_with_generation_prompt(conversation)?,
+        false => (template.render(conversation)?, String::new()),
+    };
     Ok(Prompt {
         prompt,
         generation_prompt,
@@ -53,18 +50,22 @@ pub fn render(input: &PromptInput, conversation: &Conversation) -> Result<Prompt
 
 /// [`plain`] after `change` was applied to each message.
 pub fn render_changed(input: &PromptInput, change: impl Fn(&mut Value)) -> Result<Prompt> {
-    let conversation = &input.prepared.conversation;
-    let mut messages = Value::clone(&conversation.messages);
+    let mut messages = Value::clone(&input.prepared.conversation.messages);
     messages
         .as_array_mut()
         .into_iter()
         .flatten()
         .for_each(change);
+    render_with(input, messages)
+}
+
+/// [`plain`] with these messages.
+pub fn render_with(input: &PromptInput, messages: Value) -> Result<Prompt> {
     render(
         input,
         &Conversation {
             messages: messages.into(),
-            ..conversation.clone()
+            ..input.prepared.conversation.clone()
         },
     )
 }

@@ -1,6 +1,6 @@
 //! Reads templates from the files of models: `tokenizer_config.json` and `chat_template.json`.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::options::TemplateOptions;
 use chatparse_base::limits;
@@ -75,10 +75,8 @@ fn token_text(token: &Value) -> Option<&str> {
 /// The special tokens that a `tokenizer_config.json` lists; empty if it lists none. For
 /// [`crate::TemplateOptions::special_tokens`].
 pub fn special_tokens(fields: &Value) -> Vec<String> {
-    let Value::Object(listed) = &fields["added_tokens_decoder"] else {
-        return Vec::new();
-    };
-    let mut all: Vec<&Value> = listed.values().collect();
+    let listed = fields["added_tokens_decoder"].as_object();
+    let mut all: Vec<&Value> = listed.into_iter().flat_map(Map::values).collect();
     if all.is_empty() {
         return Vec::new();
     }

@@ -1,6 +1,6 @@
 //! A template as bytes, with what was learnt of it, so that another process need not learn it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -100,8 +100,9 @@ impl ChatTemplate {
             serde_json::from_str(&body).map_err(|error| wrong(&format!("stored: {error}")))?;
         let template =
             Template::stored(&stored.source, &stored.bos, &stored.eos, &stored.findings)?;
-        let mut analyzed =
-            AnalyzedTemplate::learnt(template, stored.ends, stored.learn_only, stored.turns);
+        let mut analyzed = AnalyzedTemplate::new(template, &[], stored.learn_only);
+        analyzed.ends = stored.ends;
+        analyzed.turns = stored.turns.map(OnceLock::from);
         analyzed.response = stored.response;
         analyzed.response_fault = stored.response_fault.map(Error::invalid);
         let template = ChatTemplate::analyzed(analyzed, stored.prove, stored.special_tokens);

@@ -332,8 +332,7 @@ impl Session {
                 sent: sent..kept,
             });
         }
-        let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
-        self.with(shown, prompt, turns, kept, None)
+        self.with(shown, (self.sent(output), end), turns, kept, None)
     }
 
     /// Where the template changes what was sent; the output is text up to `valid`.
@@ -347,11 +346,10 @@ impl Session {
     /// Uses the template's prompt from the first byte that differs.
     fn rewritten(&self, shown: Shown, output: &str) -> Result<Next> {
         let (rewrite, from) = rewrite::find(self, &shown, output);
-        let mut prompt = [&self.params.prompt, output].concat();
-        prompt.truncate(rewrite.at);
-        prompt.push_str(&shown.render()[from..]);
+        let mut front = self.sent(output);
+        front.truncate(rewrite.at);
         let turns = self.turns_before(from);
-        self.with(shown, prompt, turns, rewrite.at, Some(rewrite))
+        self.with(shown, (front, from), turns, rewrite.at, Some(rewrite))
     }
 
     /// Keeps what was sent, and appends what the template writes after the turn.
@@ -364,8 +362,13 @@ impl Session {
             rendered: from.min(end)..end,
             sent: rewrite.at..sent + output.len(),
         });
-        let prompt = [&self.params.prompt, output, &shown.render()[end..]].concat();
+        let prompt = (self.sent(output), end);
         self.with(shown, prompt, turns, sent + valid, Some(rewrite))
+    }
+
+    /// All that was sent, with this output.
+    fn sent(&self, output: &str) -> String {
+        [&self.params.prompt, output].concat()
     }
 
     /// The turns that end before this byte of the render.
@@ -375,15 +378,17 @@ impl Session {
         turns
     }
 
-    /// The conversation that goes on with this prompt, whose first `kept` bytes were sent.
+    /// The conversation that goes on with the prompt of this front and of the render from there on,
+    /// whose first `kept` bytes were sent.
     fn with(
         &self,
         shown: Shown,
-        prompt: String,
+        (front, from): (String, usize),
         turns: Vec<Turn>,
         kept: usize,
         rewrite: Option<Rewrite>,
     ) -> Result<Next> {
+        let prompt = front + &shown.render()[from..];
         let Shown {
             message,
             request,

@@ -1,5 +1,6 @@
 //! Work on many requests at once, on threads.
 
+use std::iter;
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +21,12 @@ pub fn in_threads<T: Send>(
         threads
     };
     let next = AtomicUsize::new(0);
-    let take = || taken(&next, count, work);
+    // The work that one thread takes, with its numbers.
+    let take = || {
+        let numbers = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let numbers = numbers.take_while(|number| *number < count);
+        numbers.map(|number| (number, work(number))).collect()
+    };
     let mut results = thread::scope(|scope| {
         let mut started = Vec::new();
         while started.len() + 1 < threads.min(count)
@@ -28,7 +34,7 @@ pub fn in_threads<T: Send>(
         {
             started.push(thread);
         }
-        let mut results = take();
+        let mut results: Vec<(usize, T)> = take();
         // Joined by hand: the end of a scope does not wait until the system has taken its threads
         // back.
         for thread in started {
@@ -38,20 +44,4 @@ pub fn in_threads<T: Send>(
     });
     chatparse_base::sort::by_key(&mut results, |(number, _)| *number);
     results.into_iter().map(|(_, result)| result).collect()
-}
-
-/// The work that one thread takes, with its numbers.
-fn taken<T>(
-    next: &AtomicUsize,
-    count: usize,
-    work: &(dyn Fn(usize) -> T + Sync),
-) -> Vec<(usize, T)> {
-    let mut results = Vec::new();
-    loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        if number >= count {
-            return results;
-        }
-        results.push((number, work(number)));
-    }
 }

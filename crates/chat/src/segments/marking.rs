@@ -15,7 +15,7 @@ use chatparse_jinja::{Labels, VALUES};
 use chatparse_message::{Message, PlainConversation, Request, THINKING, Tool};
 
 /// A value of a request that can be labelled.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Known {
     /// Several for an id that occurs at more than one place, in the order of the request.
     pub origins: Vec<Origin>,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 }
 
 /// How a value is changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum Way {
     /// Not at all.
     Leave,
@@ -62,7 +62,7 @@ pub(super) struct Marking<'m> {
 }
 
 /// How texts are treated in addition.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(super) struct With<'w> {
     /// Outer white space is removed.
     pub trim: bool,
@@ -73,7 +73,7 @@ pub(super) struct With<'w> {
 }
 
 /// The meaning of the values of a list or map.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Form {
     /// Fields with names that templates use.
     Fields,
@@ -316,10 +316,7 @@ impl<'m> Marking<'m> {
         let (number, way) = self.number(text, place, kind);
         let marked = match way {
             Way::StandIn => return stand_in(text, number).unwrap_or_else(|| text.to_owned()),
-            Way::Inside => match self.inside(text, number) {
-                Some(inside) => return inside,
-                None => return text.to_owned(),
-            },
+            Way::Inside => return self.inside(text, number).unwrap_or_else(|| text.to_owned()),
             Way::Leave => self.changed(inner, number, false, false),
             Way::Label => self
                 .labels

@@ -285,8 +285,7 @@ impl Asked<'_> {
             texts.retain(|text| !text.is_empty());
         }
         let turns = known.turns();
-        let is_whole = known.left.get().is_some();
-        if !is_whole {
+        if known.left.get().is_none() {
             segmented.limit.get_or_insert(Limit::Turns);
         }
         segmented.turns = turns;

@@ -446,18 +446,15 @@ fn brackets(gap: &str, open: &mut Vec<char>) {
 /// The length of the closing quote and brackets after the last value of arguments; `open`: the
 /// brackets that are to come, the last one first.
 fn closing(gap: &str, open: &[char]) -> usize {
-    let mut length = 0;
-    let quote = gap.chars().next().filter(|c| matches!(c, '"' | '\''));
-    length += quote.map_or(0, char::len_utf8);
+    let mut rest = gap.strip_prefix(['"', '\'']).unwrap_or(gap);
     for bracket in open.iter().rev() {
-        let rest = &gap[length..];
         let closer = rest.trim_start_matches([' ', '\n', '\t']);
-        if !closer.starts_with(*bracket) {
+        let Some(behind) = closer.strip_prefix(*bracket) else {
             break;
-        }
-        length += rest.len() - closer.len() + 1;
+        };
+        rest = behind;
     }
-    length
+    gap.len() - rest.len()
 }
 
 /// The length of the opening quote and brackets before the first value, which is inside of at most

@@ -183,15 +183,6 @@ pub(super) struct Known<'k> {
 /// The maximum number of renders for the turns of a prompt.
 pub(super) const RENDERS: usize = 2 * SEGMENT_RENDERS;
 
-/// Offsets of turn starts and ends, by the template's text around them, so that turns in equal text
-/// are not searched again: in the text before the first value, and in the text after the last one,
-/// inside of the prompt and at its end.
-#[derive(Default)]
-struct Borders {
-    begins: HashMap<String, usize>,
-    ends: [HashMap<String, usize>; 2],
-}
-
 /// Where a turn is, in bytes of the prompt.
 struct Extent {
     message: usize,
@@ -216,7 +207,10 @@ impl Known<'_> {
 
     /// The turns of messages that are in the prompt.
     pub fn turns(&self) -> Vec<Turn> {
-        let mut found = Borders::default();
+        // Offsets by the template's text around turns: equal text is not searched again.
+        let mut begins: HashMap<String, usize> = HashMap::new();
+        // Inside of the prompt, and at its end.
+        let mut all_ends: [HashMap<String, usize>; 2] = Default::default();
         let mut shown: HashMap<usize, Range<usize>> = HashMap::new();
         for (at, segment) in self.segments.iter().enumerate() {
             if let Some(index) = segment.origin.message() {
@@ -232,7 +226,7 @@ impl Known<'_> {
             // known from another turn.
             let glue = own.as_ref().map(|own| self.glue(own.start.checked_sub(1)));
             let text = glue.as_ref().map(|glue| &self.prompt[glue.clone()]);
-            let begun = text.and_then(|text| found.begins.get(text).copied());
+            let begun = text.and_then(|text| begins.get(text).copied());
             if begun.is_none() {
                 last_asked = self.render(message, true).unwrap_or_default();
                 same = shared(&last_asked, self.prompt);
@@ -242,7 +236,7 @@ impl Known<'_> {
                 (Some(glue), None) => {
                     let begin = self.begin(&last_asked, same, glue);
                     let text = text.unwrap_or_default().to_owned();
-                    found.begins.insert(text, begin - glue.start);
+                    begins.insert(text, begin - glue.start);
                     begin
                 }
                 // A turn without a value of its own begins where the prompt ends that it answers.
@@ -266,7 +260,7 @@ impl Known<'_> {
                 let start = last.map_or(begin, |last| last.end);
                 let gap = self.gap(start);
                 let text = &self.prompt[gap.clone()];
-                let ends = &mut found.ends[usize::from(gap.end == self.prompt.len())];
+                let ends = &mut all_ends[usize::from(gap.end == self.prompt.len())];
                 let end = match ends.get(text) {
                     Some(end) => *end,
                     None => {

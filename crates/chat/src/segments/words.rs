@@ -2,7 +2,6 @@
 
 /// Keywords of JSON Schema and fields of tools.
 const KEYWORDS: &[&str] = &[
-    "$defs",
     "$id",
     "$ref",
     "$schema",
@@ -13,9 +12,6 @@ const KEYWORDS: &[&str] = &[
     "const",
     "contains",
     "default",
-    "definitions",
-    "dependentRequired",
-    "dependentSchemas",
     "deprecated",
     "description",
     "else",
@@ -42,9 +38,7 @@ const KEYWORDS: &[&str] = &[
     "oneOf",
     "parameters",
     "pattern",
-    "patternProperties",
     "prefixItems",
-    "properties",
     "propertyNames",
     "readOnly",
     "required",
@@ -74,7 +68,7 @@ const NAMED: &[&str] = &[
 ];
 
 pub(super) fn is_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&word)
+    KEYWORDS.contains(&word) || names_members(word)
 }
 
 pub(super) fn is_type(word: &str) -> bool {

@@ -40,6 +40,11 @@ impl Arguments<'_> {
         self.tool.name == FormatBuilder::ANY
     }
 
+    /// Whether the tool and the name of this argument are known.
+    fn knows(&self, member: &Member) -> bool {
+        !FormatBuilder::is_any(member.name) && !self.is_any()
+    }
+
     /// Glue with the call's name.
     fn glue(&self, text: &Glue) -> ExprId {
         glue(self.p, text, Some(self.tool), "")
@@ -92,11 +97,6 @@ impl Arguments<'_> {
             p.listed_name(&names),
         ];
         p.sequence([p.not(p.sequence(listed)), any])
-    }
-
-    /// An argument of any name.
-    pub fn any(&self) -> ExprId {
-        self.argument(&Member::any())
     }
 
     /// A name, and the value in each form that its types allow.
@@ -163,7 +163,7 @@ impl Arguments<'_> {
     fn raw(&self, slot: &Slot, member: &Member) -> ExprId {
         let p = self.p;
         let close = glue(p, &slot.close, Some(self.tool), member.name);
-        let known = !FormatBuilder::is_any(member.name) && !self.is_any();
+        let known = self.knows(member);
         let spelled = if known {
             slot.close.with_names(&self.tool.name, member.name)
         } else {
@@ -194,7 +194,7 @@ impl Arguments<'_> {
     /// tool. `spelled`: its end with the names in it; `close`: that end.
     fn unmarked_text(&self, slot: &Slot, member: &Member, spelled: &Glue, close: ExprId) -> ExprId {
         let p = self.p;
-        let known = !FormatBuilder::is_any(member.name) && !self.is_any();
+        let known = self.knows(member);
         let any_string = schema::allows_any_string(member.schema.get());
         let mut ends = text::heads(spelled);
         let lines = ends.is_empty() && text::heads(&spelled.and(&self.members.next)).is_empty();
@@ -212,8 +212,7 @@ impl Arguments<'_> {
         if self.members.is_python() && slot.open.head().ends_with('=') && any_string {
             let signs = ends.iter().filter_map(|end| end.chars().next());
             let signs = sort::set(signs.chain(['"', '\'']));
-            let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
-            let begun = p.sequence([p.none_of(&signs), text]);
+            let begun = p.sequence([p.no_sign(signs), text]);
             text = p.optional(p.or(begun, TEXT_BEGIN, |way| way(p, &ends, text)));
         }
         let text = p.arg_text(p.sequence([text, more]));

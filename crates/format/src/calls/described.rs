@@ -7,7 +7,7 @@ use crate::builder::FormatBuilder;
 use crate::{FormatSpec, Opening, learnt};
 use chatparse_base::{Error, Result};
 use chatparse_learn::analysis::turn::TurnFormat;
-use chatparse_message::{OutputOptions, Request, Tool, UnknownTools};
+use chatparse_message::{NearlyJson, OutputOptions, Request, Tool, UnknownTools};
 use chatparse_peg::{Builder, ExprId};
 
 /// All calls of a message, with the markers around them, in a [`TurnFormat`] as JSON. Of the
@@ -24,11 +24,16 @@ pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Resu
     let opening = Opening::default();
     let spec = FormatSpec::of(request, &opening);
     let mut p = FormatBuilder::from(std::mem::take(builder));
-    p.mends = FormatBuilder::of(&spec).mends;
+    p.mends = request.output.leniency.nearly_json == NearlyJson::Mend;
     let calls = if spec.tools().is_empty() {
         p.empty()
     } else {
-        p.calls(&spec, learnt::calls(&p, &turn, &spec))
+        let calls = learnt::calls(&p, &turn, &spec);
+        if spec.call_required() {
+            calls
+        } else {
+            p.optional(calls)
+        }
     };
     *builder = p.into();
     Ok(calls)

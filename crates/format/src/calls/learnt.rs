@@ -5,26 +5,23 @@ use crate::rules::calls::{
     AFTER_ARGUMENTS, AFTER_ID, AFTER_NAME, ARGUMENTS, BEFORE_ARGUMENTS, BETWEEN_ARGUMENTS,
     CALL_CLOSE, CALL_CLOSED, CALL_FORM, CALL_OPEN, CALL_TAG, ID, LAST_ID, MEMBERS, NAME,
     NAME_ALONE, NAME_CLOSE, NAMES, NO_ARGUMENTS, NO_GLUE, WRAPPER_CLOSE, WRAPPER_CLOSED,
+    no_other_tag,
 };
 use chatparse_base::brackets;
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::ids::{before_quoted_id, generated_id, member_key, named_id, opening, quoted_id};
-use super::members::members;
+use super::members::{Member, members};
 use super::order;
 use crate::FormatSpec;
 use crate::builder::FormatBuilder;
 use crate::glue::{self as text, glue, is_strong};
-use crate::rules::calls::no_other_tag;
 use crate::sites::{Arguments, Call, End, INNER, Shared, unannounced};
 use crate::tag::Tag;
-use chatparse_base::brackets::is_marker;
-use chatparse_learn::analysis::turn::Tail;
 use chatparse_learn::analysis::turn::{
-    CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, TurnFormat,
+    CallForm, CallPiece, Glue, GluePiece, Members, SlotKind, Tail, TurnFormat,
 };
 use chatparse_message::Tool;
 use chatparse_peg::{ExprId, Notation};
@@ -101,22 +98,27 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
     let (open, wrapper_close) = turn.call_frame();
     let renamed = renamed(turn);
     let inner = inner_opening(renamed.as_ref().map_or(&open, |(first, _)| first));
-    let maker = Maker {
+    let maker = Call {
         p,
-        spec,
-        marked,
-        ends_text: turn.before_calls().all(is_strong),
+        turn,
+        tool: &Tool::default(),
+        shared: &Shared::default(),
+        objects: &RefCell::default(),
         behind,
+        open: &open,
         wrapper_close: &wrapper_close,
         inner: inner.as_ref(),
-        objects: RefCell::default(),
     };
+    let ends_text = turn.before_calls().all(is_strong);
     // Of a name that is not known no expression can say that it is the same again.
-    let tool = maker.calls(turn, &open, marked && renamed.is_none());
+    let tool = maker.of_tools(spec, marked, marked && renamed.is_none());
     let renamed = renamed.map(|(first, turn)| {
         let any = marked || is_strong(&first);
-        let call = maker.calls(&turn, &open, any);
-        (first, call)
+        let maker = Call {
+            turn: &turn,
+            ..maker
+        };
+        (first, maker.of_tools(spec, marked, any))
     });
     if let Some(inner) = maker.inner {
         let call = renamed.as_ref().map_or(tool, |(_, call)| *call);
@@ -131,10 +133,14 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
         // The id is in the opening.
         return p.sequence([p.tool_open(p.empty()), opening(p, id), calls]);
     }
-    let mut ways = vec![maker.opened(turn, &open, calls)];
+    let mut ways = vec![maker.opened(ends_text, calls)];
     for (open, turn) in order::others(turn, &open, &wrapper_close) {
-        let calls = maker.calls(&turn, &open, marked);
-        let call = maker.opened(&turn, &open, calls);
+        let maker = Call {
+            turn: &turn,
+            open: &open,
+            ..maker
+        };
+        let call = maker.opened(ends_text, maker.of_tools(spec, marked, marked));
         // llama.cpp's grammars have the learnt order.
         ways.push(p.only_read(!spec.is_faithful(), call));
     }
@@ -142,72 +148,6 @@ pub fn any(p: &FormatBuilder, turn: &TurnFormat, spec: &FormatSpec, marked: bool
         ways.extend(p.ways(NAME_ALONE, |way| way(p, first, *call)));
     }
     p.choice(ways)
-}
-
-/// Makes the calls of all tools of a request.
-struct Maker<'a> {
-    p: &'a FormatBuilder,
-    spec: &'a FormatSpec<'a>,
-    /// A marker before them identifies calls.
-    marked: bool,
-    /// The glue before calls ends a text.
-    ends_text: bool,
-    behind: ExprId,
-    wrapper_close: &'a Glue,
-    inner: Option<&'a Glue>,
-    objects: RefCell<HashMap<String, ExprId>>,
-}
-
-impl Maker<'_> {
-    /// Calls of each tool in this turn, without their opening. `any`: also of tools that are not
-    /// offered.
-    fn calls(&self, turn: &TurnFormat, open: &Glue, any: bool) -> ExprId {
-        let (p, shared) = (self.p, &Shared::default());
-        let call = |tool: &Tool| {
-            let call = Call {
-                p,
-                turn,
-                tool,
-                shared,
-                objects: &self.objects,
-                behind: self.behind,
-                open,
-                wrapper_close: self.wrapper_close,
-                inner: self.inner,
-            };
-            call.expr()
-        };
-        if !self.marked
-            && turn.calls_begin_with_names()
-            && turn.calls_are_python()
-            && let Some(call) = p.unknown_tool(self.spec, &call)
-        {
-            p.rule(UNLISTED, call);
-        }
-        if any {
-            p.any_tool(self.spec, &call)
-        } else {
-            p.known_tool(self.spec.tools(), &call)
-        }
-    }
-
-    /// Calls with their opening.
-    fn opened(&self, turn: &TurnFormat, open: &Glue, calls: ExprId) -> ExprId {
-        let p = self.p;
-        let open = before_quoted_id(turn, open).unwrap_or(open.clone());
-        let written = if self.ends_text {
-            p.glue(&open)
-        } else {
-            text::as_written(p, &open)
-        };
-        // Where the name is a key, any other would begin like it.
-        let opens = if open.head().trim_end().ends_with("{\"") {
-            p.rather(written, CALL_OPEN, |way| way(p, turn, &open))
-        } else {
-            p.or(written, CALL_OPEN, |way| way(p, turn, &open))
-        };
-        p.sequence([opens, calls])
-    }
 }
 
 /// The texts that calls begin with whose name is not announced.
@@ -243,33 +183,24 @@ fn inner_opening(opening: &Glue) -> Option<Glue> {
 
 /// The same calls from the second name on, and what is between the names in all of them.
 fn renamed(turn: &TurnFormat) -> Option<(Glue, TurnFormat)> {
-    let mut first: Option<Glue> = None;
-    let mut calls = Vec::new();
-    for form in &turn.calls {
-        let mut form = form.clone();
-        let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else {
-            return None;
-        };
-        let behind = match rest.first_mut() {
-            Some(CallPiece::Glue(glue)) => glue,
-            Some(CallPiece::Members(members)) => &mut members.first,
-            Some(_) => return None,
-            None => &mut form.close,
-        };
-        let (before, after) = behind.around_name()?;
-        *behind = after;
-        if first.get_or_insert_with(|| before.clone()) != &before {
-            return None;
-        }
-        calls.push(form);
-    }
-    Some((
-        first?,
-        TurnFormat {
-            calls,
-            ..turn.clone()
-        },
-    ))
+    order::alike(turn, turn.calls.iter().map(behind_first_name))
+}
+
+/// What is between the two names of a call, and the call from the second one on.
+fn behind_first_name(form: &CallForm) -> Option<(Glue, CallForm)> {
+    let mut form = form.clone();
+    let (CallPiece::Name, rest) = form.pieces.split_first_mut()? else {
+        return None;
+    };
+    let behind = match rest.first_mut() {
+        Some(CallPiece::Glue(glue)) => glue,
+        Some(CallPiece::Members(members)) => &mut members.first,
+        Some(_) => return None,
+        None => &mut form.close,
+    };
+    let (before, after) = behind.around_name()?;
+    *behind = after;
+    Some((before, form))
 }
 
 /// Any tool's name, and what follows it. What may follow a call depends on no list of tools.
@@ -304,6 +235,50 @@ fn behind_call(p: &FormatBuilder, turn: &TurnFormat) -> ExprId {
 }
 
 impl Call<'_> {
+    /// Calls like this one of each tool, without their opening. `marked`: a marker before them
+    /// identifies calls. `any`: also of tools that are not offered.
+    fn of_tools(&self, spec: &FormatSpec, marked: bool, any: bool) -> ExprId {
+        let (p, shared) = (self.p, &Shared::default());
+        let call = |tool: &Tool| {
+            let call = Call {
+                tool,
+                shared,
+                ..*self
+            };
+            call.expr()
+        };
+        if !marked
+            && self.turn.calls_begin_with_names()
+            && self.turn.calls_are_python()
+            && let Some(call) = p.unknown_tool(spec, &call)
+        {
+            p.rule(UNLISTED, call);
+        }
+        if any {
+            p.any_tool(spec, &call)
+        } else {
+            p.known_tool(spec.tools(), &call)
+        }
+    }
+
+    /// Such calls with their opening. `ends_text`: the glue before calls ends a text.
+    fn opened(&self, ends_text: bool, calls: ExprId) -> ExprId {
+        let (p, turn) = (self.p, self.turn);
+        let open = &before_quoted_id(turn, self.open).unwrap_or(self.open.clone());
+        let written = if ends_text {
+            p.glue(open)
+        } else {
+            text::as_written(p, open)
+        };
+        // Where the name is a key, any other would begin like it.
+        let opens = if open.head().trim_end().ends_with("{\"") {
+            p.rather(written, CALL_OPEN, |way| way(p, turn, open))
+        } else {
+            p.or(written, CALL_OPEN, |way| way(p, turn, open))
+        };
+        p.sequence([opens, calls])
+    }
+
     /// Glue with the call's name.
     pub fn glue(&self, text: &Glue) -> ExprId {
         glue(self.p, text, Some(self.tool), "")
@@ -455,7 +430,7 @@ impl Call<'_> {
         let written = firsts.iter().map(|first| self.glue(&first.trim_start()));
         let written = p.choice(written.chain(p.ways(AFTER_NAME, |way| way(self, members))));
         let extra = self.extra_ends(members);
-        let mut ways = vec![p.sequence([p.space(), extra, p.space(), written])];
+        let mut ways = vec![p.after_space(p.spaced([extra, written]))];
         for text in firsts.iter().filter_map(|first| first.literal()) {
             ways.extend(p.with_spelled_breaks(text));
         }
@@ -474,7 +449,7 @@ impl Call<'_> {
             .any(|(last, before)| last.is_name() && before.iter().any(CallPiece::holds_arguments));
         let ends = self
             .turn
-            .behind_calls()
+            .behind(SlotKind::Call)
             .filter(|glue| !glue.is_blank())
             .map(|glue| p.glue(glue))
             .chain([p.end()]);
@@ -484,7 +459,11 @@ impl Call<'_> {
     /// The end of the markers around all calls, which ends a call that has no end of its own.
     fn section_end(&self) -> Option<&str> {
         let mut ends = self.turn.glues([SlotKind::Call], SlotKind::End);
-        ends.find_map(|glue| self.p.first_tag(glue).filter(|end| is_marker(end)))
+        ends.find_map(|glue| {
+            self.p
+                .first_tag(glue)
+                .filter(|end| brackets::is_marker(end))
+        })
     }
 
     /// That end.
@@ -575,7 +554,7 @@ impl Call<'_> {
             .trim_start()
             .strip_prefix('}')
             .filter(|_| self.p.mends);
-        let behind = self.turn.behind_calls().map(Glue::head);
+        let behind = self.turn.behind(SlotKind::Call).map(Glue::head);
         rest.is_some_and(|rest| {
             behind
                 .chain([rest])
@@ -736,7 +715,7 @@ impl Call<'_> {
             behind,
             section,
         };
-        let writer_of_any = || writer(&any_tool).any();
+        let writer_of_any = || writer(&any_tool).argument(&Member::any());
         let writer = writer(self.tool);
         let known = writer.known();
         // The end of the call may look like the name of an argument. Without an end, an argument of

@@ -22,35 +22,31 @@ pub fn others(turn: &TurnFormat, open: &Glue, wrapper_close: &Glue) -> Vec<(Glue
         .filter(|most| *most <= MOST_OTHERS + 1)
         .unwrap_or_default();
     forms.retain(|form| form.all.len() == most);
-    let orders = orders(most);
-    let others = orders.iter().skip(1);
+    let mut others = Vec::new();
+    for order in orders(most).iter().skip(1) {
+        let calls = forms.iter().map(|form| {
+            let (opens, mut call) = form.written(order)?;
+            call.close = call.close.and(wrapper_close);
+            Some((opens, call))
+        });
+        others.extend(alike(turn, calls));
+    }
     others
-        .filter_map(|order| in_order(turn, &forms, order, wrapper_close))
-        .collect()
 }
 
-/// The opening of calls in this order, and the turn with them; `None` if their openings differ.
-fn in_order(
+/// The turn with calls of these other forms, and what opens all of them; `None` if that differs.
+pub fn alike(
     turn: &TurnFormat,
-    forms: &[Members],
-    order: &[usize],
-    wrapper_close: &Glue,
+    forms: impl Iterator<Item = Option<(Glue, CallForm)>>,
 ) -> Option<(Glue, TurnFormat)> {
-    let mut first: Option<Glue> = None;
-    let mut calls = Vec::new();
-    for form in forms {
-        let (opens, mut call) = form.written(order)?;
-        if *first.get_or_insert_with(|| opens.clone()) != opens {
-            return None;
-        }
-        call.close = call.close.and(wrapper_close);
-        calls.push(call);
-    }
+    let (opens, calls): (Vec<Glue>, _) = forms.collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    let first = opens.first()?;
+    opens.iter().all(|open| open == first).then_some(())?;
     let turn = TurnFormat {
         calls,
         ..turn.clone()
     };
-    Some((first?, turn))
+    Some((first.clone(), turn))
 }
 
 /// All orders of so many things, the order as they are first.
@@ -64,6 +60,11 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
             })
             .collect()
     })
+}
+
+/// A piece that is this text.
+fn glue_of(text: &str) -> CallPiece {
+    CallPiece::Glue(text.into())
 }
 
 /// A call as a JSON object.
@@ -106,9 +107,7 @@ impl Members {
                     }
                     ',' | '}' if outer => {
                         let white_space = text.split_off(text.trim_end().len());
-                        member.extend(
-                            (!text.is_empty()).then(|| CallPiece::Glue(Glue::from(&*text))),
-                        );
+                        member.extend((!text.is_empty()).then(|| glue_of(&text)));
                         text.clear();
                         members.all.push(std::mem::take(&mut member));
                         let last = usize::from(c == '}');
@@ -122,7 +121,7 @@ impl Members {
                     _ => text.push(c),
                 }
             }
-            member.extend((!text.is_empty()).then(|| CallPiece::Glue(Glue::from(&*text))));
+            member.extend((!text.is_empty()).then(|| glue_of(&text)));
         }
         members.joined().filter(|_| depth == 0 && member.is_empty())
     }
@@ -134,7 +133,7 @@ impl Members {
         let name = at(CallPiece::is_name)?;
         let last = at(CallPiece::holds_arguments)
             .map_or(Some(name), |last| (last >= name).then_some(last))?;
-        let comma = CallPiece::Glue(Glue::from(&*self.around[1]));
+        let comma = glue_of(&self.around[1]);
         let core: Vec<_> = self.all.drain(name..=last).collect();
         self.all.insert(name, core.join(&comma));
         Some(self)
@@ -142,10 +141,7 @@ impl Members {
 
     /// What opens the call in this order, and the rest.
     fn written(&self, order: &[usize]) -> Option<(Glue, CallForm)> {
-        let [before, between, behind] = self
-            .around
-            .each_ref()
-            .map(|text| CallPiece::Glue(Glue::from(&**text)));
+        let [before, between, behind] = self.around.each_ref().map(|text| glue_of(text));
         let inner = order
             .iter()
             .map(|index| &*self.all[*index])

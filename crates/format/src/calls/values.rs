@@ -72,23 +72,18 @@ impl<'a> Value<'a> {
 
     pub fn rest(&self, slot: &Slot) -> ExprId {
         let rest = self.rest_of(slot);
-        self.values
-            .p
+        self.p
             .or(self.glue(&rest), SLOT_OPEN, |way| way(self, &rest))
     }
 
-    pub fn raw(&self, slot: &Slot) -> ExprId {
-        (self.raw)(slot)
-    }
-
     pub fn close(&self, slot: &Slot) -> ExprId {
-        let p = self.values.p;
+        let p = self.p;
         p.arg_close(p.or(self.glue(&slot.close), VALUE_CLOSE, |way| way(self, slot)))
     }
 
     /// Where nothing closes a value, what follows shows that it is whole.
     pub fn followed(&self, slot: &Slot) -> Option<ExprId> {
-        let p = self.values.p;
+        let p = self.p;
         let after = self.after().filter(|_| slot.close.is_blank())?;
         Some(p.and(if self.is_python() {
             self.values.after_literal()
@@ -99,14 +94,14 @@ impl<'a> Value<'a> {
 
     /// Whether a raw text may be the value.
     pub fn is_raw(&self) -> bool {
-        self.texts.iter().any(|text| text.encoding == Encoding::Raw)
+        self.texts.iter().any(|text| text.is_raw())
     }
 
     /// Whether a raw text may begin as this slot does.
     fn is_raw_too(&self, slot: &Slot) -> bool {
         self.texts
             .iter()
-            .any(|text| text.open == slot.open && text.encoding == Encoding::Raw)
+            .any(|text| text.open == slot.open && text.is_raw())
     }
 
     /// The slots that a raw text may be in which the schema does not allow there; each mark once.
@@ -136,12 +131,12 @@ impl<'a> Value<'a> {
     pub fn is_printed_bare(&self) -> bool {
         let bare = self.is_python() && self.opens.head() == "=" && self.bare_close.is_none();
         let mut slots = self.texts.iter().copied().chain(self.fallbacks());
-        bare && slots.any(|slot| slot.encoding == Encoding::Raw)
+        bare && slots.any(|slot| slot.is_raw())
     }
 
     /// A literal of Python that is no text, and what follows it.
     pub fn literal(&self) -> ExprId {
-        let p = self.values.p;
+        let p = self.p;
         p.sequence([
             p.not(p.quote()),
             p.arg_printed(),
@@ -152,10 +147,10 @@ impl<'a> Value<'a> {
 
     /// A text as a literal of Python.
     pub fn printed_text(&self) -> ExprId {
-        let p = self.values.p;
+        let p = self.p;
         let text = self.values.quoted(p.empty());
         p.sequence([
-            p.opens_quoted(),
+            p.and(p.quote()),
             self.member
                 .written(p, text, "quoted", Notation::Quoted(Literals::Python)),
         ])
@@ -163,7 +158,7 @@ impl<'a> Value<'a> {
 
     /// The value in all forms that its types allow, with what the rules read besides.
     fn ways(&self) -> Vec<ExprId> {
-        let p = self.values.p;
+        let p = self.p;
         let mut ways = p.ways(VALUE_FIRST, |way| way(self));
         if self.is_printed_bare() && self.types.has(Types::STRING) {
             ways.push(self.printed_text());
@@ -189,7 +184,7 @@ impl<'a> Value<'a> {
                             .written(p, self.values.quoted(p.empty()), "text", notation);
                     p.sequence([text, self.close(slot)])
                 }
-                _ => self.raw(slot),
+                _ => (self.raw)(slot),
             };
             ways.push(p.sequence([self.rest(slot), text]));
         }
@@ -199,7 +194,7 @@ impl<'a> Value<'a> {
 
     /// An array or object in the template's notation, and what the rules read for it.
     fn nested(&self, kind: ValueKind, slot: &Slot) -> Option<Vec<ExprId>> {
-        let p = self.values.p;
+        let p = self.p;
         let (both, alone) = (self.nested.len() > 1, self.plain.is_empty());
         let (begin, all) = self.values.container(kind, slot, self.member, self.depth)?;
         let all = self.member.written(p, all, "parts", Notation::Parts);
@@ -217,7 +212,7 @@ impl<'a> Value<'a> {
 
     /// A value that is one piece of JSON or Python.
     fn plain(&self, slot: &Slot) -> ExprId {
-        let p = self.values.p;
+        let p = self.p;
         let value = if self.values.python {
             self.member
                 .written(p, p.arg_printed(), "schema", Notation::Printed)
@@ -335,10 +330,7 @@ impl Values<'_> {
         // The slots for the schema's types.
         let mut texts: Vec<&Slot> = slots_of(slots, ValueKind::Text).collect();
         texts.retain(|slot| slot.before == *before);
-        let raw_text = texts
-            .iter()
-            .find(|slot| slot.encoding == Encoding::Raw)
-            .copied();
+        let raw_text = texts.iter().find(|slot| slot.is_raw()).copied();
         if !types.has(Types::STRING) {
             texts.clear();
         }
@@ -353,7 +345,7 @@ impl Values<'_> {
         // The slots for other types, which a text may be in.
         let mut mistyped: Vec<&Slot> = Vec::new();
         let mut said = texts.iter().chain(&fallback);
-        if said.any(|slot| slot.encoding == Encoding::Raw) {
+        if said.any(|slot| slot.is_raw()) {
             for (_, slot) in slots {
                 let mut known = used.iter().chain(&mistyped);
                 if slot.before == *before
@@ -370,6 +362,7 @@ impl Values<'_> {
             nested.clear();
         }
         let value = Value {
+            p: self.p,
             values: *self,
             member,
             depth,
@@ -453,6 +446,7 @@ impl Values<'_> {
         };
         let begin = container.open.and(&container.each);
         let nest = Nest {
+            p,
             values: *self,
             kind,
             container,
@@ -484,6 +478,7 @@ impl Values<'_> {
 
 /// An array or object in the template's notation.
 struct Nest<'a> {
+    p: &'a FormatBuilder,
     values: Values<'a>,
     kind: ValueKind,
     container: &'a Container,
@@ -500,7 +495,7 @@ impl Nest<'_> {
     }
 
     fn expr(&self) -> ExprId {
-        let (p, container) = (self.values.p, self.container);
+        let (p, container) = (self.p, self.container);
         let end = self.end();
         let inner = Nest {
             values: Values {
@@ -564,14 +559,12 @@ impl Nest<'_> {
             .iter()
             .map(|slot| self.container.close.and(&slot.close));
         let ends = ends.filter(|end| !end.is_blank());
-        self.values
-            .p
-            .choice(ends.map(|end| self.values.glue(&end, name)))
+        self.p.choice(ends.map(|end| self.values.glue(&end, name)))
     }
 
     /// The next item or member, where a token before each tag makes it certain.
     fn next(&self) -> Option<ExprId> {
-        let p = self.values.p;
+        let p = self.p;
         if p.prefix.is_empty() {
             return None;
         }
@@ -596,12 +589,12 @@ impl Nest<'_> {
         };
         let (opens, value) = self.value(&item);
         let each = self.glue(&self.container.each);
-        self.values.p.sequence([each, self.glue(&opens), value])
+        self.p.sequence([each, self.glue(&opens), value])
     }
 
     /// The members that the schema of an object lists, and whether each is required.
     fn known_members(&self) -> Vec<(ExprId, bool)> {
-        let (p, mut known) = (self.values.p, Vec::new());
+        let (p, mut known) = (self.p, Vec::new());
         let prefix = format!("{}-", self.member.rule);
         for inner in members(p, &self.member.schema, &prefix, false) {
             let (opens, value) = self.value(&inner);
@@ -618,7 +611,7 @@ impl Nest<'_> {
 
     /// A member of an object with any name. `end`: the end of the object.
     fn any_member(&self, end: ExprId) -> ExprId {
-        let (p, container) = (self.values.p, self.container);
+        let (p, container) = (self.p, self.container);
         let any = Member {
             rule: format!("{}-any", self.member.rule),
             ..Member::any()
@@ -631,10 +624,7 @@ impl Nest<'_> {
             _ if ends.is_empty() => p.other_name(),
             None => p.until_marker(&ends),
             // In a grammar, too, no name begins like the end of the object.
-            Some(signs) => {
-                let signs: Vec<_> = signs.into_iter().map(|sign| (sign, sign)).collect();
-                p.optional(p.sequence([p.none_of(&signs), p.until_marker(&ends)]))
-            }
+            Some(signs) => p.optional(p.sequence([p.no_sign(signs), p.until_marker(&ends)])),
         };
         // The end of the object may look like a name.
         let close = container.close.and(&self.slot.close);
@@ -657,12 +647,12 @@ impl Nest<'_> {
         let value = values.of(&self.container.slots, &none, member, self.depth, &|slot| {
             self.raw(member, slot)
         });
-        value.unwrap_or_else(|| (none, values.p.never()))
+        value.unwrap_or_else(|| (none, self.p.never()))
     }
 
     /// A raw text in the container, and its end.
     fn raw(&self, member: &Member, slot: &Slot) -> ExprId {
-        let (values, p) = (&self.values, self.values.p);
+        let (values, p) = (&self.values, self.p);
         let mut ends = text::heads(&slot.close);
         if ends.is_empty() {
             for after in [&self.container.next, &self.container.close] {

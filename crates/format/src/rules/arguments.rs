@@ -9,7 +9,7 @@ use crate::sites::{Arguments, Tags, tag};
 use crate::tag::Tag;
 use chatparse_base::sort;
 use chatparse_grammar::schema;
-use chatparse_learn::analysis::turn::{Encoding, Glue, GluePiece, Members, ValueKind, slots_of};
+use chatparse_learn::analysis::turn::{Glue, GluePiece, Members, ValueKind, slots_of};
 use chatparse_peg::{ExprId, SchemaRef};
 use serde_json::Value;
 
@@ -68,11 +68,7 @@ sites! {
 /// branch.
 fn constant_tells_branch(all: &Arguments) -> Way {
     let p = all.p;
-    let (_, slot) = all
-        .members
-        .slots
-        .iter()
-        .find(|(_, slot)| slot.encoding == Encoding::Raw)?;
+    let (_, slot) = all.members.slots.iter().find(|(_, slot)| slot.is_raw())?;
     let branches: Vec<SchemaRef> = schema::places(&all.root, true)
         .into_iter()
         .filter(|(_, must)| !must)

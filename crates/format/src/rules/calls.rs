@@ -7,8 +7,7 @@ use crate::coverage;
 use crate::glue::{announced_name, behind_json, heads, is_strong};
 use crate::sites::{Call, End, keys, unannounced};
 use chatparse_base::brackets::is_marker;
-use chatparse_learn::analysis::turn::Tail;
-use chatparse_learn::analysis::turn::{CallForm, CallPiece, Glue, Members, TurnFormat};
+use chatparse_learn::analysis::turn::{CallForm, Glue, Members, Tail, TurnFormat};
 use chatparse_peg::{ExprId, SchemaRef};
 
 sites! {
@@ -142,10 +141,7 @@ sites! {
 
 /// A call that is a JSON object with more members before its name.
 pub fn members_before_name(p: &FormatBuilder, turn: &TurnFormat, open: &Glue) -> Way {
-    let names_first = turn
-        .calls
-        .iter()
-        .all(|form| form.pieces.first() == Some(&CallPiece::Name));
+    let names_first = turn.calls_begin_with_names();
     Some(p.atomic(members_in_object(p, open, &keys(turn, open)).filter(|_| names_first)?))
 }
 
@@ -219,23 +215,8 @@ fn id_as_number(p: &FormatBuilder) -> Way {
 
 /// More members of a call after its id.
 fn members_after_id(call: &Call, behind: &Glue) -> Way {
-    let p = call.p;
-    let rest = behind
-        .head()
-        .strip_prefix('"')?
-        .trim_start()
-        .strip_prefix(',')
-        .filter(|_| p.mends)?
-        .trim_start();
-    let rest = behind.without_start(behind.head().len() - rest.len());
-    let members = p.members_in_front(&keys(call.turn, call.open), true);
-    Some(p.sequence([
-        p.space(),
-        p.literal(","),
-        p.space(),
-        members,
-        call.glue(&rest),
-    ]))
+    let rest = behind.strip_prefix(&"\"".into())?;
+    after_comma(call, &rest, |keys| call.p.members_in_front(keys, true))
 }
 
 /// Other signs around the name in an id, and no number.
@@ -326,21 +307,16 @@ fn arguments_left_out(call: &Call, tail: &Tail, close: &Glue) -> Way {
 
 /// More members of a call before its arguments.
 fn members_before_arguments(call: &Call, first: &Glue) -> Way {
-    let p = call.p;
-    let rest = first
-        .head()
-        .trim_start()
-        .strip_prefix(',')
-        .filter(|_| p.mends)?;
-    let rest = first.without_start(first.head().len() - rest.trim_start().len());
-    let others = p.other_members(&keys(call.turn, call.open), false);
-    Some(p.sequence([
-        p.space(),
-        p.literal(","),
-        p.space(),
-        others,
-        call.glue(&rest),
-    ]))
+    after_comma(call, first, |keys| call.p.other_members(keys, false))
+}
+
+/// More members after the comma that this text begins with.
+fn after_comma(call: &Call, text: &Glue, members: impl FnOnce(&str) -> ExprId) -> Way {
+    let (p, head) = (call.p, text.head());
+    let rest = head.trim_start().strip_prefix(',').filter(|_| p.mends)?;
+    let rest = text.without_start(head.len() - rest.trim_start().len());
+    let members = members(&keys(call.turn, call.open));
+    Some(p.after_space(p.sequence([p.spaced([p.literal(","), members]), call.glue(&rest)])))
 }
 
 /// All arguments as one JSON object. `before`: the text before all arguments.
@@ -455,7 +431,7 @@ fn output_ends_call(call: &Call, end: &End, _: ExprId) -> Way {
     let braces = end.is_json && end.ends_arguments();
     let closed = braces.then(|| behind_json(p, &end.braces(), Some(call.tool)));
     let closed = p.choice(closed.into_iter().chain([p.empty()]));
-    (end.ends_members || end.is_json).then(|| p.sequence([closed, p.space(), p.end()]))
+    (end.ends_members || end.is_json).then(|| p.spaced([closed, p.end()]))
 }
 
 /// No end of the wrapper, before a call in the same wrapper or the end of the output.

@@ -90,18 +90,14 @@ fn text_without_header(turn: &Harmony, start: ExprId) -> Way {
     ]);
     let end = p.sequence([p.optional(p.any_of([RETURN, END])), p.end()]);
     let end = p.choice([p.and(p.any_of([CHANNEL, START])), end]);
-    Some(p.sequence([start, p.space(), p.content(text), p.space(), end]))
+    Some(p.spaced([start, p.content(text), end]))
 }
 
 /// A message with a header that is not known. A message to an unknown recipient, or with a type, is
 /// work, and so is the recipient's name; the rest is for the user.
 fn unknown_header(turn: &Harmony) -> Way {
     let p = turn.p;
-    let hidden = if turn.spec.extract_reasoning() {
-        Tag::Reasoning
-    } else {
-        Tag::Content
-    };
+    let hidden = turn.spec.thought_tag();
     let channel = p.optional(p.any_of(["commentary", "analysis"]));
     let channel = p.sequence([turn.token(CHANNEL), channel]);
     let name = p.repeat(

@@ -1,7 +1,7 @@
 //! Texts of the template, and values of any tool, as models write them.
 
 use super::table::{Rule, Way};
-use crate::builder::{FormatBuilder, escaped, other_key};
+use crate::builder::{FormatBuilder, escaped};
 use crate::coverage;
 use crate::tag::Tag;
 use chatparse_base::brackets;
@@ -129,10 +129,9 @@ fn number_left_out(p: &FormatBuilder, before: ExprId, behind: ExprId) -> Way {
 
 /// The other common key for arguments.
 fn other_argument_key(p: &FormatBuilder, text: &str) -> Way {
-    let key = ["arguments", "parameters"]
-        .into_iter()
-        .find(|key| text.contains(&format!("\"{key}\"")))?;
-    Some(p.marker(text.replace(&format!("\"{key}\""), &format!("\"{}\"", other_key(key)?))))
+    let keys = ["\"arguments\"", "\"parameters\""];
+    let at = keys.iter().position(|key| text.contains(key))?;
+    Some(p.marker(text.replace(keys[at], keys[1 - at])))
 }
 
 /// The spelling of the model, which differs from the template's.
@@ -249,7 +248,7 @@ fn wrapper_ends_text(p: &FormatBuilder, end: &TextEnd, _: [ExprId; 4]) -> Way {
 /// A text that opens what the marker closes owns one of two markers.
 fn marker_opened(p: &FormatBuilder, end: &TextEnd, run: ExprId) -> Way {
     let (open, close) = (end.opening()?, end.marker.trim());
-    let again = p.choice([p.marker(close), p.marker(&*open)]);
+    let again = p.any_of([close, &*open]);
     let closes = p.and(p.sequence([p.marker(close), again]));
     Some(p.sequence([
         p.literal(open),
@@ -272,7 +271,7 @@ fn items(p: &FormatBuilder, [open, close]: [&str; 2], item: ExprId) -> ExprId {
     let all = p.choice([p.literal(close), p.sequence([all, p.literal(close)])]);
     // After its bracket, which shows that it is one.
     let bracket = p.tag(Tag::Markup, p.sequence([p.literal(open), p.space()]));
-    p.sequence([bracket, p.array(all)])
+    p.sequence([bracket, p.tag(Tag::Array, all)])
 }
 
 /// A tuple of Python is an array.

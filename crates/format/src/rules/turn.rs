@@ -9,7 +9,7 @@ use crate::sites::{INNER, Writer};
 use crate::wrappers;
 use chatparse_learn::analysis::turn::{
     Glue,
-    SlotKind::{Call, Content, End, Prompt, Reasoning},
+    SlotKind::{Call, End},
 };
 use chatparse_peg::ExprId;
 
@@ -97,11 +97,13 @@ fn other_recipient(writer: &Writer, open: &Glue) -> Way {
         .first_marker()
         .filter(|marker| !rest.head().starts_with(marker))?;
     let calls = p.glue(&between.strip_prefix(&marker.into())?);
-    let known = writer.turn.glues([Prompt, Reasoning], Content);
-    let thought = writer
-        .thought
-        .and_then(|thought| writer.reasoning_again(thought));
-    let known = p.choice(known.map(|open| p.glue(open)).chain(thought));
+    let thought = writer.reasoning_again();
+    let known = p.choice(
+        writer
+            .before_content()
+            .map(|open| p.glue(open))
+            .chain(thought),
+    );
     let name = writer.thought_text(coverage::any_word(p));
     let name = p.choice([
         p.literal("commentary"),
@@ -134,7 +136,7 @@ fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
             .collect(),
     );
     let token = p.any_of(tokens);
-    let end = p.sequence([token, p.space(), p.end()]);
+    let end = p.spaced([token, p.end()]);
     let more = p.many(p.sequence([p.not(end), p.content(token), text]));
     Some(p.sequence([text, more, p.optional(end)]))
 }
@@ -142,7 +144,7 @@ fn end_after_late_thought(writer: &Writer, ends: &[String]) -> Way {
 /// The markers around all calls, without any between them.
 fn empty_section(writer: &Writer) -> Way {
     let (p, [open, close]) = (writer.p, writer.section()?);
-    Some(p.optional(p.sequence([p.marker(open), p.space(), p.glue(&close.into())])))
+    Some(p.optional(p.spaced([p.marker(open), p.glue(&close.into())])))
 }
 
 /// The marker around all calls, misspelled, cut short, or followed by what is none; perhaps before
@@ -205,7 +207,7 @@ fn inner_call(writer: &Writer) -> Way {
 fn comma_after_last_call(writer: &Writer) -> Way {
     let (p, python) = (writer.p, writer.turn.calls_are_python());
     let mut between = writer.turn.glues([Call], Call);
-    let listed = between.any(|glue| glue.head().trim_start().starts_with(','));
+    let listed = between.any(|glue| glue.begins_with(","));
     let ends = writer.turn.glues([Call], End).flat_map(heads);
     let ends = p.any_of(ends.chain(python.then(|| "]".to_owned())));
     let comma = p.sequence([p.space(), p.literal(","), p.ahead(ends)]);
@@ -219,8 +221,8 @@ fn call_after_comma(writer: &Writer) -> Way {
         .turn
         .glues([Call], Call)
         .any(|glue| glue.core() == ",");
-    let comma = [p.space(), p.literal(","), p.space(), p.reference("call")];
-    (writer.turn.calls_are_python() && !listed).then(|| p.sequence(comma))
+    let next = p.spaced([p.literal(","), p.reference("call")]);
+    (writer.turn.calls_are_python() && !listed).then(|| p.after_space(next))
 }
 
 /// Calls in a thought that is still open: the rest of the thought, and text after it.
@@ -231,7 +233,7 @@ fn thought_after_calls(writer: &Writer, _: &[ExprId]) -> Way {
         .reasoning
         .as_ref()
         .filter(|thought| thought.holds_calls && writer.spec.extract_reasoning())?;
-    let after = writer.turn.behind_calls().chain([&writer.turn.end]);
+    let after = writer.turn.behind(Call).chain([&writer.turn.end]);
     let mut ends: Vec<_> = after.flat_map(heads).collect();
     ends.push(close.to_owned());
     ends.extend(writer.marks_of_calls().iter().cloned());
@@ -268,7 +270,7 @@ fn opening_cut_off(writer: &Writer) -> Way {
         .filter_map(|glue| writer.p.first_tag(glue));
     let halves = marks
         .flat_map(|mark| mark.char_indices().skip(2).map(|(half, _)| &mark[..half]))
-        .map(|half| p.sequence([p.literal(half), p.space(), p.end()]));
+        .map(|half| p.spaced([p.literal(half), p.end()]));
     Some(p.not(p.after_space(p.choice(halves))))
 }
 
@@ -276,7 +278,7 @@ fn opening_cut_off(writer: &Writer) -> Way {
 fn call_without_list(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
     let p = writer.p;
     let open = Glue::from(open.literal()?.trim_end().strip_suffix('[')?);
-    let object = p.sequence([p.literal("{"), p.space(), p.literal("\"")]);
+    let object = p.spaced([p.literal("{"), p.literal("\"")]);
     let named = p.sequence([writer.named_call(), p.literal("(")]);
     let begins = p.ahead(p.choice([object, named]));
     is_strong(&open).then(|| p.sequence([p.space(), p.glue(&open), begins, calls]))
@@ -300,7 +302,7 @@ fn calls_in_brackets(writer: &Writer, open: &Glue, calls: ExprId) -> Way {
 fn bracket_left_out(p: &FormatBuilder, end: &Glue) -> Way {
     let list = split_space(end).1.without_start(1);
     let closes = is_strong(&list) || list.head().starts_with("```");
-    (end.head().trim_start().starts_with(']') && closes).then(|| end_of_json(p, &list))
+    (end.begins_with("]") && closes).then(|| end_of_json(p, &list))
 }
 
 /// The header of the next turn, where the output ends with it.

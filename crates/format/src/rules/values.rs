@@ -83,7 +83,7 @@ sites! {
 
 /// A text of an enum that looks like another value, which the enum does not have.
 fn enumerated_text(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let all = value.member.schema.get()["enum"].as_array()?;
     let mut texts = Vec::new();
     for text in all.iter().filter_map(|one| one.as_str()) {
@@ -94,10 +94,7 @@ fn enumerated_text(value: &Value) -> Way {
     if texts.is_empty() {
         return None;
     }
-    let raw = value
-        .texts
-        .iter()
-        .filter(|slot| slot.encoding == Encoding::Raw);
+    let raw = value.texts.iter().filter(|slot| slot.is_raw());
     p.any_way(raw.map(|slot| {
         let text = p.arg_text(p.choice(texts.clone()));
         p.atomic(p.sequence([value.rest(slot), text, value.close(slot)]))
@@ -114,7 +111,7 @@ fn type_left_out(value: &Value, rest: &Glue) -> Way {
 
 /// A text in quotes ends where an argument does, whatever else the value may be.
 fn text_in_quotes(value: &Value) -> Way {
-    let (p, values) = (value.values.p, value.values);
+    let (p, values) = (value.p, value.values);
     let slot = value
         .texts
         .iter()
@@ -123,7 +120,7 @@ fn text_in_quotes(value: &Value) -> Way {
     applies.then(|| {
         p.sequence([
             value.rest(slot),
-            p.opens_quoted(),
+            p.and(p.quote()),
             values.quoted(value.glue(&slot.close)),
         ])
     })
@@ -141,13 +138,13 @@ fn printed_value(value: &Value) -> Way {
         .texts
         .iter()
         .all(|text| text.open == value.opens && !text.close.is_blank());
-    (value.is_printed_bare() && ended).then(|| value.values.p.atomic(value.literal()))
+    (value.is_printed_bare() && ended).then(|| value.p.atomic(value.literal()))
 }
 
 /// The text of an array or object in quotes, where the template writes JSON and the schema allows
 /// no text.
 fn container_as_text(value: &Value) -> Way {
-    let (p, slot) = (value.values.p, value.plain.first()?);
+    let (p, slot) = (value.p, value.plain.first()?);
     let text = [
         value.rest(slot),
         p.space(),
@@ -161,7 +158,7 @@ fn container_as_text(value: &Value) -> Way {
 /// An array or object as JSON, in place of the template's notation. What may still be text is not
 /// shown before it ends.
 fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let sign = if kind == ValueKind::Array { "[" } else { "{" };
     if begin.head().starts_with(sign) {
         return None;
@@ -173,7 +170,7 @@ fn container_as_json(value: &Value, kind: ValueKind, begin: &Glue, slot: &Slot) 
 
 /// Null as a word of JSON or Python, or as nothing.
 fn null(value: &Value) -> Way {
-    let (p, slot) = (value.values.p, value.null?);
+    let (p, slot) = (value.p, value.null?);
     let bare = value
         .texts
         .iter()
@@ -187,7 +184,7 @@ fn null(value: &Value) -> Way {
 /// A text printed between quotes, which is a literal of Python if its first backslash is before a
 /// quote.
 fn escaped_quote(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let (after, close) = (
         value.values.after.filter(|_| value.values.python)?,
         value.bare_close.as_ref()?,
@@ -202,13 +199,13 @@ fn escaped_quote(value: &Value) -> Way {
         p.arg_close(value.glue(close)),
         followed,
     ]);
-    Some(p.sequence([start, p.choice([p.atomic(escaped), value.raw(slot)])]))
+    Some(p.sequence([start, p.choice([p.atomic(escaped), (value.raw)(slot)])]))
 }
 
 /// A list that begins with one of the template's quotes, where the schema allows a text and no
 /// list.
 fn list_of_texts(value: &Value) -> Way {
-    let (p, array) = (value.values.p, value.values.nested.array.as_ref()?);
+    let (p, array) = (value.p, value.values.nested.array.as_ref()?);
     let quoted = value
         .between_quotes()
         .filter(|_| value.depth == 0 && value.nested.is_empty())?;
@@ -223,7 +220,7 @@ fn list_of_texts(value: &Value) -> Way {
 /// A text without its quotes, which is the rest of the line where nothing but a text may be, and
 /// the line ends with it.
 fn text_to_line_end(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mut ways = Vec::new();
     for slot in value
         .texts
@@ -240,29 +237,29 @@ fn text_to_line_end(value: &Value) -> Way {
 
 /// A raw text, where the schema allows another type.
 fn text_for_type(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mut slots = value.fallbacks();
     slots.dedup_by(|next, first| (&next.open, &next.close) == (&first.open, &first.close));
     p.any_way(
         slots
             .into_iter()
-            .map(|slot| p.sequence([value.rest(slot), no_json(p, value.raw(slot))])),
+            .map(|slot| p.sequence([value.rest(slot), no_json(p, (value.raw)(slot))])),
     )
 }
 
 /// A text that is announced as another type.
 fn text_for_other_type(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let slots = value
         .mistyped
         .iter()
         .filter(|slot| !value.rest_of(slot).is_blank());
-    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), value.raw(slot)])))
+    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), (value.raw)(slot)])))
 }
 
 /// A value without the attribute that tells its type, or with another word in it.
 fn type_attribute(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mut attributes = value
         .used
         .iter()
@@ -272,7 +269,7 @@ fn type_attribute(value: &Value) -> Way {
         return None;
     }
     let slot = value.used[0];
-    let text = value.raw(&Slot {
+    let text = (value.raw)(&Slot {
         encoding: Encoding::Raw,
         ..slot.clone()
     });
@@ -297,14 +294,14 @@ fn behind_attribute(open: &Glue) -> Option<Glue> {
 
 /// A text between quotes of JSON in place of the template's.
 fn json_quotes(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     value.between_quotes()?;
-    Some(p.sequence([p.space(), p.opens_quoted(), p.arg_json(p.python_string())]))
+    Some(p.sequence([p.space(), p.and(p.quote()), p.arg_json(p.python_string())]))
 }
 
 /// A text without the template's quotes, or without the first of them.
 fn text_without_quotes(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let mark = value.between_quotes()?.close.head();
     let slot = value
         .mistyped
@@ -313,7 +310,7 @@ fn text_without_quotes(value: &Value) -> Way {
     if value.depth > 0 {
         return Some(no_json(
             p,
-            p.sequence([p.not(p.opens_quoted()), value.raw(slot)]),
+            p.sequence([p.not(p.and(p.quote())), (value.raw)(slot)]),
         ));
     }
     let ends = p.ahead(value.after()?);
@@ -322,7 +319,7 @@ fn text_without_quotes(value: &Value) -> Way {
     let run = p.until_marker([mark, ",", "}"]);
     let text = p.arg_text(p.sequence([run, p.more_text(close, run)]));
     let text = p.sequence([
-        p.not(p.opens_quoted()),
+        p.not(p.and(p.quote())),
         p.not(p.literal(mark)),
         text,
         p.arg_close(close),
@@ -332,7 +329,7 @@ fn text_without_quotes(value: &Value) -> Way {
 
 /// A literal without the quotes that the template puts around all values.
 fn value_without_quotes(value: &Value) -> Way {
-    let (p, close) = (value.values.p, value.bare_close.as_ref()?);
+    let (p, close) = (value.p, value.bare_close.as_ref()?);
     let literal = if value.values.python {
         p.arg_printed()
     } else {
@@ -347,12 +344,12 @@ fn value_without_quotes(value: &Value) -> Way {
 
 /// An array or object that breaks: what is up to its end, as it is.
 fn broken_container(value: &Value) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let slots = value
         .plain
         .iter()
         .filter(|slot| p.mends && value.depth == 0 && tag(&slot.close).is_some());
-    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), broken(p, value.raw(slot))])))
+    p.any_way(slots.map(|slot| p.sequence([value.rest(slot), broken(p, (value.raw)(slot))])))
 }
 
 /// A literal of Python of another type than the schema allows.
@@ -362,7 +359,7 @@ fn literal_of_other_type(value: &Value) -> Way {
 
 /// What ends the call ends its last value.
 fn call_ends_value(value: &Value, slot: &Slot) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let end = value
         .values
         .enclosing
@@ -372,7 +369,7 @@ fn call_ends_value(value: &Value, slot: &Slot) -> Way {
 
 /// What ends a container ends its last value.
 fn container_ends_value(value: &Value, slot: &Slot) -> Way {
-    let p = value.values.p;
+    let p = value.p;
     let end = value.values.within.filter(|_| is_strong(&slot.close))?;
     Some(p.ahead(end))
 }
@@ -387,7 +384,7 @@ fn container_ends_container(values: &Values) -> Way {
 fn unescaped_text(values: &Values, quote: char, close: ExprId) -> Way {
     let (p, quote) = (values.p, quote.to_string());
     let sign = p.literal(&*quote);
-    let inner = p.sequence([p.not(p.sequence([sign, p.space(), values.after?])), sign]);
+    let inner = p.sequence([p.not(p.spaced([sign, values.after?])), sign]);
     Some(p.sequence([
         p.arg_text(p.many(p.choice([inner, p.until_marker([&*quote])]))),
         close,

@@ -6,7 +6,6 @@ mod prompts;
 
 use std::sync::LazyLock;
 
-use crate::analysis::Layout;
 use crate::analysis::turn::{Edge, Reasoning, TurnFormat, reason_like_prompt};
 use crate::host::Host;
 use crate::prompt::{Prompt, PromptInput};
@@ -17,7 +16,6 @@ use serde::Deserialize;
 /// A family of templates.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Family {
     /// A stable name in lower case.
     pub name: String,
@@ -59,13 +57,11 @@ impl Family {
         }
         turn.edges.extend(self.edges.iter().cloned());
         patches::apply(&self.patch, &mut turn);
-        let layout = Layout::of(&turn).into();
         Writing {
-            layout,
-            turn,
             tolerances: self.tolerances.clone(),
             host: Some(&self.host),
             harmony: self.harmony,
+            ..Writing::learnt(turn)
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::prompt::{Prompt, PromptInput, calls_of, plain, render, render_changed};
+use crate::prompt::{Prompt, PromptInput, calls_of, plain, render, render_changed, render_with};
 use chatparse_base::{Result, number};
 use chatparse_jinja::Conversation;
 use chatparse_message::{Compat, text_part};
@@ -92,14 +92,7 @@ pub fn gemma_4(input: &PromptInput) -> Result<Prompt> {
                 .contains("{#- OpenAI Chat Completions:") =>
         {
             let joins = input.request.output.compat == Compat::Off;
-            let messages = Value::Array(fold_results(messages, joins)).into();
-            render(
-                input,
-                &Conversation {
-                    messages,
-                    ..conversation.clone()
-                },
-            )?
+            render_with(input, fold_results(messages, joins).into())?
         }
         _ => plain(input)?,
     };

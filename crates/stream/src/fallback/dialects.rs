@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use crate::output::is_of_name;
 use chatparse_base::brackets::is_marker;
+use chatparse_base::sort;
 use chatparse_format::FormatBuilder;
 use chatparse_format::calls::described::section;
 use chatparse_format::late::{Late, Want};
@@ -47,11 +48,9 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
         serde_json::from_str(include_str!("dialects.json")).unwrap_or_default();
     let mut rows: Vec<Dialect> = stored.into_iter().map(Dialect::from).collect();
     // Who writes arguments one by one may write them as one object, but not the other way round.
-    chatparse_base::sort::by_key(&mut rows, |dialect| {
-        let forms = dialect.turn.iter().flat_map(|turn| &turn.calls);
-        !forms
-            .flat_map(|form| &form.pieces)
-            .any(|piece| piece.members().is_some())
+    sort::by_key(&mut rows, |dialect| {
+        let mut turns = dialect.turn.iter();
+        !turns.any(|turn| turn.members().next().is_some())
     });
     for (name, group) in [("bare-json", Rows::Bare), (IN_TAGS, Rows::Held)] {
         rows.push(Dialect {
@@ -123,7 +122,7 @@ impl Dialect {
         let named = before
             .iter()
             .map(|before| p.sequence([p.marker(&**before), names, p.marker(&**behind)]));
-        p.choice(named.chain([starts]).collect::<Vec<_>>())
+        p.choice(named.chain([starts]))
     }
 
     /// Its calls. `first`: the number of its first part.
@@ -142,13 +141,12 @@ impl Dialect {
 impl Named {
     fn of(turn: &TurnFormat) -> Option<Named> {
         let behind = turn.marker_behind_names()?.to_owned();
-        let mut before: Vec<String> = turn
-            .before_calls()
-            .map(|glue| glue.head().trim_start().to_owned())
-            .collect();
-        chatparse_base::sort::sort(&mut before);
-        before.dedup();
-        Some(Named { before, behind })
+        let before = turn.before_calls();
+        let before = sort::set(before.map(|glue| glue.head().trim_start().to_owned()));
+        Some(Named {
+            before: before.into_iter().collect(),
+            behind,
+        })
     }
 
     /// The beginning of a call whose name, of a known tool, ends this text.
@@ -206,7 +204,7 @@ pub(super) fn is_bare(index: u16) -> Option<bool> {
 }
 
 /// A group of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rows {
     /// Dialects with markers.
     Marked,
@@ -250,10 +248,7 @@ pub(super) fn starts(rows: Rows, tools: &[Tool], whole: bool) -> impl Iterator<I
 /// The beginnings of calls of rows with markers, except for rows that were seen.
 pub(super) fn begins(p: &FormatBuilder, seen: Seen, tools: &[Tool]) -> ExprId {
     let rows = table(Rows::Marked).filter(|(row, _)| !seen.has(*row));
-    p.choice(
-        rows.map(|(_, dialect)| dialect.begins(p, tools))
-            .collect::<Vec<_>>(),
-    )
+    p.choice(rows.map(|(_, dialect)| dialect.begins(p, tools)))
 }
 
 /// A text that calls begin with, or that follows their names, and the row.
@@ -416,29 +411,24 @@ pub(super) struct Offer<'a> {
 /// order, and `parameters`, or the keys of the format, for these.
 fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     let comma = p.sequence([p.space(), p.marker(","), p.space()]);
-    let kind = p.optional(match p.mends {
-        true => p.members_in_front("", false),
-        false => p.sequence([p.json_member("type", p.marker("\"function\"")), comma]),
-    });
-    let [between, behind] = match p.mends {
-        true => [p.optional(p.other_members("", false)), p.members_behind("")],
-        false => [p.empty(); 2],
-    };
-    let inner = if p.mends {
-        p.optional(p.sequence([p.json_member("function", p.marker("{")), p.space()]))
+    let [kind, inner, between, behind] = if p.mends {
+        let inner = p.sequence([p.json_member("function", p.marker("{")), p.space()]);
+        [
+            p.optional(p.members_in_front("", false)),
+            p.optional(inner),
+            p.optional(p.other_members("", false)),
+            p.members_behind(""),
+        ]
     } else {
-        p.empty()
+        let kind = p.sequence([p.json_member("type", p.marker("\"function\"")), comma]);
+        [p.optional(kind), p.empty(), p.empty(), p.empty()]
     };
-    let open = p.sequence([
-        p.space(),
-        p.tool_open(p.marker("{")),
-        p.space(),
-        kind,
-        inner,
-    ]);
+    let open = p.spaced([p.tool_open(p.marker("{")), kind]);
+    let open = p.after_space(p.sequence([open, inner]));
     // The quotation mark after the name may be missing, and one may follow the arguments.
     let quote = p.choice([p.marker("\""), p.and(p.literal(", \""))]);
-    let (name, single) = (p.listed_tool_name(offer.tools), p.literal("'"));
+    let name = p.one_of_tools(offer.tools, |name| p.tool_name(name));
+    let single = p.literal("'");
     let single = p.mends.then(|| p.sequence([single, name, single]));
     let name = p.choice(
         [p.sequence([p.marker("\""), name, quote])]
@@ -453,8 +443,9 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
     let name = p.choice(names.into_iter().map(|key| p.json_member(key, name)));
     let key = p.choice(keys.into_iter().map(|key| p.json_word(key)));
     let behind_text = p.optional(p.literal("\""));
-    let colon = p.sequence([p.space(), p.marker(":"), p.space()]);
-    let arguments = p.sequence([key, colon, p.any_json_args(), behind_text, p.space()]);
+    let colon = p.marker(":");
+    let arguments = p.spaced([key, colon, p.any_json_args()]);
+    let arguments = p.sequence([arguments, behind_text, p.space()]);
     let brace = p.marker("}");
     let close = p.tool_close(brace);
     // An id after the call in the object around it is the call's.
@@ -470,13 +461,10 @@ fn bare_json(p: &FormatBuilder, offer: Offer) -> ExprId {
         behind,
         close,
     ]);
-    let shallow = p.sequence([key, colon, p.tool_args(shallow_object(p)), p.space()]);
+    let shallow = p.spaced([key, colon, p.tool_args(shallow_object(p))]);
     let name_last = p.atomic(p.sequence([
         open,
-        shallow,
-        p.marker(","),
-        p.space(),
-        name,
+        p.spaced([shallow, p.marker(","), name]),
         behind,
         p.space(),
         close,
@@ -507,12 +495,12 @@ fn shallow_object(p: &FormatBuilder) -> ExprId {
 }
 
 fn shallow_members(p: &FormatBuilder, name: ExprId, value: ExprId) -> ExprId {
-    let member = p.sequence([name, p.space(), p.marker(":"), p.space(), value]);
+    let member = p.spaced([name, p.marker(":"), value]);
     shallow_container(p, ["{", "}"], member)
 }
 
 fn shallow_container(p: &FormatBuilder, [open, close]: [&str; 2], item: ExprId) -> ExprId {
-    let next = p.sequence([p.space(), p.marker(","), p.space(), item]);
+    let next = p.after_space(p.spaced([p.marker(","), item]));
     let items = p.sequence([item, p.many(next), p.space()]);
     p.sequence([
         p.marker(open),

@@ -20,7 +20,7 @@ use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, State, incomplete_tail};
 
 /// The reason why a text ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum End {
     /// The output continues with another region.
     Region,
@@ -81,7 +81,7 @@ pub struct FallbackParser {
 }
 
 /// Text outside of calls.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Prose {
     pub channel: Channel,
     /// The end of the text that is in the message.
@@ -103,7 +103,7 @@ impl Prose {
         self.known = span.end;
         if let Some(last) = output[span.clone()]
             .iter()
-            .rposition(|byte| !is_white_space(*byte))
+            .rposition(|byte| !matches!(byte, b' ' | b'\n' | b'\t' | b'\r'))
         {
             self.show(span.start + last + 1, output, builder);
         }
@@ -127,14 +127,12 @@ fn whole_character(text: &[u8], at: usize) -> usize {
         .unwrap_or(text.len())
 }
 
-fn is_white_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
-}
-
 /// Passes events to the builder; text goes through [`Prose`].
 struct Found<'a> {
     prose: &'a mut Prose,
     in_rest: &'a mut bool,
+    /// Where the calls begin, if they only count at the end.
+    candidates: Option<&'a mut Option<usize>>,
     config: &'a FallbackConfig,
     output: &'a [u8],
     builder: &'a mut MessageBuilder,
@@ -142,6 +140,17 @@ struct Found<'a> {
 
 impl Sink for Found<'_> {
     fn event(&mut self, mut event: Event<'_>) {
+        if let Some(candidates) = &mut self.candidates {
+            match event {
+                // A name that announces a call is read with the call.
+                Event::Text(_, _, span)
+                    if candidates.is_some() || self.prose.known < span.start => {}
+                Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
+                Event::Call { .. } => drop(candidates.get_or_insert(self.prose.known)),
+                _ => {}
+            }
+            return;
+        }
         *self.in_rest &= matches!(event, Event::Broken(..));
         match &mut event {
             Event::Text(Channel::Content, _, span) => {
@@ -156,27 +165,6 @@ impl Sink for Found<'_> {
             _ => {}
         }
         self.builder.event(event);
-    }
-}
-
-/// Passes on the text before calls only, and notes where these begin.
-struct Noted<'a> {
-    prose: &'a mut Prose,
-    candidates: &'a mut Option<usize>,
-    output: &'a [u8],
-    builder: &'a mut MessageBuilder,
-}
-
-impl Sink for Noted<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            // A name that announces a call is read with the call.
-            Event::Text(_, _, span)
-                if self.candidates.is_some() || self.prose.known < span.start => {}
-            Event::Text(_, _, span) => self.prose.extend(span, self.output, self.builder),
-            Event::Call { .. } => drop(self.candidates.get_or_insert(self.prose.known)),
-            _ => {}
-        }
     }
 }
 
@@ -461,33 +449,16 @@ impl FallbackParser {
         let Some(machine) = &mut self.machine else {
             return;
         };
-        let prose = &mut self.prose;
-        if self.scope == Scope::AtEnd {
-            let candidates = &mut self.candidates;
-            self.reader.read_all(
-                machine,
-                output,
-                &mut Noted {
-                    prose,
-                    candidates,
-                    output,
-                    builder,
-                },
-            );
-        } else {
-            let (config, in_rest) = (&*self.config, &mut self.in_rest);
-            self.reader.read_all(
-                machine,
-                output,
-                &mut Found {
-                    prose,
-                    in_rest,
-                    config,
-                    output,
-                    builder,
-                },
-            );
-        }
+        let at_end = self.scope == Scope::AtEnd;
+        let mut found = Found {
+            prose: &mut self.prose,
+            in_rest: &mut self.in_rest,
+            candidates: at_end.then_some(&mut self.candidates),
+            config: &self.config,
+            output,
+            builder,
+        };
+        self.reader.read_all(machine, output, &mut found);
     }
 
     /// Called where a call may begin, or is interrupted. Keeps the captures that were visible

@@ -11,6 +11,7 @@ use super::dialects::{self, LateRows, Offer, Rows, Seen};
 use super::{CallRules, FallbackConfig};
 use chatparse_base::brackets::{self, is_marker};
 use chatparse_base::bytes::Bytes;
+use chatparse_base::sort;
 use chatparse_format::wrappers::{self, behind, wrapped};
 use chatparse_format::{FormatBuilder, Tag};
 use chatparse_message::{BareCalls, Dialects, Leniency, UnknownTools};
@@ -104,9 +105,7 @@ fn ends_of_text(mut starts: Vec<String>, opens: Vec<String>, scope: Scope) -> Ve
     // brackets.
     starts.extend((scope != Scope::AtEnd).then(|| "[".to_owned()));
     starts.retain(|start| !start.trim_ascii().is_empty());
-    chatparse_base::sort::sort(&mut starts);
-    starts.dedup();
-    starts
+    sort::set(starts).into_iter().collect()
 }
 
 /// Searches for the place where the first call may begin. It costs far less than
@@ -231,22 +230,14 @@ pub(super) fn text_with_calls(
         .cloned()
         .chain(own_starts(format).filter_map(|start| counterpart(&start)))
         .collect();
-    let [own, ends] = [&own, &closing].map(|more| {
-        ends.iter()
-            .chain(more)
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-    });
-    let openings: Vec<&str> = starts
-        .iter()
-        .map(String::as_str)
-        .filter(|start| is_marker(start))
-        .collect();
+    let [own, ends] = [&own, &closing].map(|more| [&**ends, more].concat());
+    let openings = starts.iter().filter(|start| is_marker(start));
+    let openings: Vec<String> = openings.cloned().collect();
     let behind_own = behind(&p, &own, &openings, false);
     let behind = behind(&p, &ends, &openings, true);
+    let call = p.sequence([wrapped(&p, call, held, around), behind]);
     if scope == Scope::Whole {
-        let calls = p.some(p.sequence([p.space(), wrapped(&p, call, held, around), behind]));
-        let all = p.sequence([calls, p.space(), p.end()]);
+        let all = p.spaced([p.some(p.after_space(call)), p.end()]);
         // White space in front is visible at once, because most answers are text.
         return p.finish(p.sequence([p.content(p.space()), p.atomic(all)]));
     }
@@ -254,30 +245,24 @@ pub(super) fn text_with_calls(
         // A call that continues the row of the previous one.
         Scope::BehindCall | Scope::BehindWrapped => {
             let separator = wrappers::separator(&p);
-            let next = p.sequence([
-                p.space(),
-                separator,
-                p.space(),
-                wrapped(&p, call, held, around),
-                behind,
-            ]);
+            let next = p.after_space(p.spaced([separator, call]));
             // Bare calls in the same wrapper count only if something closes it.
             let closing = p.any_of(ends.iter().map(|end| end.trim()));
-            let bare = p.some(p.sequence([p.space(), p.optional(separator), p.space(), bare]));
-            let bare = p.atomic(p.sequence([bare, p.space(), p.and(closing)]));
+            let bare = p.some(p.after_space(p.spaced([p.optional(separator), bare])));
+            let bare = p.atomic(p.spaced([bare, p.and(closing)]));
             // Anything else in its wrapper is text, except the marker that closes the wrapper.
-            let closes: Vec<&str> = own.iter().map(|close| close.trim()).collect();
-            let closes = closes.into_iter().filter(|close| is_marker(close));
+            let closes = own.iter().map(|close| close.trim());
+            let closes = closes.filter(|close| is_marker(close));
             let starts = ends_of_text(starts.clone(), opens.clone(), scope);
             let text =
                 p.content(p.until_marker(starts.iter().map(String::as_str).chain(closes.clone())));
             let others = p.choice([p.any_of(closes), separator]);
-            let late = [p.not(p.sequence([p.space(), others])), text, behind_own];
+            let late = [p.not(p.after_space(others)), text, behind_own];
             let close = match scope {
                 Scope::BehindCall => p.choice([p.sequence(late), behind_own]),
                 _ => {
                     let close = p.choice([wrappers::special(&p, true), p.literal("]")]);
-                    p.sequence([p.optional(p.sequence([p.space(), close])), behind])
+                    p.sequence([p.optional(p.after_space(close)), behind])
                 }
             };
             p.sequence([p.optional(bare), close, p.optional(next)])
@@ -294,7 +279,6 @@ pub(super) fn text_with_calls(
         ]),
         _ => p.empty(),
     };
-    let call = p.sequence([wrapped(&p, call, held, around), behind]);
     // Where calls of other dialects may begin, the text waits, and a program that reads them
     // continues.
     let others =
@@ -318,12 +302,11 @@ fn rest_of_call(
     object: bool,
 ) -> ExprId {
     closing.retain(|marker| !starts.contains(marker));
-    let line = closing.is_empty() && !starts.iter().any(|start| is_marker(start));
-    let ends = closing
-        .iter()
-        .chain(starts.iter().filter(|start| is_marker(start)))
-        .map(String::as_str);
-    let ends: Vec<&str> = ends.chain(line.then_some("\n")).collect();
+    let marked = starts.iter().filter(|start| is_marker(start));
+    let mut ends: Vec<&str> = closing.iter().chain(marked).map(String::as_str).collect();
+    if ends.is_empty() {
+        ends.push("\n");
+    }
     let end = p.choice([p.any_of(ends.iter().copied()), p.end()]);
     let bracket = p.sequence([p.space(), p.optional(p.literal("]")), p.space()]);
     let brace = p.sequence([p.literal("}"), bracket, p.and(end)]);
@@ -379,7 +362,5 @@ fn closing_markers(arena: &Arena) -> Vec<String> {
     texts.extend(tokens.collect::<Vec<_>>());
     // The end of a tag that opens is none.
     texts.retain(|text| is_marker(text) && !text.starts_with('>'));
-    chatparse_base::sort::sort(&mut texts);
-    texts.dedup();
-    texts
+    sort::set(texts).into_iter().collect()
 }

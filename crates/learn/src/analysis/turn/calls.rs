@@ -17,7 +17,6 @@ use chatparse_jinja::NAMED_ID;
 const MOST_FORMS: usize = 6;
 
 /// One walk with its glue.
-#[derive(Clone, Debug)]
 pub struct Path {
     pub parts: Vec<Found>,
     pub glue: Vec<Glue>,
@@ -81,7 +80,7 @@ fn differences(walk: &Walk, counter: Option<usize>) -> usize {
 }
 
 /// The result for the calls of a template.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Calls {
     pub forms: Vec<CallForm>,
     slots: Vec<(ValueKind, Slot)>,
@@ -114,14 +113,10 @@ impl Calls {
             for call in path.calls() {
                 let form = calls.form(path, call.clone())?;
                 let behind = calls.behind_value(path, call.end - 1)?;
-                let at = forms
-                    .iter()
-                    .position(|(known, _)| *known == form)
-                    .unwrap_or(forms.len());
-                if at == forms.len() {
-                    forms.push((form, BTreeSet::new()));
+                match forms.iter_mut().find(|(known, _)| *known == form) {
+                    Some((_, all)) => drop(all.insert(behind)),
+                    None => forms.push((form, BTreeSet::from([behind]))),
                 }
-                forms[at].1.insert(behind);
             }
         }
         if forms.len() > MOST_FORMS {
@@ -186,11 +181,8 @@ impl Calls {
         let (lone, mut known): (Vec<_>, Vec<_>) = values
             .into_iter()
             .partition(|value| value.keys.is_empty() || value.others.is_empty());
-        for Seen {
-            slot, keys, others, ..
-        } in &mut known
-        {
-            slot.close = Glue::common_start(keys.iter().chain(&*others));
+        for seen in &mut known {
+            seen.slot.close = Glue::common_start(seen.keys.iter().chain(&seen.others));
         }
         // If the end of calls begins with the separator, it seems to be a part of the value's end.
         let separators = known

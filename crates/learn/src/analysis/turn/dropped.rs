@@ -121,8 +121,7 @@ impl Reasoning {
             start: trim(start).to_owned(),
             open,
             close: Glue::from(close),
-            shown: false,
-            holds_calls: false,
+            ..Reasoning::default()
         }
     }
 }

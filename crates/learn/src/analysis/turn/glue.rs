@@ -12,7 +12,7 @@ use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Some characters in it are placeholders for text that differs
 /// from call to call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Glue(SmolStr);
 
 /// A piece of glue.
@@ -43,15 +43,6 @@ const SIGNS: [char; 5] = [NAME, KEY, COUNTER, WORD, ANY];
 /// The first byte of each.
 const SIGN_START: u8 = 0xEE;
 
-/// The texts of a call that glue may repeat.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Echoes<'a> {
-    pub name: &'a str,
-    pub key: &'a str,
-    /// The numbers of the calls in front and after, in the template's counting.
-    pub counters: Option<[usize; 2]>,
-}
-
 /// Where the bracket at `open` is closed; the end of the text if it is not.
 fn closed_at(text: &str, open: usize) -> usize {
     let close = text[open..].chars().next().and_then(brackets::closer);
@@ -62,17 +53,23 @@ fn closed_at(text: &str, open: usize) -> usize {
 
 impl Glue {
     /// Makes glue from rendered text; `None` if the text contains a placeholder character.
-    pub(super) fn new(text: &str, echoes: Echoes) -> Option<Glue> {
+    /// `counters`: the numbers of the calls in front and after, in the template's counting.
+    pub(super) fn new(
+        text: &str,
+        name: &str,
+        key: &str,
+        counters: Option<[usize; 2]>,
+    ) -> Option<Glue> {
         if text.contains(SIGNS) {
             return None;
         }
         let mut glue = text.to_owned();
-        for (echo, sign) in [(echoes.name, NAME), (echoes.key, KEY)] {
+        for (echo, sign) in [(name, NAME), (key, KEY)] {
             if !echo.is_empty() {
                 glue = glue.replace(echo, &sign.to_string());
             }
         }
-        for number in echoes.counters.into_iter().flatten() {
+        for number in counters.into_iter().flatten() {
             glue = with_counter(&glue, number);
         }
         Some(Glue(glue.into()))
@@ -242,6 +239,11 @@ impl Glue {
         self.0.strip_suffix(&*suffix.0).map(Glue::from)
     }
 
+    /// Whether it begins with this text, apart from white space.
+    pub fn begins_with(&self, text: &str) -> bool {
+        self.head().trim_start().starts_with(text)
+    }
+
     /// Whether it ends so.
     pub fn ends_with(&self, suffix: &Glue) -> bool {
         self.0.ends_with(&*suffix.0)
@@ -405,12 +407,8 @@ mod tests {
 
     #[test]
     fn echoes_and_counters_are_signs() {
-        let echoes = Echoes {
-            name: "f",
-            key: "",
-            counters: Some([1, 1]),
-        };
-        let glue = Glue::new("</f> 1 f1 x1:1", echoes).unwrap();
+        let of = |text| Glue::new(text, "f", "", Some([1, 1]));
+        let glue = of("</f> 1 f1 x1:1").unwrap();
         assert_eq!(glue.shown(), "</‹name›> ‹number› ‹name›1 x1:‹number›");
         let pieces: Vec<GluePiece> = glue.pieces().collect();
         assert_eq!(
@@ -421,7 +419,7 @@ mod tests {
                 GluePiece::Text("> ")
             ]
         );
-        assert_eq!(Glue::new("\u{e000}", echoes), None);
+        assert_eq!(of("\u{e000}"), None);
     }
 
     #[test]

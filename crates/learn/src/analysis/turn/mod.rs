@@ -135,7 +135,7 @@ impl Edge {
 
 chatparse_base::names! {
     /// A part of a turn, its beginning or its end.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum SlotKind {
         /// The end of the prompt, where the model begins.
@@ -348,6 +348,13 @@ chatparse_base::names! {
     }
 }
 
+impl Slot {
+    /// Whether it has a text as it is.
+    pub fn is_raw(&self) -> bool {
+        self.encoding == Encoding::Raw
+    }
+}
+
 impl ValueKind {
     fn of(value: &Value) -> ValueKind {
         match value {
@@ -397,9 +404,9 @@ impl TurnFormat {
         self.glues([from], to).next().map_or("", Glue::head)
     }
 
-    /// The glue after a call, whatever comes next.
-    pub fn behind_calls(&self) -> impl Iterator<Item = &Glue> {
-        let edges = self.edges.iter().filter(|edge| edge.from == Call);
+    /// The glue after such a part, whatever comes next.
+    pub fn behind(&self, from: SlotKind) -> impl Iterator<Item = &Glue> {
+        let edges = self.edges.iter().filter(move |edge| edge.from == from);
         edges.map(|edge| &edge.glue)
     }
 
@@ -441,7 +448,7 @@ impl TurnFormat {
     /// The keys of the name and of the arguments, if calls are JSON objects with both.
     pub fn call_keys(&self) -> Option<[String; 2]> {
         let (open, _) = self.call_frame();
-        if !open.head().trim_start().starts_with('{') {
+        if !open.begins_with("{") {
             return None;
         }
         self.calls.iter().find_map(|form| {
@@ -584,7 +591,7 @@ fn closing_tag(opening: &str, end: &Glue) -> Option<String> {
 /// The parts of a turn and the glue between them. Returns `None` if the renders are ambiguous.
 fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     let texts = texts(sampler);
-    let walks = Renders::of(sampler, texts).walks;
+    let walks = walks(sampler, texts);
     let counter = calls::counter(longest(&walks)?);
     let paths = walks.into_iter().map(|(_, walk)| Path::of(walk, counter));
     let mut paths = paths.collect::<Option<Vec<Path>>>()?;
@@ -621,65 +628,40 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
     Some(turn)
 }
 
-/// The samples that a template renders so that their parts are found, with these parts.
-struct Renders<'s> {
-    sampler: &'s Sampler<'s>,
-    texts: Texts,
-    walks: Vec<(Sample, Walk)>,
-}
-
-impl<'s> Renders<'s> {
-    /// Renders all samples that show glue.
-    fn of(sampler: &'s Sampler<'s>, texts: Texts) -> Self {
-        let mut renders = Renders {
-            sampler,
-            texts,
-            walks: Vec::new(),
-        };
-        // A template may reject a second call, or leave it out.
-        let two = Sample::of_calls(vec![SampleCall::default(); 2]);
-        let parallel = renders.walk(&shape(false, false, &[TWO, ONE])).is_some()
-            || renders.walk(&two).is_some();
-        for shape in shapes(if parallel { 3 } else { 1 }) {
-            if shape.calls.is_empty() || !texts.unreadable {
-                renders.add(shape);
-            }
-        }
-        if texts.unreadable {
-            return renders;
-        }
-        for (together, apart) in values(parallel, texts.one_by_one) {
-            if !renders.add(together) {
-                for sample in apart {
-                    renders.add(sample);
-                }
-            }
-        }
-        // Calls without arguments alone may be anything.
-        let walks = renders.walks.iter();
-        let mut calls = walks.flat_map(|(sample, _)| &sample.calls);
-        if calls.all(|call| call.arguments.is_empty()) {
-            renders.walks.retain(|(sample, _)| sample.calls.is_empty());
-        }
-        renders
-    }
-
-    fn walk(&self, sample: &Sample) -> Option<Walk> {
-        walk(
-            &self.sampler.turn(sample)?,
-            sample,
-            self.sampler,
-            self.texts,
-        )
-    }
-
-    /// Adds a sample, if its parts are found.
-    fn add(&mut self, sample: Sample) -> bool {
-        let walk = self.walk(&sample);
+/// Renders all samples that show glue. Those whose parts are found, with their parts.
+fn walks(sampler: &Sampler, texts: Texts) -> Vec<(Sample, Walk)> {
+    let see = |sample: &Sample| walk(&sampler.turn(sample)?, sample, sampler, texts);
+    let mut walks = Vec::new();
+    let mut add = |sample: Sample| {
+        let walk = see(&sample);
         let found = walk.is_some();
-        self.walks.extend(walk.map(|walk| (sample, walk)));
+        walks.extend(walk.map(|walk| (sample, walk)));
         found
+    };
+    // A template may reject a second call, or leave it out.
+    let two = Sample::of_calls(vec![SampleCall::default(); 2]);
+    let parallel = see(&shape(false, false, &[TWO, ONE])).is_some() || see(&two).is_some();
+    for shape in shapes(if parallel { 3 } else { 1 }) {
+        if shape.calls.is_empty() || !texts.unreadable {
+            add(shape);
+        }
     }
+    if texts.unreadable {
+        return walks;
+    }
+    for (together, apart) in values(parallel, texts.one_by_one) {
+        if !add(together) {
+            for sample in apart {
+                add(sample);
+            }
+        }
+    }
+    // Calls without arguments alone may be anything.
+    let mut calls = walks.iter().flat_map(|(sample, _)| &sample.calls);
+    if calls.all(|call| call.arguments.is_empty()) {
+        walks.retain(|(sample, _)| sample.calls.is_empty());
+    }
+    walks
 }
 
 /// The first turn with the most calls of which a render shows all.

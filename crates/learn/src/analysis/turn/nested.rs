@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::glue::{Echoes, Glue};
+use super::glue::Glue;
 use super::sample::{Sample, SampleCall, Sampler, Words};
 use super::{
     Container, Encoding, Nested, Slot,
@@ -21,7 +21,6 @@ const NAMES: [&str; 4] = ["awmol", "bexul", "cazin", "dofra"];
 
 /// One value, split: the glue before its first leaf or name, between name and leaf, between two
 /// members, and after.
-#[derive(Debug)]
 struct Shown {
     before: Glue,
     opens: Glue,
@@ -232,12 +231,7 @@ fn shown(sampler: &Sampler, behind: &Glue, value: &Value, named: bool) -> Option
         for key in &keys {
             text = text.replace(key, NAMES_ECHO);
         }
-        let echoes = Echoes {
-            name: SampleCall::name(0),
-            key: NAMES_ECHO,
-            counters: None,
-        };
-        gaps.push(Glue::new(&text, echoes)?);
+        gaps.push(Glue::new(&text, SampleCall::name(0), NAMES_ECHO, None)?);
     }
     let after = gaps.pop()?.strip_suffix(behind)?;
     // The glue before the second half is the one between two members.

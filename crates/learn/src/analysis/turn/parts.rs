@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::glue::{Echoes, Glue};
+use super::glue::Glue;
 use super::literal;
 use super::sample::{NAMES, REPLY, Sample, SampleCall, Sampler, THOUGHT};
 use super::{
@@ -17,7 +17,7 @@ use chatparse_base::sort;
 use chatparse_jinja::Marks;
 
 /// A part of a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Token {
     Reasoning,
     Content,
@@ -34,7 +34,7 @@ pub enum Token {
 }
 
 /// The place of a part.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Found {
     pub token: Token,
     /// The index of its call.
@@ -59,7 +59,7 @@ fn spacing_of(json: &str) -> Option<Spacing> {
 }
 
 /// A turn, split: the parts in order, and the gap before each and after the last one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Walk {
     pub parts: Vec<Found>,
     pub gaps: Vec<Gap>,
@@ -68,7 +68,7 @@ pub struct Walk {
 }
 
 /// The text between two parts.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Gap {
     text: String,
     /// The names of the call and of the argument before the gap.
@@ -82,19 +82,12 @@ impl Gap {
     /// `counter`: the number of the first call, if the template counts calls.
     pub fn glue(&self, counter: Option<usize>) -> Option<Glue> {
         let counters = counter.map(|first| self.calls.map(|index| first + index));
-        Glue::new(
-            &self.text,
-            Echoes {
-                name: &self.name,
-                key: &self.key,
-                counters,
-            },
-        )
+        Glue::new(&self.text, &self.name, &self.key, counters)
     }
 }
 
 /// How arguments are written, as far as known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Texts {
     pub encoding: Encoding,
     /// Whether its quotes are single ones.

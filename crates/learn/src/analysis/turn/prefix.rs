@@ -3,7 +3,7 @@
 //! to the marker after it.
 
 use super::glue::Glue;
-use super::{CallPiece, Container, Encoding, Slot, SlotKind, TurnFormat, ValueKind};
+use super::{CallPiece, Container, Slot, SlotKind, TurnFormat, ValueKind};
 
 /// Moves such a text to the markers after it.
 pub fn join(turn: &mut TurnFormat) {
@@ -67,7 +67,7 @@ fn begin(glue: &mut Glue, prefix: &Glue) {
 /// What all values and all calls end with, if raw texts are also followed by it.
 fn shared(turn: &TurnFormat) -> Option<Glue> {
     let slots = || turn.members().flat_map(|members| &members.slots);
-    let mut raw = slots().filter(|(_, slot)| slot.encoding == Encoding::Raw);
+    let mut raw = slots().filter(|(_, slot)| slot.is_raw());
     let (_, text) = raw.find(|(kind, _)| *kind == ValueKind::Text)?;
     let closes = turn.calls.iter().map(|form| &form.close);
     let closes = closes.chain(slots().map(|(_, slot)| &slot.close));

@@ -35,7 +35,10 @@ impl TurnFormat {
         }
         if let Some(members) = self.members().next() {
             for (kind, shown) in &members.slots {
-                rows.push((format!("argument: {}", kind.name()), slot("‹key›", shown)));
+                rows.push((
+                    format!("argument: {}", kind.name()),
+                    inside_slot("‹key›", shown, "…"),
+                ));
             }
             if let Some(array) = &members.nested.array {
                 rows.push(("array".into(), inside(array, "")));
@@ -134,16 +137,7 @@ fn piece_line(piece: &CallPiece) -> String {
             let Some(slot) = members.shown_slot() else {
                 return members.first.shown();
             };
-            let quote = if slot.encoding == Encoding::Quoted {
-                "\""
-            } else {
-                ""
-            };
-            let (open, close) = (slot.open.shown(), slot.close.shown());
-            let member = format!(
-                "{}‹key›{open}{quote}‹value›{quote}{close}",
-                slot.before.shown()
-            );
+            let member = inside_slot(&(slot.before.shown() + "‹key›"), slot, "‹value›");
             let next = members.next.shown();
             // What is before each member, the first one too, is part of it.
             match members
@@ -158,19 +152,22 @@ fn piece_line(piece: &CallPiece) -> String {
     }
 }
 
-fn slot(before: &str, slot: &Slot) -> String {
-    let value = match slot.encoding {
-        Encoding::Quoted => "\"…\"",
-        Encoding::Raw | Encoding::Nested | Encoding::Python | Encoding::Lowercase => "…",
+/// A value in its slot.
+fn inside_slot(before: &str, slot: &Slot, value: &str) -> String {
+    let quote = if slot.encoding == Encoding::Quoted {
+        "\""
+    } else {
+        ""
     };
-    format!("{before}{}{value}{}", slot.open.shown(), slot.close.shown())
+    let (open, close) = (slot.open.shown(), slot.close.shown());
+    format!("{before}{open}{quote}{value}{quote}{close}")
 }
 
 fn inside(container: &Container, before: &str) -> String {
     let items = container
         .slots
         .iter()
-        .map(|(kind, shown)| format!("{}: {}", kind.name(), slot(before, shown)));
+        .map(|(kind, shown)| format!("{}: {}", kind.name(), inside_slot(before, shown, "…")));
     let (open, next, close) = (
         container.open.shown(),
         container.next.shown(),
