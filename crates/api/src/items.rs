@@ -59,6 +59,7 @@ impl CallHead {
 }
 
 /// A change of the item with index `.0`.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
     Begin(usize),
     Text(usize, Cow<'a, str>),

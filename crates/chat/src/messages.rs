@@ -11,6 +11,7 @@ use chatparse_jinja::Caps;
 use chatparse_message::{Message, Request, messages_from_json};
 
 /// Messages in order: a request's, or others of the same form.
+#[derive(Clone, Debug)]
 pub(crate) enum Messages<'m> {
     Read(Cow<'m, [Message]>),
     Plain(Cow<'m, [Value]>),

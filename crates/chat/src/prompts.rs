@@ -17,7 +17,7 @@ use chatparse_learn::{PromptInput, prompt};
 use chatparse_message::{Compat, Continuation, Media, Message, Request, Roles};
 
 /// The prompt of a request, and its parts.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Prompts {
     pub prompt: String,
     /// Where it leaves the message.

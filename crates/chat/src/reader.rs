@@ -29,7 +29,7 @@ pub(crate) struct Reader {
 }
 
 /// The source of a reader's writings.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Maker {
     /// What was learnt, and the row of a family.
     Family(&'static Family),

@@ -18,7 +18,7 @@ use chatparse_message::Tool;
 use chatparse_peg::{Expr, ExprId};
 
 /// What of a format is built.
-#[derive(Clone, Copy, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Want {
     /// All of it.
     #[default]

@@ -59,7 +59,7 @@ use chatparse_peg::{Arena, Spacing};
 
 /// What a [`Writing`](chatparse_learn::Writing) is lowered for: with it, everything that a format
 /// depends on. Equal specs give equal formats.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct FormatSpec<'a> {
     /// How outputs are read and constrained.
     pub options: &'a OutputOptions,

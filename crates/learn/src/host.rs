@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 /// From where on a grammar constrains.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Constrains {
     /// From nowhere: there is no grammar.
@@ -17,7 +17,7 @@ pub enum Constrains {
 }
 
 /// The responses that a grammar constrains from the first byte on.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Structured {
     /// None.
@@ -29,7 +29,7 @@ pub enum Structured {
 }
 
 /// What hosts are told; `None`: as learnt.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Host {
     /// The name of the format.

@@ -8,6 +8,7 @@ use chatparse_jinja::{Conversation, Prepared, Template};
 use chatparse_message::{Continuation, Message, Request};
 
 /// The input of a prompt.
+#[derive(Clone, Copy, Debug)]
 pub struct PromptInput<'a> {
     /// The template that renders it.
     pub template: &'a Template,
@@ -20,7 +21,7 @@ pub struct PromptInput<'a> {
 }
 
 /// A rendered prompt.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The whole prompt.
     pub prompt: String,

@@ -22,7 +22,7 @@ pub(super) fn stays(c: char) -> bool {
 }
 
 /// Which values are changed, and what stays in them.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Change<'c> {
     /// Which values, by their numbers.
     pub values: &'c [bool],
@@ -41,7 +41,7 @@ pub(super) const NO_SPACE: char = 'x';
 
 /// Texts of a template that stay in values, because the template looks for them there, by their
 /// first character; the longest first.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Kept(HashMap<char, Vec<String>>);
 
 impl Kept {

@@ -16,7 +16,7 @@ use chatparse_jinja::{Edge, Label, Labels, VALUES};
 use chatparse_message::Request;
 
 /// The findings of labelled renders.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Found {
     /// In the order of the prompt.
     pub labels: Vec<Label>,
@@ -35,7 +35,7 @@ pub(super) struct Found {
 }
 
 /// A render with changed values that is otherwise the prompt.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Changed {
     /// Which values, by their numbers.
     pub values: Vec<bool>,

@@ -15,7 +15,7 @@ use chatparse_jinja::{Labels, VALUES};
 use chatparse_message::{Message, PlainConversation, Request, THINKING, Tool};
 
 /// A value of a request that can be labelled.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Known {
     /// Several for an id that occurs at more than one place, in the order of the request.
     pub origins: Vec<Origin>,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 }
 
 /// How a value is changed.
-#[derive(Clone, Copy, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Way {
     /// Not at all.
     Leave,
@@ -62,7 +62,7 @@ pub(super) struct Marking<'m> {
 }
 
 /// How texts are treated in addition.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct With<'w> {
     /// Outer white space is removed.
     pub trim: bool,
@@ -73,7 +73,7 @@ pub(super) struct With<'w> {
 }
 
 /// The meaning of the values of a list or map.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Fields with names that templates use.
     Fields,

@@ -9,7 +9,7 @@ use chatparse_jinja::Template;
 use serde_json::Value;
 
 /// The texts around reasoning in a message that is continued.
-#[derive(Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// Replaces the prompt's opening, unless it is empty.
     opening: &'static str,

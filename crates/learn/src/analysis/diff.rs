@@ -6,6 +6,7 @@ use chatparse_base::find::{shared, shared_end};
 
 /// `a` is `prefix + left + suffix`, `b` is `prefix + right + suffix`. Markers are never split: two
 /// different markers share nothing, even if they begin or end alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diff<'a> {
     pub prefix: &'a str,
     pub left: &'a str,

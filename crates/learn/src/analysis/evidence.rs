@@ -15,7 +15,7 @@ const CONTEXT: usize = 60;
 const DIFFERENCE: usize = 600;
 
 /// A part of a turn and its source.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
     /// The part by its name, as in [`TurnFormat::rows`], e.g. `reasoning`.
     pub field: String,
@@ -27,7 +27,7 @@ pub struct Evidence {
 }
 
 /// Two renders that differ in one fact. Long texts are cut; `…` marks a cut.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The fact, e.g. `a reply without / with reasoning`.
     pub question: &'static str,

@@ -19,7 +19,7 @@ use chatparse_base::find::shared_end;
 
 /// How a template writes reasoning, calls and turns. Markers have the white space that the template
 /// writes around them; an empty string stands for a missing one.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// The text around reasoning, if it has markers.
     pub reasoning: Option<ReasoningLayout>,
@@ -38,7 +38,7 @@ pub struct Layout {
 }
 
 /// The text around reasoning.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReasoningLayout {
     /// The opening, e.g. `<think>\n`; empty if reasoning begins without one, as in
     /// `why</think>answer`.
@@ -48,7 +48,7 @@ pub struct ReasoningLayout {
 }
 
 /// How much of a call is JSON.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFormat {
     /// The template does not render tool calls, or they could not be read.
@@ -63,7 +63,7 @@ pub enum ToolFormat {
 }
 
 /// What begins all calls of a message (the section), and each call.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ToolsLayout {
     /// The family.
     pub format: ToolFormat,

@@ -29,7 +29,7 @@ pub fn trim_start(text: &str) -> &str {
 }
 
 /// A stretch of text between two marker boundaries.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
     /// One marker.
     Marker(&'a str),
@@ -46,7 +46,7 @@ impl<'a> Segment<'a> {
 }
 
 /// The place of a marker.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marker {
     /// Position of its opening bracket.
     pub start: usize,

@@ -204,7 +204,7 @@ pub(super) fn is_bare(index: u16) -> Option<bool> {
 }
 
 /// A group of rows.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rows {
     /// Dialects with markers.
     Marked,

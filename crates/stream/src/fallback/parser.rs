@@ -20,7 +20,7 @@ use chatparse_message::Dialects;
 use chatparse_peg::{Budget, Machine, State, incomplete_tail};
 
 /// The reason why a text ended.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The output continues with another region.
     Region,
@@ -81,7 +81,7 @@ pub struct FallbackParser {
 }
 
 /// Text outside of calls.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Prose {
     pub channel: Channel,
     /// The end of the text that is in the message.

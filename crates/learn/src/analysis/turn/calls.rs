@@ -17,6 +17,7 @@ use chatparse_jinja::NAMED_ID;
 const MOST_FORMS: usize = 6;
 
 /// One walk with its glue.
+#[derive(Clone, Debug)]
 pub struct Path {
     pub parts: Vec<Found>,
     pub glue: Vec<Glue>,
@@ -80,7 +81,7 @@ fn differences(walk: &Walk, counter: Option<usize>) -> usize {
 }
 
 /// The result for the calls of a template.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Calls {
     pub forms: Vec<CallForm>,
     slots: Vec<(ValueKind, Slot)>,

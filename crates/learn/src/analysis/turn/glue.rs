@@ -12,7 +12,7 @@ use chatparse_base::find::{shared, shared_end};
 
 /// Literal text between two parts. Some characters in it are placeholders for text that differs
 /// from call to call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Glue(SmolStr);
 
 /// A piece of glue.

@@ -135,7 +135,7 @@ impl Edge {
 
 chatparse_base::names! {
     /// A part of a turn, its beginning or its end.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum SlotKind {
         /// The end of the prompt, where the model begins.

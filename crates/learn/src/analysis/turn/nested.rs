@@ -21,6 +21,7 @@ const NAMES: [&str; 4] = ["awmol", "bexul", "cazin", "dofra"];
 
 /// One value, split: the glue before its first leaf or name, between name and leaf, between two
 /// members, and after.
+#[derive(Debug)]
 struct Shown {
     before: Glue,
     opens: Glue,

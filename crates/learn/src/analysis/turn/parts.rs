@@ -17,7 +17,7 @@ use chatparse_base::sort;
 use chatparse_jinja::Marks;
 
 /// A part of a turn.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Token {
     Reasoning,
     Content,
@@ -34,7 +34,7 @@ pub enum Token {
 }
 
 /// The place of a part.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Found {
     pub token: Token,
     /// The index of its call.
@@ -59,7 +59,7 @@ fn spacing_of(json: &str) -> Option<Spacing> {
 }
 
 /// A turn, split: the parts in order, and the gap before each and after the last one.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Walk {
     pub parts: Vec<Found>,
     pub gaps: Vec<Gap>,
@@ -68,7 +68,7 @@ pub struct Walk {
 }
 
 /// The text between two parts.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Gap {
     text: String,
     /// The names of the call and of the argument before the gap.
@@ -87,7 +87,7 @@ impl Gap {
 }
 
 /// How arguments are written, as far as known.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Texts {
     pub encoding: Encoding,
     /// Whether its quotes are single ones.

@@ -48,7 +48,7 @@ const KEYS: [[&str; 6]; 7] = [
 ];
 
 /// An assistant's turn.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub thinks: bool,
     pub speaks: bool,
@@ -89,7 +89,7 @@ impl Sample {
 }
 
 /// A call of a sample.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleCall {
     pub arguments: Vec<(&'static str, Value)>,
 }
