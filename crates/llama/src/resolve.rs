@@ -46,6 +46,9 @@ pub fn resolve<'a>(
     Ok((resolver.graph, first))
 }
 
+/// The keyword of a bound, how a fraction moves inwards to a whole number, and the step from there.
+type Bound = (&'static str, fn(f64) -> f64, i64);
+
 struct Resolver<'a> {
     root: &'a Value,
     /// Whether the schema `{}` allows objects only.
@@ -345,15 +348,9 @@ impl<'a> Resolver<'a> {
         Ok(count)
     }
 
-    /// A bound of whole numbers, by the first of two keys that is there; a fraction is rounded, and
-    /// the second key's bound is a step inside.
-    fn bound(
-        &self,
-        fields: &Fields,
-        keys: [(&str, fn(f64) -> f64, i64); 2],
-        id: NodeId,
-    ) -> Result<Option<i64>> {
-        for (key, round, step) in keys {
+    /// A bound of whole numbers, by the first of two keywords that is there.
+    fn bound(&self, fields: &Fields, bounds: [Bound; 2], id: NodeId) -> Result<Option<i64>> {
+        for (key, round, step) in bounds {
             let Some(bound) = fields.get(key) else {
                 continue;
             };
@@ -369,17 +366,16 @@ impl<'a> Resolver<'a> {
     }
 
     fn integer(&self, fields: &'a Fields, id: NodeId) -> Result<Node<'a>> {
-        // A fractional bound moves inwards, to the next integer.
-        let keys = [
-            ("minimum", f64::ceil as fn(f64) -> f64, 0),
+        const LEAST: [Bound; 2] = [
+            ("minimum", f64::ceil, 0),
             ("exclusiveMinimum", f64::floor, 1),
         ];
-        let min = self.bound(fields, keys, id)?;
-        let keys = [
-            ("maximum", f64::floor as fn(f64) -> f64, 0),
+        const MOST: [Bound; 2] = [
+            ("maximum", f64::floor, 0),
             ("exclusiveMaximum", f64::ceil, -1),
         ];
-        let max = self.bound(fields, keys, id)?;
+        let min = self.bound(fields, LEAST, id)?;
+        let max = self.bound(fields, MOST, id)?;
         let (min, max) = (
             min.filter(|min| *min != i64::MIN),
             max.filter(|max| *max != i64::MAX),

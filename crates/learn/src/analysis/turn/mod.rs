@@ -630,31 +630,27 @@ fn parts_of(sampler: &Sampler) -> Option<TurnFormat> {
 
 /// Renders all samples that show glue. Those whose parts are found, with their parts.
 fn walks(sampler: &Sampler, texts: Texts) -> Vec<(Sample, Walk)> {
-    let see = |sample: &Sample| walk(&sampler.turn(sample)?, sample, sampler, texts);
     let mut walks = Vec::new();
-    let mut add = |sample: Sample| {
-        let walk = see(&sample);
-        let found = walk.is_some();
-        walks.extend(walk.map(|walk| (sample, walk)));
-        found
-    };
     // A template may reject a second call, or leave it out.
     let two = Sample::of_calls(vec![SampleCall::default(); 2]);
-    let parallel = see(&shape(false, false, &[TWO, ONE])).is_some() || see(&two).is_some();
+    let parallel = see(sampler, texts, shape(false, false, &[TWO, ONE])).is_some()
+        || see(sampler, texts, two).is_some();
     for shape in shapes(if parallel { 3 } else { 1 }) {
         if shape.calls.is_empty() || !texts.unreadable {
-            add(shape);
+            walks.extend(see(sampler, texts, shape));
         }
     }
     if texts.unreadable {
         return walks;
     }
     for (together, apart) in values(parallel, texts.one_by_one) {
-        if !add(together) {
+        let seen = see(sampler, texts, together);
+        if seen.is_none() {
             for sample in apart {
-                add(sample);
+                walks.extend(see(sampler, texts, sample));
             }
         }
+        walks.extend(seen);
     }
     // Calls without arguments alone may be anything.
     let mut calls = walks.iter().flat_map(|(sample, _)| &sample.calls);
@@ -662,6 +658,12 @@ fn walks(sampler: &Sampler, texts: Texts) -> Vec<(Sample, Walk)> {
         walks.retain(|(sample, _)| sample.calls.is_empty());
     }
     walks
+}
+
+/// A sample with its parts, if they are found.
+fn see(sampler: &Sampler, texts: Texts, sample: Sample) -> Option<(Sample, Walk)> {
+    let walk = walk(&sampler.turn(&sample)?, &sample, sampler, texts)?;
+    Some((sample, walk))
 }
 
 /// The first turn with the most calls of which a render shows all.
