@@ -45,24 +45,33 @@ pub fn config(input: &mut dyn Read) -> io::Result<Value> {
             _ => skip(input, kind)?,
         }
     }
-    let mut fields = Map::new();
     let Some(default) = default else {
         return Err(invalid("there is no tokenizer.chat_template in it".into()));
     };
+    let mut fields = Map::new();
     fields.insert("chat_template".into(), default.clone().into());
     if !named.is_empty() {
         named.push(json!({"name": "default", "template": default}));
         fields.insert("chat_template".into(), named.into());
     }
-    let text = |id: u64| {
-        tokens
-            .get(usize::try_from(id).ok()?)
-            .map(|text| Value::from(&**text))
-    };
+    add_tokens(&mut fields, &tokens, &types, &ids);
+    Ok(fields.into())
+}
+
+/// Adds the tokens that begin and end texts, and the special ones.
+fn add_tokens(
+    fields: &mut Map<String, Value>,
+    tokens: &[String],
+    types: &[u64],
+    ids: &[(String, u64)],
+) {
     let mut ends = Vec::new();
     for (name, id) in ids {
-        let Some(text) = text(id) else { continue };
-        match &*name {
+        let Some(text) = usize::try_from(*id).ok().and_then(|id| tokens.get(id)) else {
+            continue;
+        };
+        let text = Value::from(&**text);
+        match &**name {
             "bos" | "eos" => drop(fields.insert(format!("{name}_token"), text)),
             "eot" | "eom" => ends.push(text),
             _ => {}
@@ -71,12 +80,11 @@ pub fn config(input: &mut dyn Read) -> io::Result<Value> {
     fields.insert("ends".into(), ends.into());
     let mut special = Map::new();
     for (id, (token, kind)) in tokens.iter().zip(types).enumerate() {
-        if SPECIAL.contains(&kind) {
+        if SPECIAL.contains(kind) {
             special.insert(id.to_string(), json!({"content": token}));
         }
     }
     fields.insert("added_tokens_decoder".into(), special.into());
-    Ok(fields.into())
 }
 
 fn invalid(why: String) -> io::Error {

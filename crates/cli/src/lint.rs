@@ -1,13 +1,13 @@
 //! `lint`, which is also `verify`: what is wrong with templates, each finding with its proof.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
-use chatparse::lint::{Finding, Law, Report, Verdict};
-use chatparse::{ChatTemplate, Place};
-use serde_json::{Value, json};
+use chatparse::lint::{Finding, Law, Verdict};
+use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Reading, TemplateWord};
+use crate::linted::{Linted, compiled};
 use crate::sarif;
 use crate::screen::{Paint, Screen};
 #[cfg(feature = "tokenizers")]
@@ -58,62 +58,6 @@ pub struct Lint {
     tokenizer: Option<std::path::PathBuf>,
     #[command(flatten)]
     reading: Reading,
-}
-
-/// The result for one template.
-pub struct Linted {
-    pub name: String,
-    pub found: Result<Report, Unusable>,
-    /// The differences between the tokenizer and the template, if a tokenizer was checked.
-    tokenizer: Option<Vec<Value>>,
-}
-
-/// A template that cannot be read.
-pub struct Unusable {
-    pub message: String,
-    pub place: Option<Place>,
-}
-
-impl Linted {
-    /// The laws that a template breaks with a fault; `None` if it passes or cannot be read.
-    pub fn fault(&self) -> Option<String> {
-        let report = self.found.as_ref().ok()?;
-        let broken = Law::ALL
-            .into_iter()
-            .filter(|law| report.verdict(*law) == Verdict::Fault);
-        let names = Vec::from_iter(broken.map(Law::name));
-        (!names.is_empty()).then(|| names.join(", "))
-    }
-
-    fn to_json(&self) -> Value {
-        let mut json = match &self.found {
-            Ok(report) => report.to_json(),
-            Err(unusable) => json!({"error": unusable.message}),
-        };
-        json["template"] = self.name.as_str().into();
-        if let Some(found) = &self.tokenizer {
-            json["tokenizer"] = json!(found);
-        }
-        json
-    }
-}
-
-/// Compiles a template that the command line names.
-pub fn compiled(word: &OsStr, reading: &Reading) -> Outcome<Result<ChatTemplate, Unusable>> {
-    let (failure, place) = match input::source(word) {
-        Err(failure) => (failure, None),
-        Ok(source) => match input::compile(&source, reading, Value::Null) {
-            Ok(template) => return Ok(Ok(template)),
-            Err(error) => (
-                input::uncompiled(word, &source, &error),
-                error.place().cloned(),
-            ),
-        },
-    };
-    match failure {
-        Failure::Failed(message) => Ok(Err(Unusable { message, place })),
-        other => Err(other),
-    }
 }
 
 impl Lint {

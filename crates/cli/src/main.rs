@@ -18,6 +18,7 @@ mod input;
 mod inspect;
 mod install;
 mod lint;
+mod linted;
 mod live;
 mod nearest;
 mod parse;

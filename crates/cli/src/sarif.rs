@@ -6,7 +6,7 @@ use chatparse::Place;
 use chatparse::lint::Law;
 use serde_json::{Value, json};
 
-use crate::lint::{Linted, Unusable};
+use crate::linted::{Linted, Unusable};
 
 /// One run over all templates.
 pub fn log(all: &[Linted]) -> Value {
