@@ -1,6 +1,5 @@
 //! The template engine with our filters, tests, functions and methods, and without any others.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::{fmt, io};
@@ -48,28 +47,14 @@ const OPERATORS: &[(&str, Operator)] = &[
     ("op.dict", ops::dict),
     ("op.each", ops::each),
     ("op.generation", generation),
-    ("op.ge", |_, args| {
-        Ok(ops::compares(args, Ordering::is_ge)?.into())
-    }),
     ("op.grow", grown::grow),
-    ("op.gt", |_, args| {
-        Ok(ops::compares(args, Ordering::is_gt)?.into())
-    }),
     ("op.held", namespace::held),
-    ("op.in", ops::contains),
     ("op.item", ops::item),
-    ("op.le", |_, args| {
-        Ok(ops::compares(args, Ordering::is_le)?.into())
-    }),
     ("op.list", ops::list),
-    ("op.lt", |_, args| {
-        Ok(ops::compares(args, Ordering::is_lt)?.into())
-    }),
-    ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
-    ("op.plus", ops::plus),
     ("op.read", ops::read),
+    ("op.sign", ops::sign),
     ("op.slice", ops::slice),
     ("op.spend", ops::spend),
     ("op.tuple", ops::tuple),
