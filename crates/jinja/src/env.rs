@@ -18,7 +18,7 @@ use crate::probe::labels::Labels;
 use crate::python::memo::Memo;
 use crate::python::pyobject::as_text;
 use crate::python::scalar::{LABELS, labels, without_labels};
-use crate::python::{grown, namespace, ops, pyrepr};
+use crate::python::{grown, namespace, ops, pyrepr, strings};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::Watch;
 use crate::source::macros;
@@ -83,9 +83,8 @@ fn reads(filter: &str) -> Reads {
     match filter {
         "d" | "default" | "first" | "last" => Reads::Nothing,
         "count" | "length" | "safe" | "string" | "trim" => Reads::Bytes,
-        "join" | "replace" => Reads::Search,
-        "capitalize" | "title" => Reads::Letters,
-        _ => Reads::Characters,
+        // Like the method of that name.
+        _ => strings::reads(filter),
     }
 }
 
