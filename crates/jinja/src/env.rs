@@ -439,17 +439,15 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         _ => ErrorKind::Template,
     };
     let raised = detail.and_then(|detail| detail.strip_prefix(RAISED));
-    let what = match (error.kind(), detail) {
-        (WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
-        (OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
-        (kind, None) => kind.to_string(),
-        (kind, Some(detail)) => match kind {
-            _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
-            OutOfFuel => detail.to_owned(),
-            // The detail names the kind of the error.
-            UnknownFilter | UnknownTest => detail.replacen(UNKNOWN, "", 1),
-            _ => format!("{kind}: {detail}"),
-        },
+    let what = match (error.kind(), detail, raised) {
+        (WriteFailure, ..) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
+        (OutOfFuel, None, _) => format!("the render takes more than {RENDER_FUEL} steps"),
+        (kind, None, _) => kind.to_string(),
+        (.., Some(raised)) => raised.to_owned(),
+        (OutOfFuel, Some(detail), _) => detail.to_owned(),
+        // The detail names the kind of the error.
+        (UnknownFilter | UnknownTest, Some(detail), _) => detail.replacen(UNKNOWN, "", 1),
+        (kind, Some(detail), _) => format!("{kind}: {detail}"),
     };
     let mut what = shortened(&what, ERROR_CHARS);
     // Which block has no end.
