@@ -162,11 +162,6 @@ pub fn note(units: u64) -> bool {
     })
 }
 
-/// As [`note`], for items that are copied.
-pub fn note_items(count: usize) -> bool {
-    charge_items(count).is_ok()
-}
-
 /// Notes that the template changes a list or map that it was given.
 pub fn note_given_changed() {
     Counts::change(|counts| counts.given_changed = true);
