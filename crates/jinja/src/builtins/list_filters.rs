@@ -273,9 +273,7 @@ impl SortKey {
         check_text(length)?;
         charge(length)?;
         budget::work(length)?;
-        if let Some(labels) = &self.labels {
-            value = bare(&value, labels);
-        }
+        value = bare(&value, self.labels.as_ref());
         Ok(match as_text(&value) {
             Some(text) if !self.case_sensitive => text.to_lowercase().into(),
             _ => numbers::plain(&value),
