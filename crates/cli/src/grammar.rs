@@ -59,12 +59,10 @@ impl Grammar {
             GrammarStyle::Faithful
         };
         let dialect = self.dialect.parse().unwrap_or(Dialect::Gbnf);
+        let failed = |error| input::failed(file, &error);
         let schema = input::json(file)?;
-        let grammar = grammar::from_json_schema_as(&schema, style)
-            .map_err(|error| input::failed(file, &error))?;
-        let printed = grammar
-            .print(dialect)
-            .map_err(|error| input::failed(file, &error))?;
+        let grammar = grammar::from_json_schema_as(&schema, style).map_err(failed)?;
+        let printed = grammar.print(dialect).map_err(failed)?;
         screen.print(printed.text);
         let report = grammar.report.iter().chain(&printed.report);
         screen.notes(report.map(|entry| {
@@ -80,8 +78,8 @@ impl Grammar {
 
 fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
     input::check_stdin([file, text.unwrap_or_default()])?;
-    let recogniser =
-        Recogniser::new(&input::text(file)?).map_err(|error| input::failed(file, &error))?;
+    let failed = |error| input::failed(file, &error);
+    let recogniser = Recogniser::new(&input::text(file)?).map_err(failed)?;
     let text = text.map(input::text).transpose()?;
     let told = if text.is_some() {
         "the grammar allows the text"
@@ -92,15 +90,11 @@ fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
         writeln!(screen, "{told}");
         return Ok(());
     };
-    let reach = recogniser
-        .reach(&text)
-        .map_err(|error| input::failed(file, &error))?;
-    let message = match reach {
-        fit if fit == text.len() => "the text is incomplete: the grammar expects more".to_owned(),
-        fit => {
-            let rest: String = text[fit..].chars().take(40).collect();
-            format!("the grammar does not allow the text from byte {fit} on: {rest:?}")
-        }
-    };
-    Err(Failure::Failed(message))
+    let fit = recogniser.reach(&text).map_err(failed)?;
+    let rest: String = text[fit..].chars().take(40).collect();
+    Err(Failure::Failed(if rest.is_empty() {
+        "the text is incomplete: the grammar expects more".to_owned()
+    } else {
+        format!("the grammar does not allow the text from byte {fit} on: {rest:?}")
+    }))
 }
