@@ -1,6 +1,6 @@
 //! The operators that the source pass turns into filters and tests: `+`, `~`, `*`, `%`, `<`, `in`,
-//! slices and literals of lists and maps. They follow Python, with llama.cpp's leniency where templates rely
-//! on it.
+//! slices and literals of lists and maps. They follow Python, with llama.cpp's leniency where
+//! templates rely on it.
 
 use std::cmp::Ordering;
 
