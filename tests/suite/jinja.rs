@@ -3,6 +3,7 @@
 //! we differ by design, `jinja/exceptions.txt` says why.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chatparse::internals::template::{Conversation, Host, Template};
 use serde_json::{Map, Value, json};
@@ -13,7 +14,7 @@ const EXCEPTIONS: &str = include_str!("../jinja/exceptions.txt");
 fn render(template: &str, variables: &Map<String, Value>) -> Option<String> {
     let conversation = Conversation {
         messages: json!([]).into(),
-        tools: Value::Null.into(),
+        tools: Arc::new(Value::Null).into(),
         enable_thinking: true,
         add_generation_prompt: false,
         host: Host::Own,

@@ -1,5 +1,7 @@
 //! Rendering: Jinja as chat templates use it, with Python's semantics, within limits.
 
+use std::sync::Arc;
+
 use chatparse::builtin;
 use chatparse::internals::template::{Conversation, Host, Template};
 use chatparse::{Error, ErrorKind};
@@ -9,7 +11,7 @@ fn conversation(messages: Value) -> Conversation {
     Conversation {
         host: Host::Own,
         messages: messages.into(),
-        tools: Value::Null.into(),
+        tools: Arc::new(Value::Null).into(),
         enable_thinking: true,
         add_generation_prompt: true,
         extra: Map::new(),

@@ -92,15 +92,13 @@ fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
         writeln!(screen, "{told}");
         return Ok(());
     };
-    let reach = recogniser
+    let fit = recogniser
         .reach(&text)
         .map_err(|error| input::failed(file, &error))?;
-    let message = match reach {
-        fit if fit == text.len() => "the text is incomplete: the grammar expects more".to_owned(),
-        fit => {
-            let rest: String = text[fit..].chars().take(40).collect();
-            format!("the grammar does not allow the text from byte {fit} on: {rest:?}")
-        }
-    };
-    Err(Failure::Failed(message))
+    let rest: String = text[fit..].chars().take(40).collect();
+    Err(Failure::Failed(if rest.is_empty() {
+        "the text is incomplete: the grammar expects more".to_owned()
+    } else {
+        format!("the grammar does not allow the text from byte {fit} on: {rest:?}")
+    }))
 }

@@ -1,6 +1,7 @@
 //! Reads the inputs of commands (templates, requests, outputs), with errors that name the input.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -153,7 +154,7 @@ pub fn source(word: &OsStr) -> Outcome<Source> {
         fields.to_string()
     } else {
         let most = ChatTemplate::MAX_BYTES;
-        let text = utf8(word, read_from(word, input, most)?, most)?;
+        let text = read(word, input, most)?;
         match file.file_name().is_some_and(|name| name == TEMPLATES[0]) {
             true => {
                 fields = beside(&file, TEMPLATES[2]);
@@ -296,7 +297,7 @@ pub fn json(word: &OsStr) -> Outcome<Value> {
 
 /// Reads a text.
 pub fn text(word: &OsStr) -> Outcome<String> {
-    utf8(word, read(word, FILE_BYTES)?, FILE_BYTES)
+    read(word, open(word)?, FILE_BYTES)
 }
 
 /// Reads the lines of a file one by one, each with its end.
@@ -328,14 +329,10 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
         return Ok(Box::new(io::stdin().lock()));
     }
     if Path::new(word).is_dir() {
-        return Err(directory(word));
+        return Err(unreadable(word, &"it is a directory"));
     }
     let file = File::open(word).map_err(|error| unreadable(word, &error))?;
     Ok(Box::new(file))
-}
-
-fn directory(word: &OsStr) -> Failure {
-    Failure::Failed(format!("cannot read {}: it is a directory", name(word)))
 }
 
 /// An error about an input.
@@ -435,7 +432,7 @@ fn with_hint(message: String, hint: Option<String>) -> Failure {
 }
 
 /// An error of reading an input.
-pub fn unreadable(word: &OsStr, error: &io::Error) -> Failure {
+pub fn unreadable(word: &OsStr, error: &dyn Display) -> Failure {
     Failure::Failed(format!("cannot read {}: {error}", name(word)))
 }
 
@@ -452,20 +449,11 @@ pub fn unusable(word: &OsStr, why: &str) -> Failure {
     Failure::Failed(format!("{}: {why}", name(word)))
 }
 
-/// Reads at most `most` bytes, and one more if there are more.
-fn read(word: &OsStr, most: usize) -> Outcome<Vec<u8>> {
-    read_from(word, open(word)?, most)
-}
-
-fn read_from(word: &OsStr, input: impl Read, most: usize) -> Outcome<Vec<u8>> {
+/// Reads a text of at most `most` bytes.
+fn read(word: &OsStr, input: impl Read, most: usize) -> Outcome<String> {
     let mut bytes = Vec::new();
     let read = input.take(most as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(word, &error))?;
-    Ok(bytes)
-}
-
-/// What was read with this limit, as a text.
-fn utf8(word: &OsStr, bytes: Vec<u8>, most: usize) -> Outcome<String> {
     if bytes.len() > most {
         return Err(too_long(word, most));
     }

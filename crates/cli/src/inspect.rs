@@ -208,9 +208,7 @@ fn named(name: &str, text: &str, paint: Paint, screen: &mut Screen) {
 
 /// The parts that two renders show, and where these differ.
 fn evidence(group: &[Evidence], screen: &mut Screen) {
-    let Some(Evidence { source, .. }) = group.first() else {
-        return;
-    };
+    let source = &group[0].source;
     screen.paint(Paint::Strong, &format!("  {}\n", source.question));
     screen.margin = INDENT + 2 + widest(group.iter().map(|item| &*item.field));
     for item in group {

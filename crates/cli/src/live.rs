@@ -29,24 +29,23 @@ impl Live {
             DeltaKind::ToolName => Paint::Call,
             _ => return,
         };
-        if delta.kind == DeltaKind::ToolId
-            && self.part == Some((DeltaKind::ToolArguments, delta.call))
-        {
-            self.late_id = Some(format!(" [{}]", tamed(delta.text)));
-            return;
+        let mut text = tamed(delta.text);
+        if delta.kind == DeltaKind::ToolId {
+            text = format!("[{text}]");
+            if self.part == Some((DeltaKind::ToolArguments, delta.call)) {
+                self.late_id = Some(format!(" {text}"));
+                return;
+            }
         }
-        let here = Some((delta.kind, delta.call));
+        let (here, is_call) = (Some((delta.kind, delta.call)), delta.kind.is_of_call());
         match self.part {
             _ if self.part == here => {}
             // Name, id and arguments of a call are on one line.
-            Some((kind, call))
-                if call == delta.call && kind.is_of_call() && delta.kind.is_of_call() =>
-            {
+            Some((kind, call)) if call == delta.call && kind.is_of_call() && is_call => {
                 screen.print(b" ");
             }
             _ => {
                 self.end(screen);
-                let is_call = delta.kind.is_of_call();
                 let name = if is_call {
                     format!("call {}", delta.call + 1)
                 } else {
@@ -56,12 +55,6 @@ impl Live {
             }
         }
         self.part = here;
-        let text = tamed(delta.text);
-        let text = if delta.kind == DeltaKind::ToolId {
-            format!("[{text}]")
-        } else {
-            text
-        };
         self.text(screen, paint, &text)
     }
 

@@ -162,11 +162,6 @@ pub fn note(units: u64) -> bool {
     })
 }
 
-/// As [`note`], for items that are copied.
-pub fn note_items(count: usize) -> bool {
-    charge_items(count).is_ok()
-}
-
 /// Notes that the template changes a list or map that it was given.
 pub fn note_given_changed() {
     Counts::change(|counts| counts.given_changed = true);
@@ -203,15 +198,12 @@ pub fn search(bytes: usize) -> Result<()> {
 
 /// Counts bytes that are built.
 pub fn charge(bytes: usize) -> Result<()> {
-    make_room(bytes);
-    let total = Counts::change(|counts| {
-        counts.bytes = counts.bytes.saturating_add(bytes);
-        counts.bytes
-    });
-    if total > RENDER_BYTES {
-        fail(Excess::Bytes)
-    } else {
+    let has_room = make_room(bytes);
+    Counts::change(|counts| counts.bytes = counts.bytes.saturating_add(bytes));
+    if has_room {
         search(bytes)
+    } else {
+        fail(Excess::Bytes)
     }
 }
 
@@ -247,9 +239,11 @@ pub fn charge_piece(bytes: usize) -> Result<()> {
 }
 
 /// Stops to count large texts that are no longer held, if there is no room for `bytes` otherwise.
-fn make_room(bytes: usize) {
-    if !has_room(bytes) {
+/// Returns whether there is room now.
+fn make_room(bytes: usize) -> bool {
+    has_room(bytes) || {
         TEXTS.with_borrow_mut(Texts::drop_gone);
+        has_room(bytes)
     }
 }
 
@@ -299,14 +293,8 @@ pub fn has_room_for(bytes: usize) -> bool {
 /// Whether a text of `bytes` may be built. Called before it is.
 pub fn check_text(bytes: usize) -> Result<()> {
     if bytes > PROMPT_BYTES {
-        return fail(Excess::Text);
-    }
-    if has_room_for(bytes) {
-        return Ok(());
-    }
-    let needed = bytes.saturating_mul(TEXT_COPIES);
-    make_room(needed);
-    if has_room(needed) {
+        fail(Excess::Text)
+    } else if make_room(bytes.saturating_mul(TEXT_COPIES)) {
         Ok(())
     } else {
         fail(Excess::Bytes)

@@ -1,6 +1,5 @@
 //! The template engine with our filters, tests, functions and methods, and without any others.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::{fmt, io};
@@ -19,7 +18,7 @@ use crate::probe::labels::Labels;
 use crate::python::memo::Memo;
 use crate::python::pyobject::as_text;
 use crate::python::scalar::{LABELS, labels, without_labels};
-use crate::python::{grown, namespace, ops, pyrepr};
+use crate::python::{grown, namespace, ops, pyrepr, strings};
 use crate::reading::{self, Reads, charge_value};
 use crate::request::context::Watch;
 use crate::source::macros;
@@ -48,28 +47,14 @@ const OPERATORS: &[(&str, Operator)] = &[
     ("op.dict", ops::dict),
     ("op.each", ops::each),
     ("op.generation", generation),
-    ("op.ge", |_, args| {
-        Ok(ops::compares(args, Ordering::is_ge)?.into())
-    }),
     ("op.grow", grown::grow),
-    ("op.gt", |_, args| {
-        Ok(ops::compares(args, Ordering::is_gt)?.into())
-    }),
     ("op.held", namespace::held),
-    ("op.in", ops::contains),
     ("op.item", ops::item),
-    ("op.le", |_, args| {
-        Ok(ops::compares(args, Ordering::is_le)?.into())
-    }),
     ("op.list", ops::list),
-    ("op.lt", |_, args| {
-        Ok(ops::compares(args, Ordering::is_lt)?.into())
-    }),
-    ("op.minus", ops::minus),
     ("op.mod", ops::modulo),
     ("op.mul", ops::multiply),
-    ("op.plus", ops::plus),
     ("op.read", ops::read),
+    ("op.sign", ops::sign),
     ("op.slice", ops::slice),
     ("op.spend", ops::spend),
     ("op.tuple", ops::tuple),
@@ -98,9 +83,8 @@ fn reads(filter: &str) -> Reads {
     match filter {
         "d" | "default" | "first" | "last" => Reads::Nothing,
         "count" | "length" | "safe" | "string" | "trim" => Reads::Bytes,
-        "join" | "replace" => Reads::Search,
-        "capitalize" | "title" => Reads::Letters,
-        _ => Reads::Characters,
+        // Like the method of that name.
+        _ => strings::reads(filter),
     }
 }
 
@@ -455,17 +439,15 @@ fn failure(error: &minijinja::Error, origin: &Origin) -> Error {
         _ => ErrorKind::Template,
     };
     let raised = detail.and_then(|detail| detail.strip_prefix(RAISED));
-    let what = match (error.kind(), detail) {
-        (WriteFailure, _) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
-        (OutOfFuel, None) => format!("the render takes more than {RENDER_FUEL} steps"),
-        (kind, None) => kind.to_string(),
-        (kind, Some(detail)) => match kind {
-            _ if raised.is_some() => raised.unwrap_or_default().to_owned(),
-            OutOfFuel => detail.to_owned(),
-            // The detail names the kind of the error.
-            UnknownFilter | UnknownTest => detail.replacen(UNKNOWN, "", 1),
-            _ => format!("{kind}: {detail}"),
-        },
+    let what = match (error.kind(), detail, raised) {
+        (WriteFailure, ..) => format!("the prompt is longer than {PROMPT_BYTES} bytes"),
+        (OutOfFuel, None, _) => format!("the render takes more than {RENDER_FUEL} steps"),
+        (kind, None, _) => kind.to_string(),
+        (.., Some(raised)) => raised.to_owned(),
+        (OutOfFuel, Some(detail), _) => detail.to_owned(),
+        // The detail names the kind of the error.
+        (UnknownFilter | UnknownTest, Some(detail), _) => detail.replacen(UNKNOWN, "", 1),
+        (kind, Some(detail), _) => format!("{kind}: {detail}"),
     };
     let mut what = shortened(&what, ERROR_CHARS);
     // Which block has no end.

@@ -18,6 +18,11 @@ pub fn exactly<const COUNT: usize>(args: &[Value]) -> Result<&[Value; COUNT]> {
         .map_err(|_| ErrorKind::MissingArgument.into())
 }
 
+/// The error for an argument that is missing.
+pub fn missing(what: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::MissingArgument, what)
+}
+
 /// Positional and named arguments.
 pub struct Args<'a> {
     all: &'a [Value],
@@ -118,12 +123,8 @@ impl<'a> Args<'a> {
 
     /// A text; an error if it is missing.
     pub fn required_text(&self, index: usize, name: &str) -> Result<Cow<'a, str>> {
-        self.text(index, name)?.ok_or_else(|| {
-            Error::new(
-                ErrorKind::MissingArgument,
-                format!("argument {name} is missing"),
-            )
-        })
+        self.text(index, name)?
+            .ok_or_else(|| missing(format!("argument {name} is missing")))
     }
 
     /// Whether the argument is given and true.

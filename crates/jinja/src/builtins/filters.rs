@@ -193,10 +193,10 @@ fn string(_: &mut State, args: &Args) -> Result<Value> {
 
 /// Records that the template accessed all parts of the value.
 fn read_deeply(value: &Value) {
-    if let Some(list) = as_list(value).filter(|list| list.trace.is_some()) {
+    if let Some(list) = as_list(value).filter(|list| list.trace.is_on()) {
         list.read_items();
         list.look(|items| items.iter().for_each(read_deeply));
-    } else if let Some(dict) = as_dict(value).filter(|dict| dict.trace.is_some()) {
+    } else if let Some(dict) = as_dict(value).filter(|dict| dict.trace.is_on()) {
         dict.read_values();
         dict.look(|pairs| pairs.iter().for_each(|(_, item)| read_deeply(item)));
     }

@@ -3,7 +3,7 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
-use super::args::{Args, Call};
+use super::args::{Args, Call, missing};
 use crate::budget::charge_items;
 use crate::fault::{Result, invalid};
 use crate::python::namespace::Namespace;
@@ -44,10 +44,7 @@ const RANGE: i128 = 1_000_000;
 
 fn range(_: &mut State, args: &Args) -> Result<Value> {
     let Some(first) = args.integer(0, "range")? else {
-        return Err(Error::new(
-            ErrorKind::MissingArgument,
-            "range needs a bound",
-        ));
+        return Err(missing("range needs a bound"));
     };
     let (start, stop) = match args.integer(1, "range")? {
         Some(stop) => (first, stop),

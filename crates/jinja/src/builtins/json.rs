@@ -140,9 +140,8 @@ fn write_pairs(
     if layout.sort {
         budget::charge_items(2 * pairs.len())?;
         reading::sort(pairs.iter().map(|(key, _)| key))?;
-        chatparse_base::sort::by_key(pairs.to_mut(), |(key, _)| match &layout.labels {
-            Some(labels) => text(&bare(key, labels)).into_owned(),
-            None => text(key).into_owned(),
+        chatparse_base::sort::by_key(pairs.to_mut(), |(key, _)| {
+            text(&bare(key, layout.labels.as_ref())).into_owned()
         });
     }
     bracket(

@@ -204,8 +204,8 @@ fn select(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
 /// Filters items by a test of an attribute, or by its truth without one.
 fn select_by(state: &mut State, args: &Args, keep: bool) -> Result<Value> {
     let value = args.subject();
-    if let Some(trace) = as_list(value).and_then(|list| list.trace.as_ref()) {
-        trace.index();
+    if let Some(list) = as_list(value) {
+        list.trace.index();
     }
     let name = args.get(1, "attribute");
     let mut kept = Vec::new();
@@ -273,9 +273,7 @@ impl SortKey {
         check_text(length)?;
         charge(length)?;
         budget::work(length)?;
-        if let Some(labels) = &self.labels {
-            value = bare(&value, labels);
-        }
+        value = bare(&value, self.labels.as_ref());
         Ok(match as_text(&value) {
             Some(text) if !self.case_sensitive => text.to_lowercase().into(),
             _ => numbers::plain(&value),

@@ -150,8 +150,8 @@ fn map(dict: &Dict, value: &Value, name: &str, args: &Args) -> Result<Value> {
         }
         "clear" => Ok(dict.change(&[], Vec::clear)?.into()),
         "get" => {
-            if let (Some(trace), Some(name)) = (&dict.trace, key.as_str()) {
-                trace.read_child(name);
+            if let Some(name) = key.as_str() {
+                dict.trace.read_child(name);
             }
             Ok(dict.get(key).unwrap_or_else(|| second(args)))
         }

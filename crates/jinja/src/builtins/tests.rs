@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, ErrorKind};
 
+use super::args::missing;
 use super::list_filters::is_filter;
 use crate::budget;
 use crate::fault::Result;
@@ -18,10 +18,10 @@ type Test = fn(&[Value]) -> Result<bool>;
 /// Names and code of each test.
 pub const TESTS: &[(&[&str], Test)] = &[
     (&["boolean"], |args| Ok(kind(args) == ValueKind::Bool)),
-    (&["callable"], |args| Ok(callable(&subject(args)))),
+    (&["callable"], |args| Ok(callable(subject(args)))),
     (&["defined"], |args| Ok(kind(args) != ValueKind::Undefined)),
     (&["divisibleby"], |args| {
-        Ok(real(&remainder(&subject(args), other(args)?)?) == Some(0.0))
+        Ok(real(&remainder(subject(args), other(args)?)?) == Some(0.0))
     }),
     (&["eq", "equalto", "=="], |args| equal(args)),
     (&["escaped"], |args| Ok(subject(args).is_safe())),
@@ -31,23 +31,18 @@ pub const TESTS: &[(&[&str], Test)] = &[
     }),
     (&["filter"], |args| Ok(known(args, is_filter))),
     (&["float"], |args| {
-        Ok(numbers::float(&subject(args)).is_some())
+        Ok(numbers::float(subject(args)).is_some())
     }),
     (&["ge", ">="], |args| compares(args, Ordering::is_ge)),
     (&["gt", "greaterthan", ">"], |args| {
         compares(args, Ordering::is_gt)
     }),
-    (&["in"], |args| ops::is_in(other(args)?, &subject(args))),
+    (&["in"], |args| ops::is_in(other(args)?, subject(args))),
     (&["integer"], |args| {
         Ok(kind(args) == ValueKind::Number && subject(args).is_integer())
     }),
     (&["iterable"], |args| {
-        let value = subject(args);
-        Ok(as_text(&value).is_some()
-            || matches!(
-                value.kind(),
-                ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Undefined
-            ))
+        Ok(sequence(args) || kind(args) == ValueKind::Iterable)
     }),
     (&["le", "<="], |args| compares(args, Ordering::is_le)),
     (&["lt", "lessthan", "<"], |args| {
@@ -63,21 +58,14 @@ pub const TESTS: &[(&[&str], Test)] = &[
         Ok(matches!(kind(args), ValueKind::Number | ValueKind::Bool))
     }),
     (&["odd"], |args| Ok(half(args)? == Some(1.0))),
-    (&["sameas"], |args| same(&subject(args), other(args)?)),
-    (&["sequence"], |args| {
-        let value = subject(args);
-        Ok(as_text(&value).is_some()
-            || matches!(
-                value.kind(),
-                ValueKind::Seq | ValueKind::Map | ValueKind::Undefined
-            ))
-    }),
+    (&["sameas"], |args| same(subject(args), other(args)?)),
+    (&["sequence"], |args| Ok(sequence(args))),
     (&["string"], |args| {
         let value = subject(args);
         if let Some(trace) = value.downcast_object_ref::<Text>().map(|text| &text.trace) {
             trace.tested_for_string();
         }
-        Ok(as_text(&value).is_some())
+        Ok(as_text(value).is_some())
     }),
     (&["test"], |args| {
         Ok(known(args, |name| {
@@ -101,39 +89,40 @@ fn callable(value: &Value) -> bool {
     value.is_undefined() || value.kind() == ValueKind::Plain && as_text(value).is_none()
 }
 
+fn sequence(args: &[Value]) -> bool {
+    use ValueKind::{Map, Seq, Undefined};
+    as_text(subject(args)).is_some() || matches!(kind(args), Map | Seq | Undefined)
+}
+
 fn kind(args: &[Value]) -> ValueKind {
-    args.first().map_or(ValueKind::Undefined, Value::kind)
+    subject(args).kind()
 }
 
 /// The value that a test is about.
-fn subject(args: &[Value]) -> Value {
-    args.first().cloned().unwrap_or_default()
+fn subject(args: &[Value]) -> &Value {
+    const MISSING: &Value = &Value::UNDEFINED;
+    args.first().unwrap_or(MISSING)
 }
 
 fn other(args: &[Value]) -> Result<&Value> {
-    args.get(1).ok_or_else(|| {
-        Error::new(
-            ErrorKind::MissingArgument,
-            "the test needs something to compare with",
-        )
-    })
+    args.get(1)
+        .ok_or_else(|| missing("the test needs something to compare with"))
 }
 
 /// The remainder of a number divided by two.
 fn half(args: &[Value]) -> Result<Option<f64>> {
-    Ok(real(&remainder(&subject(args), &Value::from(2))?))
+    Ok(real(&remainder(subject(args), &Value::from(2))?))
 }
 
 /// Whether both arguments are equal.
 fn equal(args: &[Value]) -> Result<bool> {
     let (left, right) = (subject(args), other(args)?);
-    reading::compare(&left, right)?;
-    Ok(left == *right)
+    reading::compare(left, right)?;
+    Ok(left == right)
 }
 
 fn cased(args: &[Value], expected: fn(char) -> bool, unwanted: fn(char) -> bool) -> Result<bool> {
-    let value = subject(args);
-    let text = pyrepr::text(&value);
+    let text = pyrepr::text(subject(args));
     budget::work(2 * text.len())?;
     Ok(pystr::cased(&text, expected, unwanted))
 }

@@ -98,7 +98,7 @@ impl Trials<'_> {
     pub fn find(mut self) -> Caps {
         (self.caps.string_content, self.caps.typed_content) = self.content();
         let system = self.render(
-            json!([{"role": "system", "content": "System message"}, {"role": "user", "content": "User message"}]),
+            json!([{"role": "system", "content": "System message"}, asked()]),
             Json::Null,
         );
         self.caps.system_role = system.read(CONTENT);
@@ -253,7 +253,7 @@ impl Trials<'_> {
 
     /// The prompt of a conversation that ends with this message.
     pub fn prompt_with(&self, message: &Json) -> Option<String> {
-        self.prompt_of(json!([{"role": "user", "content": "User message"}, message]))
+        self.prompt_of(json!([asked(), message]))
     }
 
     /// A conversation in which the assistant makes `calls` calls.
@@ -266,11 +266,11 @@ impl Trials<'_> {
             );
         }
         self.completed(json!([
-            {"role": "user", "content": "User message"},
+            asked(),
             {"role": "assistant", "content": "", "tool_calls": all},
             {"role": "tool", "content": "Tool response", "tool_call_id": "call00001"},
             {"role": "assistant", "content": "The tool response was 'tool response'"},
-            {"role": "user", "content": "User message"},
+            asked(),
         ]))
     }
 
@@ -290,11 +290,11 @@ impl Trials<'_> {
             more[name] = json!(value);
         }
         let messages = json!([
-            {"role": "user", "content": "User message"},
+            asked(),
             {"role": "assistant", "content": "Assistant message", "reasoning_content": MARKER},
-            {"role": "user", "content": "User message"},
+            asked(),
             {"role": "assistant", "content": "Assistant message", "reasoning_content": "Reasoning content"},
-            {"role": "user", "content": "User message"},
+            asked(),
         ]);
         self.render(self.completed(messages), more).shows(MARKER)
     }
@@ -305,7 +305,7 @@ impl Trials<'_> {
         for name in EFFORT {
             more[name] = json!(level);
         }
-        self.render(user(json!("User message")), more)
+        self.render(json!([asked()]), more)
     }
 
     /// How the template treats each level.
@@ -341,14 +341,14 @@ impl Trials<'_> {
     /// Whether thinking is on by default, and [`OTHER_SWITCH`] turns it off.
     pub fn has_other_switch(&self) -> bool {
         let [on, off] = [Json::Null, json!({OTHER_SWITCH: false})]
-            .map(|more| self.render(user(json!("User message")), more).output);
+            .map(|more| self.render(json!([asked()]), more).output);
         off.is_some() && on.is_some() && on != off
     }
 
     /// Whether a conversation without tools and documents renders if both are none, or would not in
     /// any case.
     pub fn takes_none(&self) -> bool {
-        let messages = user(json!("User message"));
+        let messages = json!([asked()]);
         let none = json!({"tools": null, "documents": null});
         self.render(messages.clone(), none).succeeded()
             || !self.render(messages, Json::Null).succeeded()
@@ -408,6 +408,11 @@ fn are_alike([text, parts]: &[Option<String>; 2]) -> bool {
         let joined = MARKERS.join(between);
         text.as_ref().map(|text| text.replace(MARKERS[0], &joined)) == *parts
     })
+}
+
+/// The usual message of the user.
+fn asked() -> Json {
+    json!({"role": "user", "content": "User message"})
 }
 
 /// A conversation of one message.

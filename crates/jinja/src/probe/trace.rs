@@ -1,11 +1,13 @@
 //! Records which values of the context a trial render accesses, at given paths.
 
+use std::collections::HashSet;
+use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 
 use crate::fault::lock;
 
 /// A kind of access to a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Use {
     /// Read.
     Read,
@@ -19,7 +21,7 @@ pub enum Use {
 #[derive(Debug)]
 pub struct Usage {
     paths: &'static [&'static str],
-    seen: Mutex<Vec<(&'static str, Use)>>,
+    seen: Mutex<HashSet<(&'static str, Use)>>,
     /// The path at which accesses to strings are recorded as well.
     text_at: Option<&'static str>,
 }
@@ -41,10 +43,10 @@ impl Usage {
     }
 }
 
-/// The link from a value to its [`Usage`].
-#[derive(Clone, Debug)]
+/// The link from a value to its [`Usage`]; by default to none, where nothing is recorded.
+#[derive(Clone, Debug, Default)]
 pub struct Trace {
-    usage: Arc<Usage>,
+    usage: Option<Arc<Usage>>,
     path: String,
 }
 
@@ -52,55 +54,53 @@ impl Trace {
     /// The link of the context.
     pub fn root(usage: &Arc<Usage>) -> Trace {
         Trace {
-            usage: usage.clone(),
+            usage: Some(usage.clone()),
             path: String::new(),
         }
     }
 
-    fn path_of(&self, key: &str) -> String {
-        format!("{}/{key}", self.path)
+    /// Whether accesses are recorded.
+    pub fn is_on(&self) -> bool {
+        self.usage.is_some()
     }
 
-    /// The link of the value at `key`, if a path leads to it or into it.
-    pub fn child(&self, key: &str) -> Option<Trace> {
-        let path = self.path_of(key);
-        let mut rests = self
-            .usage
-            .paths
-            .iter()
-            .filter_map(|watched| watched.strip_prefix(&*path));
+    /// The link of the value at `key`; none if no path leads to it or into it.
+    pub fn child(&self, key: impl Display) -> Trace {
+        let Some(usage) = &self.usage else {
+            return Trace::default();
+        };
+        let path = format!("{}/{key}", self.path);
+        let paths = usage.paths.iter();
+        let mut rests = paths.filter_map(|watched| watched.strip_prefix(&*path));
         let leads_on = rests.any(|rest| rest.is_empty() || rest.starts_with('/'));
-        leads_on.then(|| Trace {
-            usage: self.usage.clone(),
-            path,
-        })
+        let usage = Some(usage.clone()).filter(|_| leads_on);
+        Trace { usage, path }
     }
 
     /// Whether accesses to a string here are recorded.
     pub fn watches_text(&self) -> bool {
-        self.usage.text_at == Some(&*self.path)
+        let text_at = self.usage.as_ref().and_then(|usage| usage.text_at);
+        text_at == Some(&*self.path)
     }
 
     /// Records that the value at `key` was read.
-    pub fn read_child(&self, key: &str) {
-        self.report(Use::Read, &self.path_of(key));
+    pub fn read_child(&self, key: impl Display) {
+        self.child(key).report(Use::Read);
     }
 
     pub fn index(&self) {
-        self.report(Use::Index, &self.path);
+        self.report(Use::Index);
     }
 
     pub fn tested_for_string(&self) {
-        self.report(Use::IsString, &self.path);
+        self.report(Use::IsString);
     }
 
-    fn report(&self, how: Use, path: &str) {
-        let Some(watched) = self.usage.paths.iter().find(|watched| **watched == path) else {
+    fn report(&self, how: Use) {
+        let Some(usage) = &self.usage else {
             return;
         };
-        let mut seen = lock(&self.usage.seen);
-        if !seen.contains(&(watched, how)) {
-            seen.push((watched, how));
-        }
+        let watched = usage.paths.iter().find(|watched| **watched == self.path);
+        lock(&usage.seen).extend(watched.map(|watched| (*watched, how)));
     }
 }

@@ -16,12 +16,12 @@ use chatparse_base::number;
 
 /// Converts JSON, whose texts may contain labels. Integers stay integers.
 pub fn labelled(json: &Json, labels: Option<&Labels>) -> Result<Value> {
-    Ok(build(json, None, labels, false)?.0)
+    Ok(build(json, Trace::default(), labels, false)?.0)
 }
 
 /// Converts JSON to a value that records accesses in `trace`.
 pub fn traced(json: &Json, trace: Trace) -> Result<Value> {
-    Ok(build(json, Some(trace), None, false)?.0)
+    Ok(build(json, trace, None, false)?.0)
 }
 
 /// Values, and the greatest of their depths.
@@ -38,12 +38,12 @@ fn deepest<T>(all: impl Iterator<Item = Result<(T, usize)>>) -> Result<(Vec<T>, 
 /// A list at the top level. Each item comes with its depth, and knows that it is inside a list.
 pub fn list_of(items: impl Iterator<Item = Result<(Value, usize)>>) -> Result<Value> {
     let (items, below) = deepest(items)?;
-    Ok(nested_list(items, below, false, None)?.0)
+    Ok(nested_list(items, below, false, Trace::default())?.0)
 }
 
 /// JSON as an item for [`list_of`].
 pub fn of_json(json: &Json, labels: Option<&Labels>) -> Result<(Value, usize)> {
-    build(json, None, labels, true)
+    build(json, Trace::default(), labels, true)
 }
 
 /// A map of JSON with this depth that is converted once somebody reads it.
@@ -97,13 +97,13 @@ pub fn of_pairs<'n>(
         let (name, (value, levels)) = one?;
         Ok(((name.into(), value), levels))
     }))?;
-    nested_dict(pairs, below, true, None, memo)
+    nested_dict(pairs, below, true, Trace::default(), memo)
 }
 
 /// A value and its depth. `inside`: a container is inside of another one.
 fn build(
     json: &Json,
-    trace: Option<Trace>,
+    trace: Trace,
     labels: Option<&Labels>,
     inside: bool,
 ) -> Result<(Value, usize)> {
@@ -117,18 +117,17 @@ fn build(
         Json::Number(_) => Value::UNDEFINED,
         Json::String(text) => text_of(text, trace, labels)?,
         Json::Array(array) => {
-            let (items, below) = deepest(array.iter().enumerate().map(|(index, item)| {
-                let trace = trace
-                    .as_ref()
-                    .and_then(|trace| trace.child(&index.to_string()));
-                build(item, trace, labels, true)
-            }))?;
+            let (items, below) = deepest(
+                array
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| build(item, trace.child(index), labels, true)),
+            )?;
             return nested_list(items, below, inside, trace);
         }
         Json::Object(map) => {
             let (pairs, below) = deepest(map.iter().map(|(key, item)| {
-                let trace = trace.as_ref().and_then(|trace| trace.child(key));
-                let (value, levels) = build(item, trace, labels, true)?;
+                let (value, levels) = build(item, trace.child(key), labels, true)?;
                 Ok(((key.as_str().into(), value), levels))
             }))?;
             return nested_dict(pairs, below, inside, trace, None);
@@ -137,8 +136,8 @@ fn build(
     Ok((value, 0))
 }
 
-fn text_of(text: &str, trace: Option<Trace>, labels: Option<&Labels>) -> Result<Value> {
-    if let Some(trace) = trace.filter(Trace::watches_text) {
+fn text_of(text: &str, trace: Trace, labels: Option<&Labels>) -> Result<Value> {
+    if trace.watches_text() {
         let text = text.to_owned();
         return Ok(Value::from_object(Text { text, trace }));
     }

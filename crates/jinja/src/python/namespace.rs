@@ -9,7 +9,7 @@ use minijinja::{ErrorKind, State};
 use super::pydict::Map;
 use super::pyobject::{Dict, as_dict, own};
 use super::{grown, pyrepr};
-use crate::budget::{charge_container, note_items};
+use crate::budget::{charge_container, charge_items};
 use crate::builtins::args::exactly;
 use crate::fault::{Result, invalid, lock};
 
@@ -40,12 +40,7 @@ impl Object for Namespace {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let map = lock(&self.0);
-        if note_items(map.len()) {
-            Enumerator::Values(map.keys())
-        } else {
-            Enumerator::Empty
-        }
+        lock(&self.0).enumerate()
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
@@ -55,7 +50,7 @@ impl Object for Namespace {
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let map = lock(&self.0);
         let mut pairs = Vec::new();
-        if note_items(2 * map.len()) {
+        if charge_items(2 * map.len()).is_ok() {
             pairs.extend_from_slice(map.pairs());
         }
         drop(map);

@@ -9,7 +9,6 @@ use minijinja::value::{DynObject, Enumerator, Object, ObjectRepr, Value};
 
 use super::pyobject::{Dict, Form, List};
 use super::pyrepr;
-use crate::budget::note_items;
 
 impl Object for List {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
@@ -22,19 +21,15 @@ impl Object for List {
             (Form::Group, Some("list")) => 1,
             _ => key.as_usize()?,
         };
-        if let Some(trace) = &self.trace {
-            trace.index();
-            trace.read_child(&index.to_string());
-        }
+        self.trace.index();
+        self.trace.read_child(index);
         self.look(|items| items.get(index).cloned())
     }
 
     /// Loops run over a copy, because their body may change the list.
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        if let Some(trace) = &self.trace {
-            trace.index();
-            self.read_items();
-        }
+        self.trace.index();
+        self.read_items();
         self.items().map_or(Enumerator::Empty, Enumerator::Values)
     }
 
@@ -56,26 +51,19 @@ impl Object for List {
 
 impl Object for Dict {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        if let (Some(trace), Some(name)) = (&self.trace, key.as_str()) {
-            trace.read_child(name);
+        if let Some(name) = key.as_str() {
+            self.trace.read_child(name);
         }
         self.get(key)
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        if let Some(trace) = &self.trace {
-            trace.read_child(key);
-        }
+        self.trace.read_child(key);
         self.map().get_by_str(key)
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let map = self.map();
-        if note_items(map.len()) {
-            Enumerator::Values(map.keys())
-        } else {
-            Enumerator::Empty
-        }
+        self.map().enumerate()
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {

@@ -1,6 +1,6 @@
-//! The operators that the source pass turns into filters: `+`, `~`, `*`, `%`, `<`, `in`, slices and
-//! literals of lists and maps. They follow Python, with llama.cpp's leniency where templates rely
-//! on it.
+//! The operators that the source pass turns into filters and tests: `+`, `~`, `*`, `%`, `<`, `in`,
+//! slices and literals of lists and maps. They follow Python, with llama.cpp's leniency where
+//! templates rely on it.
 
 use std::cmp::Ordering;
 
@@ -111,16 +111,10 @@ pub fn modulo(_: &mut State, args: &[Value]) -> Result<Value> {
     Ok(text.into())
 }
 
-/// `-a`.
-pub fn minus(_: &mut State, args: &[Value]) -> Result<Value> {
-    let [value] = exactly(args)?;
-    signed(value, true)
-}
-
-/// `+a`.
-pub fn plus(_: &mut State, args: &[Value]) -> Result<Value> {
-    let [value] = exactly(args)?;
-    signed(value, false)
+/// `-a` or `+a`, and whether it is the first.
+pub fn sign(_: &mut State, args: &[Value]) -> Result<Value> {
+    let [value, negative] = exactly(args)?;
+    signed(value, negative.is_true())
 }
 
 /// `a < b` and the like: `holds` decides by the order of both.
@@ -130,13 +124,7 @@ pub fn compares(args: &[Value], holds: fn(Ordering) -> bool) -> Result<bool> {
     Ok(compare(left, right).is_some_and(holds))
 }
 
-/// `b in a`: a substring, an item of a list, a key of a map; false for undefined `a`.
-pub fn contains(_: &mut State, args: &[Value]) -> Result<Value> {
-    let [whole, part] = exactly(args)?;
-    is_in(whole, part).map(Value::from)
-}
-
-/// Whether `part` is in `whole`.
+/// `part in whole`: a substring, an item of a list, a key of a map; false for undefined `whole`.
 pub fn is_in(whole: &Value, part: &Value) -> Result<bool> {
     match (as_text(whole), as_text(part)) {
         (Some(whole), Some(part)) => {

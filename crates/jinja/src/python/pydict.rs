@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use minijinja::value::Value;
+use minijinja::value::{Enumerator, Value};
 
 use super::numbers::{integer, real, truncate};
 use crate::budget::charge_items;
@@ -126,6 +126,11 @@ impl Map {
 
     pub fn keys(&self) -> Vec<Value> {
         self.pairs.iter().map(|(key, _)| key.clone()).collect()
+    }
+
+    /// The keys for the engine's loops; none if the render may not copy them.
+    pub fn enumerate(&self) -> Enumerator {
+        charge_items(self.len()).map_or(Enumerator::Empty, |()| Enumerator::Values(self.keys()))
     }
 
     /// The pairs, in order.

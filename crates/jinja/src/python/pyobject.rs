@@ -156,7 +156,7 @@ pub struct List {
     items: Mutex<Vec<Value>>,
     height: Height,
     pub form: Form,
-    pub trace: Option<Trace>,
+    pub trace: Trace,
 }
 
 impl List {
@@ -172,7 +172,7 @@ impl List {
             items: Mutex::new(items),
             height,
             form,
-            trace: None,
+            trace: Trace::default(),
         }
     }
 
@@ -199,8 +199,8 @@ impl List {
 
     /// Records that all items were read.
     pub fn read_items(&self) {
-        if let Some(trace) = &self.trace {
-            (0..self.look(<[_]>::len)).for_each(|index| trace.read_child(&index.to_string()));
+        if self.trace.is_on() {
+            (0..self.look(<[_]>::len)).for_each(|index| self.trace.read_child(index));
         }
     }
 
@@ -257,7 +257,7 @@ pub type KnownPart = (Arc<ToolMemo>, Part);
 pub struct Dict {
     map: Mutex<Map>,
     height: Height,
-    pub trace: Option<Trace>,
+    pub trace: Trace,
     unread: Option<Unread>,
     /// Of a map in a tool: the memory of the tool.
     memo: Option<KnownPart>,
@@ -278,7 +278,7 @@ impl Dict {
         Dict {
             map: Mutex::new(map),
             height,
-            trace: None,
+            trace: Trace::default(),
             unread: None,
             memo: None,
         }
@@ -335,12 +335,10 @@ impl Dict {
 
     /// Records that all values were read.
     pub fn read_values(&self) {
-        if let Some(trace) = &self.trace {
-            for (key, _) in self.map().pairs() {
-                if let Some(key) = key.as_str() {
-                    trace.read_child(key);
-                }
-            }
+        if self.trace.is_on() {
+            let map = self.map();
+            let names = map.pairs().iter().filter_map(|(key, _)| key.as_str());
+            names.for_each(|name| self.trace.read_child(name));
         }
     }
 
@@ -597,7 +595,7 @@ pub fn nested_list(
     items: Vec<Value>,
     below: usize,
     inside: bool,
-    trace: Option<Trace>,
+    trace: Trace,
 ) -> Result<(Value, usize)> {
     let list = List {
         trace,
@@ -612,7 +610,7 @@ pub fn nested_dict(
     pairs: Pairs,
     below: usize,
     inside: bool,
-    trace: Option<Trace>,
+    trace: Trace,
     memo: Option<KnownPart>,
 ) -> Result<(Value, usize)> {
     let dict = Dict {

@@ -60,8 +60,11 @@ fn plain(value: &Value) -> Option<&Value> {
         .map(|scalar| &scalar.value)
 }
 
-/// The value without its labels.
-pub fn bare(value: &Value, labels: &Labels) -> Value {
+/// The value without its labels, if there are any.
+pub fn bare(value: &Value, labels: Option<&Labels>) -> Value {
+    let Some(labels) = labels else {
+        return value.clone();
+    };
     match value.as_str().and_then(|text| labels.take(text)) {
         Some((text, _)) => Value::from(text),
         None => plain(value).unwrap_or(value).clone(),

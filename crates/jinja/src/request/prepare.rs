@@ -245,9 +245,11 @@ fn texts(
     let reasons =
         !message.reasoning_content.is_empty() && *template.reasoning_in() != ReasoningIn::Usual;
     let role = template.role(&message.role);
+    let caps = template.caps();
     if !is_usual
         || reasons
-        || template.caps().wants_parts()
+        || caps.wants_parts()
+        || role == "assistant" && caps.demanded_reasoning.is_some()
         || matches!(form(role, template, compat), Form::Parts | Form::Item)
     {
         return None;
@@ -261,13 +263,6 @@ fn texts(
             .further_texts()
             .map(|(name, text)| (name, text.into())),
     );
-    let demanded = template.caps().demanded_reasoning.as_deref();
-    for field in REASONING {
-        let is_missing = || texts.iter().all(|(name, _)| *name != field);
-        if role == "assistant" && demanded == Some(field) && is_missing() {
-            texts.push((field, "".into()));
-        }
-    }
     Some(texts)
 }
 

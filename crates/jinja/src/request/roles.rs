@@ -579,12 +579,16 @@ impl Turns {
         }
     }
 
+    /// Whether the turns so far end with calls or results.
+    fn is_in_calls(&self) -> bool {
+        let last = self.all.last();
+        last.is_some_and(|last| last.calls() || last.is("tool"))
+    }
+
     /// Puts an answer before each turn of the user that follows calls or results.
     fn answer(&mut self) {
         for turn in self.take() {
-            let last = self.all.last();
-            let waits = last.is_some_and(|last| last.is("tool") || last.calls());
-            let (goes_on, place) = (turn.is("user") && waits, self.all.len());
+            let (goes_on, place) = (turn.is("user") && self.is_in_calls(), self.all.len());
             self.all.push(turn);
             if goes_on {
                 self.put(place, "assistant");
@@ -654,9 +658,7 @@ impl Turns {
     /// Puts calls before results that follow none: hosts cut histories.
     fn add_calls(&mut self) {
         for turn in self.take() {
-            let last = self.all.last();
-            let follows = last.is_some_and(|last| last.calls() || last.is("tool"));
-            if turn.is("tool") && !follows {
+            if turn.is("tool") && !self.is_in_calls() {
                 let place = turn.place();
                 self.notes.push(format!(
                     "in front of {place}: a call without arguments was put"

@@ -28,12 +28,6 @@ impl From<Arc<Json>> for Tools {
     }
 }
 
-impl From<Json> for Tools {
-    fn from(json: Json) -> Self {
-        Arc::new(json).into()
-    }
-}
-
 impl Tools {
     pub(crate) fn is_null(&self) -> bool {
         match self {

@@ -92,11 +92,12 @@ pub fn head<'s>(tag: &mut Rewriter<'s>, extras: &Extras, start: usize) -> Rewrit
 }
 
 /// The positions of `varargs` and `kwargs`, and of the ends of macros.
+#[derive(Default)]
 pub struct Extras<'s> {
     named: [Vec<usize>; 2],
     ends: Vec<usize>,
     /// The variables that macros may read of their callers.
-    callers: Vec<&'s str>,
+    callers: &'s [&'s str],
 }
 
 /// The variables for additional arguments.
@@ -107,7 +108,7 @@ const CALLER: &str = "op_caller";
 
 impl<'s> Extras<'s> {
     /// `callers`: from [`callers`].
-    pub fn of(source: &str, callers: Vec<&'s str>) -> Extras<'s> {
+    pub fn of(source: &str, callers: &'s [&'s str]) -> Extras<'s> {
         let [varargs, kwargs] = EXTRAS;
         let [varargs, kwargs, ends] = [varargs, kwargs, "endmacro"]
             .map(|word| source.match_indices(word).map(|(at, _)| at).collect());

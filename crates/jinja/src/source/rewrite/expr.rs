@@ -1,7 +1,8 @@
 //! Rewrites a Jinja expression: operators and literals that the engine evaluates unlike Python
-//! become our filters.
+//! become our filters and tests.
 //!
-//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, `in`, slices, lists, tuples and maps.
+//! `a ~ b` becomes `(a)|op.cat(b)`, and likewise `+`, `*`, slices, lists, tuples and maps; `a < b`
+//! becomes `((a) is lt(b))`, and likewise `in`.
 //! The rest is copied, white space and line breaks included. The grammar is Jinja's, with the
 //! engine's precedence.
 
@@ -37,7 +38,7 @@ fn above(left: usize, right: usize) -> Height {
     }
 }
 
-/// For a comparison operator: whether it is the `not` of `not in`, and the filter that replaces it,
+/// For a comparison operator: whether it is the `not` of `not in`, and the test that replaces it,
 /// if any.
 fn comparing(token: Token) -> Option<(bool, &'static str)> {
     Some(match token {
@@ -221,7 +222,7 @@ impl<'s> Rewriter<'s> {
         let start = self.out.len();
         let mut height = self.sum()?;
         let mut first = true;
-        while let Some((negated, filter)) = comparing(self.peek()) {
+        while let Some((negated, test)) = comparing(self.peek()) {
             let left = start..self.out.len();
             self.copy();
             if negated && self.copy() != Token::Name("in") {
@@ -231,13 +232,13 @@ impl<'s> Rewriter<'s> {
             height = above(height, above(self.sum()?, 0)?)?;
             // The engine does chained comparisons.
             let chained = comparing(self.peek()).is_some();
-            if filter.is_empty() || chained || !first {
+            if test.is_empty() || chained || !first {
                 self.count(right);
                 if first && chained {
                     self.count_in(left);
                 }
             } else {
-                self.compare(left, right, negated, filter);
+                self.compare(left, right, negated, test);
             }
             first = false;
         }
@@ -258,18 +259,14 @@ impl<'s> Rewriter<'s> {
         self.out.push_str(&behind);
     }
 
-    /// Replaces a comparison by a filter, because the engine's differs from Python's.
-    fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, filter: &str) {
-        let mut part = self.out.split_off(right);
+    /// Replaces a comparison by a test, because the engine's differs from Python's.
+    fn compare(&mut self, left: Range<usize>, right: usize, negated: bool, test: &str) {
+        let other = self.out.split_off(right);
         // The sign between the operands goes.
         self.out.truncate(left.end);
-        let mut whole = self.out.split_off(left.start);
-        let not = if negated { "not " } else { "" };
-        if filter == "in" {
-            std::mem::swap(&mut whole, &mut part);
-        }
-        self.out
-            .extend(["(", not, "(", &whole, ")|op.", filter, "(", &part, "))"]);
+        let not = if negated { ") is not " } else { ") is " };
+        self.wrap(left.start, "((", not);
+        self.out.extend([test, "(", &other, "))"]);
     }
 
     fn sum(&mut self) -> Height {
@@ -427,8 +424,7 @@ impl<'s> Rewriter<'s> {
         match (signs, minus) {
             (0, _) => {}
             (1, true) if literal => self.out.insert(start, '-'),
-            (_, true) => self.wrap(start, "(", ")|op.minus"),
-            (_, false) => self.wrap(start, "(", ")|op.plus"),
+            _ => self.wrap(start, "(", &format!(")|op.sign({minus})")),
         }
         above(height + signs, 0)
     }

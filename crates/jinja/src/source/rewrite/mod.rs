@@ -87,7 +87,7 @@ pub fn place(source: &str, at: usize) -> Place {
 pub fn rewrite(source: &str, callers: &[&str]) -> Result<Rewritten> {
     let mut pass = Pass {
         source,
-        callers,
+        extras: Extras::of(source, callers),
         out: String::with_capacity(source.len() * 2),
         ..Pass::default()
     };
@@ -129,7 +129,7 @@ const DIGITS: usize = 8;
 #[derive(Default)]
 struct Pass<'s> {
     source: &'s str,
-    callers: &'s [&'s str],
+    extras: Extras<'s>,
     out: String,
     /// As in [`Rewritten`].
     tags: Vec<(usize, usize)>,
@@ -139,8 +139,6 @@ struct Pass<'s> {
     /// The number of open loops and `with`s, each of which the engine asks for a variable.
     scopes: usize,
     unread: Option<Error>,
-    /// Set at the first statement.
-    extras: Option<Extras<'s>>,
     /// Where the last block ends that asks for the opening of a turn and has no `else`; 0 while it
     /// is open.
     asked: Option<usize>,
@@ -171,11 +169,7 @@ impl<'s> Pass<'s> {
         let kind = if end == "}}" {
             rewriter.expression().map(|_| Kind::Plain)
         } else {
-            let (source, callers) = (self.source, self.callers);
-            let extras = self
-                .extras
-                .get_or_insert_with(|| Extras::of(source, callers.to_vec()));
-            statement(&mut rewriter, extras)
+            statement(&mut rewriter, &self.extras)
         };
         if rewriter.longest_name > NAME_BYTES {
             return Err(self.excess(start, "a name is too long"));
