@@ -85,7 +85,7 @@ fn add(
     };
     let mut lowering = Lowering::new(builder, &graph, name, document);
     // The names of all rules below begin with it, so it is cleaned once.
-    let added = lowering.all(first, &clean(&name.into()))?;
+    let added = lowering.all(first, &clean(name))?;
     Ok((added, lowering.notes.all))
 }
 
