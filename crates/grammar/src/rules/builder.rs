@@ -10,7 +10,7 @@ use smol_str::{SmolStr, format_smolstr};
 use crate::rules::primitive::{self, Primitive};
 use crate::rules::{Fidelity, Grammar, Rule, SIGN, SPACE, Section, SectionRule};
 use crate::text::dead;
-use crate::text::repetition::{self, Reader};
+use crate::text::repetition::Reader;
 use chatparse_base::Result;
 use chatparse_peg::Spacing;
 
@@ -207,13 +207,6 @@ impl Builder {
     /// Moves groups that repeat too often for their size into rules. Returns whether there were
     /// any. A move changes the order in which names are read, and so the sizes of other groups.
     fn fit(&mut self) -> bool {
-        if self
-            .rules
-            .values()
-            .all(|entry| repetition::is_small(&entry.rule))
-        {
-            return false;
-        }
         let mut reader = Reader::default();
         let names: Vec<SmolStr> = self.rules.keys().cloned().collect();
         let mut any = false;
