@@ -100,11 +100,8 @@ fn print_cut(facts: &Facts, cut: &Cut) -> String {
             continue;
         }
         let name = rule.map_or("text".to_owned(), |rule| facts.tree.names[rule].to_string());
-        let mut name = name.to_ascii_uppercase().replace('-', "_");
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            name.insert_str(0, "T_");
-        }
-        let name = free(name, '_', &mut printer.taken);
+        let name = name.to_ascii_uppercase().replace('-', "_");
+        let name = free(name, 'T', '_', &mut printer.taken);
         terminals.extend([&*name, ": ", &expression, "\n"]);
         printer.names.insert(number, name);
     }

@@ -21,8 +21,16 @@ pub fn print(tree: &Tree) -> String {
     printer.out
 }
 
-/// `name`, with a number appended if it is taken.
-pub fn free(name: String, joint: char, taken: &mut HashMap<String, usize>) -> String {
+/// `name`, with `first` before what is no letter, and a number appended if it is taken.
+pub fn free(
+    mut name: String,
+    first: char,
+    joint: char,
+    taken: &mut HashMap<String, usize>,
+) -> String {
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert_str(0, &format!("{first}{joint}"));
+    }
     let mut key = name.to_ascii_lowercase();
     let Some(&count) = taken.get(&key) else {
         taken.insert(key, 1);
@@ -42,6 +50,7 @@ pub fn free(name: String, joint: char, taken: &mut HashMap<String, usize>) -> St
 }
 
 /// Prints rules as portable GBNF, or as Lark.
+#[derive(Default)]
 pub struct Printer<'t> {
     pub lark: bool,
     /// How rules are referred to, and terminals.
@@ -59,27 +68,20 @@ pub const NESTED: usize = 16;
 impl<'t> Printer<'t> {
     /// With a unique name for each rule, which begins with a letter and differs in more than case.
     pub fn new(tree: &Tree, used: &[usize], lark: bool) -> Printer<'t> {
-        let (names, taken, pending, out) = Default::default();
         let mut printer = Printer {
             lark,
-            names,
-            taken,
-            pending,
-            out,
+            ..Printer::default()
         };
         let joint = if lark { '_' } else { '-' };
         // The root comes first, so it gets the name that it prefers.
         for &rule in used {
-            let mut name = match (rule == tree.root, lark) {
+            let name = match (rule == tree.root, lark) {
                 (true, true) => "start".to_owned(),
                 (true, false) => "root".to_owned(),
                 (false, true) => tree.names[rule].to_ascii_lowercase().replace('-', "_"),
                 (false, false) => tree.names[rule].to_string(),
             };
-            if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                name.insert_str(0, &format!("r{joint}"));
-            }
-            let name = free(name, joint, &mut printer.taken);
+            let name = free(name, 'r', joint, &mut printer.taken);
             printer.names.insert(rule, name);
         }
         printer
@@ -153,7 +155,7 @@ impl<'t> Printer<'t> {
 
     fn in_group(&mut self, part: &'t Node, depth: usize) {
         if self.lark && depth == NESTED {
-            let name = free("part".to_owned(), '_', &mut self.taken);
+            let name = free("part".to_owned(), 'p', '_', &mut self.taken);
             self.out.push_str(&name);
             self.pending.push((name, part));
             return;

@@ -84,7 +84,7 @@ fn add<const EMPTY_IS_OBJECT: bool>(
     };
     let mut lowering = Lowering::new(builder, &graph, name, document);
     // The names of all rules below begin with it, so it is cleaned once.
-    let added = lowering.all(first, &clean(&name.into()))?;
+    let added = lowering.all(first, &clean(name))?;
     Ok((added, lowering.notes.all))
 }
 

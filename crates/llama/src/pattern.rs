@@ -329,9 +329,7 @@ impl Writer<'_> {
 
     fn rule(&mut self, part: Rule) -> Rule {
         match part {
-            Rule::Reference(_) => self
-                .builder
-                .refer(&DOT.into(), Rule::class("[^\\x0A\\x0D]")),
+            Rule::Reference(_) => self.builder.refer(DOT, Rule::class("[^\\x0A\\x0D]")),
             Rule::Group(body, _) => self.rule(*body).group(),
             Rule::Choice(branches) => Rule::Choice(self.rules(branches)),
             Rule::Sequence(parts) => Rule::Sequence(self.rules(parts)),

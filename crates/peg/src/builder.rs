@@ -423,14 +423,11 @@ impl Builder {
 
     /// This node as it is; a rule is defined.
     pub(super) fn node(&self, node: Expr) -> ExprId {
-        let name = if let Expr::Rule { name, .. } = &node {
-            Some(name.clone())
-        } else {
-            None
-        };
         let id = self.add(node);
-        if let Some(name) = name {
-            self.arena.borrow_mut().define(name, id);
+        let mut arena = self.arena.borrow_mut();
+        if let Expr::Rule { name, .. } = arena.get(id) {
+            let name = name.clone();
+            arena.define(name, id);
         }
         id
     }

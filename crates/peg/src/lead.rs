@@ -127,6 +127,18 @@ impl Texts {
         self.open.iter().chain(&self.ended)
     }
 
+    /// Whether no output has one of these and one of the others.
+    fn excludes(&self, other: &Texts) -> bool {
+        self.all()
+            .all(|one| other.all().all(|other| exclude_each_other(one, other)))
+    }
+
+    /// Adds other texts.
+    fn add(&mut self, mut other: Texts) {
+        self.open.append(&mut other.open);
+        self.ended.append(&mut other.ended);
+    }
+
     /// Extends each text by each of `next`.
     fn then(&mut self, next: &Texts) {
         for before in &std::mem::take(&mut self.open) {
@@ -305,17 +317,12 @@ impl Finder<'_> {
         let (mut with, mut without) = (Texts::one(), Texts::one());
         self.add(child, &mut with);
         self.sequence(rest, &mut without);
-        let clear = with.all().all(|with| {
-            without
-                .all()
-                .all(|without| exclude_each_other(with, without))
-        });
+        let clear = with.excludes(&without);
         with.then(&without);
         if !clear || texts.open.len() * (with.len() + without.len()) > MOST {
             return texts.end();
         }
-        with.open.append(&mut without.open);
-        with.ended.append(&mut without.ended);
+        with.add(without);
         texts.then(&with);
     }
 
@@ -341,12 +348,8 @@ impl Finder<'_> {
             if texts.open.len() * (any.len() + one.len()) > MOST {
                 return texts.end();
             }
-            clear = clear
-                && one
-                    .all()
-                    .all(|one| any.all().all(|other| exclude_each_other(one, other)));
-            any.open.append(&mut one.open);
-            any.ended.append(&mut one.ended);
+            clear = clear && one.excludes(&any);
+            any.add(one);
         }
         if !clear {
             any.end();

@@ -83,7 +83,7 @@ impl<'a> Lowering<'_, 'a> {
     fn branches(&mut self, all: &Conjunction<'a>) -> Result<Vec<Conjunction<'a>>> {
         let branches = (0..all.choices[0].branches.len()).map(|number| {
             self.spend(all.parts.len())?;
-            let mut chosen = all.chosen(&mut self.places, 0, number);
+            let mut chosen = all.chosen(&mut self.places, number);
             self.check_all(&chosen)?;
             chosen.never |= matches!(all.choices[0].branches, Branches::Of(_))
                 && self.is_impossible(&chosen)?;

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::not::{ANNOTATIONS, excluded_types, forbidden, not_matching};
 use super::types;
@@ -128,7 +128,7 @@ fn conditions_of(keywords: Keywords<'_>) -> Vec<Condition<'_>> {
                     Piece::Named(key, name, schema),
                 ],
             };
-            let without = vec![Piece::Made(absent(name))];
+            let without = vec![Piece::Made(json!({"properties": {name: false}}))];
             all.push(Condition {
                 key,
                 branches: vec![without, with],
@@ -236,13 +236,6 @@ fn each_of<'v>(lists: impl Iterator<Item = &'v [Value]>) -> Option<Vec<Vec<&'v V
             .collect();
     }
     Some(all)
-}
-
-fn absent(name: &str) -> Value {
-    Value::Object(Map::from_iter([(
-        "properties".to_owned(),
-        json!({name: false}),
-    )]))
 }
 
 /// Schemas of which one holds wherever `schema` does not, and nowhere else; `None` if they cannot

@@ -246,20 +246,15 @@ impl<'a> Conjunction<'a> {
         (parts, choices, self.is_outer)
     }
 
-    /// A copy with one branch of the choice at `index` in place of the choice.
-    pub fn chosen(
-        &self,
-        places: &mut SchemaLocations<'a>,
-        index: usize,
-        branch: usize,
-    ) -> Conjunction<'a> {
+    /// A copy with one branch of the first choice in place of the choice.
+    pub fn chosen(&self, places: &mut SchemaLocations<'a>, branch: usize) -> Conjunction<'a> {
         let mut chosen = self.clone();
         let Choice {
             part,
             key,
             branches,
             is_first,
-        } = chosen.choices.remove(index);
+        } = chosen.choices.remove(0);
         chosen.is_branch = true;
         chosen.chose_any |= key == "anyOf";
         let own = chosen.parts.iter().position(|one| one.key() == part.key());

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::conjunction::Conjunction;
-use super::not::{excluded, excluded_types, forbidden, has_only, is_free, not_matching};
+use super::not::{excluded, excluded_types, forbidden, has_only, not_matching};
 use super::{Lowering, types};
-use crate::schema::{Draft, Keywords};
+use crate::schema::{Draft, Keywords, is_free};
 
 /// The types that the keywords of all parts apply to.
 pub fn types_of_keywords(all: &Conjunction) -> u8 {

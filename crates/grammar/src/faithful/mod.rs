@@ -193,7 +193,7 @@ impl<'a> Lowering<'_, 'a> {
         all.is_outer = self.writing.types() != types::ALL;
         let rule_name = match name {
             "" => SmolStr::new_static("root"),
-            name if is_reserved(&clean(&name.into())) => {
+            name if is_reserved(&clean(name)) => {
                 format_smolstr!("{name}-")
             }
             name => name.into(),
@@ -299,7 +299,7 @@ impl<'a> Lowering<'_, 'a> {
             self.may_be_dead = true;
             return Ok(Some(Rule::Reference(known.clone())));
         }
-        let name = self.builder.reserve(&name.into());
+        let name = self.builder.reserve(name);
         self.rules.insert(key, name.clone());
         self.queue.push_back((all, name.clone()));
         Ok(Some(Rule::Reference(name)))
@@ -490,7 +490,7 @@ fn is_reserved(name: &str) -> bool {
 /// A name with another part appended.
 fn below(name: &str, part: &str) -> SmolStr {
     let mut below = if name == "root" {
-        clean(&part.into())
+        clean(part)
     } else {
         clean(&format_smolstr!("{name}-{part}"))
     };

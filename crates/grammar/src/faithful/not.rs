@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::types;
 use crate::regular::Pattern;
-use crate::schema::{Draft, Keywords};
+use crate::schema::{Draft, Keywords, is_free};
 
 /// Annotations.
 pub const ANNOTATIONS: &[&str] = &[
@@ -72,9 +72,4 @@ pub fn has_only(keywords: Keywords, keys: &[&str]) -> bool {
         .keys()
         .map(String::as_str)
         .all(|key| keys.contains(&key) || ANNOTATIONS.contains(&key) || !keywords.draft.knows(key))
-}
-
-/// Whether a schema obviously allows any value.
-pub fn is_free(schema: &Value) -> bool {
-    *schema == Value::Bool(true) || schema.as_object().is_some_and(|fields| fields.is_empty())
 }

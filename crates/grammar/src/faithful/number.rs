@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::conjunction::Conjunction;
 use super::range::{Digits, Range};
 use super::{Lowering, UNFOLLOWED, types};
-use crate::regular::{self, Spelling};
+
 use crate::rules::Rule;
 use chatparse_base::number;
 
@@ -77,12 +77,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         match dfa {
             Some(dfa) if dfa.accepts_nothing() => None,
-            Some(dfa) => Some(regular::of_automaton(
-                self.builder,
-                name,
-                &dfa,
-                Spelling::Plain,
-            )),
+            Some(dfa) => Some(self.plain(name, &dfa)),
             None => {
                 if let Some((part, _)) = all.keywords().next() {
                     self.widened(part.place, "", "the bounds are too large for a grammar");

@@ -185,6 +185,14 @@ impl At {
         At { phase, ..self }
     }
 
+    /// The number of digits after the point, counted up to the longest bound.
+    fn places(self) -> usize {
+        match self.phase {
+            Phase::Part(count) => count,
+            _ => 0,
+        }
+    }
+
     /// The next digit beside that of a bound.
     fn compared(self, digit: u8, bound: Option<&Bound>) -> Compared {
         let Some((bound, _)) = bound else {
@@ -202,12 +210,8 @@ impl At {
 
     /// Whether a number that ends here is on this side of a bound, or is the bound and may be.
     fn is_beyond(self, compared: Compared, (bound, includes): &Bound, side: Compared) -> bool {
-        let count = match self.phase {
-            Phase::Part(count) => count,
-            _ => 0,
-        };
         match compared {
-            Compared::Equal if bound.part.len() > count => side == Compared::Less,
+            Compared::Equal if bound.part.len() > self.places() => side == Compared::Less,
             Compared::Equal => *includes,
             compared => compared == side,
         }
@@ -327,12 +331,7 @@ impl LazyAutomaton for Sided<'_> {
                 self.digits(at, 0, next, &mut moves);
             }
             Phase::Point | Phase::Part(_) => {
-                let count = if let Phase::Part(count) = at.phase {
-                    count
-                } else {
-                    0
-                };
-                let next = Phase::Part((count + 1).min(self.deepest()));
+                let next = Phase::Part((at.places() + 1).min(self.deepest()));
                 self.digits(at, 0, next, &mut moves);
             }
             Phase::Exponent | Phase::ExponentSign => {

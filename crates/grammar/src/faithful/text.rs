@@ -55,7 +55,7 @@ impl<'a> Lowering<'_, 'a> {
             return Ok(match within {
                 Some(dfa) if dfa.accepts_nothing() => None,
                 Some(dfa) => {
-                    let body = regular::of_automaton(self.builder, name, &dfa, Spelling::Plain);
+                    let body = self.plain(name, &dfa);
                     Some(self.closed(body))
                 }
                 None => Some(self.writing.any.clone()),
@@ -118,6 +118,11 @@ impl<'a> Lowering<'_, 'a> {
             single_quoted(body(self.builder, Spelling::SingleQuoted)),
         ])
         .group()
+    }
+
+    /// The rule of what an automaton accepts, as it is.
+    pub fn plain(&mut self, name: &str, dfa: &Dfa) -> Rule {
+        regular::of_automaton(self.builder, name, dfa, Spelling::Plain)
     }
 
     /// A text, and what ends it.
@@ -269,19 +274,13 @@ impl<'a> Lowering<'_, 'a> {
                         .map(|pattern| (pattern, part.place, "format")),
                 );
             }
-            text.excluded.extend(
-                keywords
-                    .get("not")
-                    .and_then(|not| excluded(not, part.draft))
-                    .into_iter()
-                    .flatten(),
-            );
-            text.not.extend(
-                keywords
-                    .get("not")
-                    .and_then(|not| not_matching(not, part.draft))
-                    .map(|pattern| (pattern, part.place)),
-            );
+            if let Some(not) = keywords.get("not") {
+                let listed = excluded(not, part.draft);
+                text.excluded.extend(listed.into_iter().flatten());
+                let pattern = not_matching(not, part.draft);
+                text.not
+                    .extend(pattern.map(|pattern| (pattern, part.place)));
+            }
         }
         Ok(text)
     }

@@ -71,7 +71,7 @@ impl<'a> Lowering<'_, 'a> {
             return None;
         }
         let dfa = Dfa::of_texts(texts);
-        let body = regular::of_automaton(self.builder, name, &dfa, Spelling::Plain);
+        let body = self.plain(name, &dfa);
         Some(self.closed(body))
     }
 
@@ -129,10 +129,7 @@ impl<'a> Lowering<'_, 'a> {
             }
             texts => {
                 let dfa = Dfa::of_texts(texts.iter().map(String::as_str));
-                branches.insert(
-                    0,
-                    regular::of_automaton(self.builder, name, &dfa, Spelling::Plain),
-                );
+                branches.insert(0, self.plain(name, &dfa));
             }
         }
         Rule::one_of_several(branches)

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use smallvec::SmallVec;
-use smol_str::SmolStr;
 
 use crate::regular::{self, Dfa, LazyAutomaton, StateBudget};
 use crate::rules::{Builder, Rule, class};
@@ -161,7 +160,7 @@ impl Texts {
     }
 
     /// Adds their rules, the first of this name.
-    pub fn add(&self, rules: &mut Builder, name: &SmolStr) {
+    pub fn add(&self, rules: &mut Builder, name: &str) {
         let all = StateBudget::new(usize::MAX, usize::MAX);
         let Some(dfa) = Dfa::of(self, &all) else {
             return;

@@ -109,12 +109,8 @@ impl Builder {
             self.mark(),
             self.is_new(),
         );
-        let lowering = Lowering::new(format, self, texts);
-        let mut lowering = Lowering {
-            link_name: name,
-            is_section: name.is_some(),
-            ..lowering
-        };
+        let mut lowering = Lowering::new(format, self, texts);
+        (lowering.link_name, lowering.is_section) = (name, name.is_some());
         let root = match (lazy, format.root()) {
             (true, _) => {
                 let triggers = format.trigger_rules();
@@ -137,7 +133,7 @@ impl Builder {
         } = lowering;
         // What somebody has written by hand may name any rule.
         if self.is_faithful() && !verbatim && is_new {
-            self.without_aliases(mark, &[SmolStr::new_static("root")]);
+            self.without_aliases(mark, &["root".into()]);
         }
         self.spacing = before;
         Lowered { links, needs, size }
@@ -169,13 +165,13 @@ impl Default for TextSections {
 /// The name of a rule of a tool.
 type LinkName<'n> = &'n dyn Fn(usize, u32) -> SmolStr;
 
-/// The variant of an expression that a rule stands for.
+/// The variant of an expression that a rule stands for. Its number: the fewest characters of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
     /// The whole expression.
-    All,
+    All = 0,
     /// The expression without the empty text.
-    Some,
+    Some = 1,
 }
 
 /// The variants of text with markers.
@@ -254,7 +250,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             escaped,
             orders: 0,
             verbatim: false,
-            rule: SmolStr::new_static("root"),
+            rule: "root".into(),
             left: limits::FORMAT_GRAMMAR_PARTS,
         }
     }
@@ -288,24 +284,32 @@ impl<'a, 'n> Lowering<'a, 'n> {
     }
 
     fn lower(&mut self, id: ExprId) -> Rule {
+        self.lower_as(id, What::All)
+    }
+
+    /// Lowers an expression without the empty text.
+    fn lower_some(&mut self, id: ExprId) -> Rule {
+        self.lower_as(id, What::Some)
+    }
+
+    fn lower_as(&mut self, id: ExprId, what: What) -> Rule {
         if !self.spend(1) {
-            return Rule::class(".").repeat(0, None);
+            return Rule::class(".").repeat(what as u64, None);
+        }
+        if what == What::Some && !self.nullable.is_nullable(id) {
+            return self.lower(id);
         }
         self.depth += 1;
-        let rule = self
-            .text_of(id, What::All)
-            .unwrap_or_else(|| self.all_of(id));
+        let rule = self.text_of(id, what).unwrap_or_else(|| match what {
+            What::All => self.all_of(id),
+            What::Some => self.some_of(id),
+        });
         self.depth -= 1;
         rule
     }
 
     /// Text of which the expression says how it ends.
     fn text_of(&mut self, id: ExprId, what: What) -> Option<Rule> {
-        let (least, kind) = if what == What::All {
-            (0, Text::Any)
-        } else {
-            (1, Text::Some)
-        };
         let character = match self.arena.get(id) {
             Expr::StringBody(delimiter) => string_character(char::from(*delimiter), ""),
             Expr::StringLine(delimiter) => string_character(char::from(*delimiter), "\\n"),
@@ -313,11 +317,15 @@ impl<'a, 'n> Lowering<'a, 'n> {
                 Rule::class(".")
             }
             Expr::Until(markers) | Expr::UntilMarker(markers) => {
-                return Some(self.text(markers, &[], kind));
+                let kind = match what {
+                    What::All => Text::Any,
+                    What::Some => Text::Some,
+                };
+                return Some(self.text([markers, &[]], kind));
             }
             _ => return None,
         };
-        Some(character.repeat(least, None))
+        Some(character.repeat(what as u64, None))
     }
 
     fn all_of(&mut self, id: ExprId) -> Rule {
@@ -374,7 +382,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
             Expr::Excluding(_, markers) => {
                 let [markers, others] = &**markers;
                 let faithful = self.rules.is_faithful();
-                self.text(markers, if faithful { others } else { &[] }, Text::Closed)
+                self.text([markers, if faithful { others } else { &[] }], Text::Closed)
             }
             Expr::Gbnf(child, text) => self.gbnf(text, *child),
             Expr::Unordered(_, parts) => self.unordered(parts),
@@ -396,22 +404,6 @@ impl<'a, 'n> Lowering<'a, 'n> {
             // Look aheads, and what only the parser reads.
             _ => Rule::Empty,
         }
-    }
-
-    /// Lowers an expression without the empty text.
-    fn lower_some(&mut self, id: ExprId) -> Rule {
-        if !self.spend(1) {
-            return Rule::class(".").repeat(1, None);
-        }
-        if !self.nullable.is_nullable(id) {
-            return self.lower(id);
-        }
-        self.depth += 1;
-        let rule = self
-            .text_of(id, What::Some)
-            .unwrap_or_else(|| self.some_of(id));
-        self.depth -= 1;
-        rule
     }
 
     /// Like `lower_some`, for expressions that may be empty.
@@ -554,14 +546,15 @@ impl<'a, 'n> Lowering<'a, 'n> {
             Expr::Tag(_, child) | Expr::Atomic(child) | Expr::Rule { child, .. } => {
                 self.ends(*child)
             }
-            Expr::Sequence(children) => children
-                .first()
-                .map_or(([&[], &[]], false), |first| self.ends(*first)),
-            Expr::Ref(name) => self
-                .arena
-                .rule_named(name)
-                .map_or(([&[], &[]], false), |rule| self.ends(rule)),
-            _ => ([&[], &[]], false),
+            Expr::Sequence(children) => {
+                let first = children.first().map(|first| self.ends(*first));
+                first.unwrap_or_default()
+            }
+            Expr::Ref(name) => {
+                let rule = self.arena.rule_named(name);
+                rule.map(|rule| self.ends(rule)).unwrap_or_default()
+            }
+            _ => Default::default(),
         }
     }
 
@@ -585,21 +578,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
         if *found == Value::Bool(true) && !self.rules.is_faithful() {
             return self.rules.shared("value");
         }
-        let writing = match value.notation {
-            Notation::Text => {
-                let (ends, closed) = self.ends(*child);
-                Writing {
-                    notation: value.notation,
-                    ends,
-                    any: self.lower(*child),
-                    closed,
-                }
-            }
-            notation => Writing {
-                notation,
-                ..Writing::JSON
-            },
+        let mut writing = Writing {
+            notation: value.notation,
+            ..Writing::JSON
         };
+        if value.notation == Notation::Text {
+            (writing.ends, writing.closed) = self.ends(*child);
+            writing.any = self.lower(*child);
+        }
         let added = match value.notation {
             Notation::Escaped => self.escaped.schema(self.rules, name, |plain| {
                 plain.add_values(name, found, document, undeclared, &Writing::JSON)
@@ -644,11 +630,11 @@ impl<'a, 'n> Lowering<'a, 'n> {
     }
 
     /// Text up to markers, without `others` in it.
-    fn text(&mut self, markers: &'a [SmolStr], others: &'a [SmolStr], kind: Text) -> Rule {
-        if markers.iter().any(SmolStr::is_empty) {
+    fn text(&mut self, ends: [&'a [SmolStr]; 2], kind: Text) -> Rule {
+        if ends[0].iter().any(SmolStr::is_empty) {
             return Rule::Empty;
         }
-        let section = self.text_section(markers, others, kind);
+        let section = self.text_section(ends, kind);
         for need in section.needs.iter().chain([&section]) {
             if self.needs.iter().all(|known| known.first != need.first) {
                 // Rules that come later then have other names.
@@ -663,13 +649,8 @@ impl<'a, 'n> Lowering<'a, 'n> {
 
     /// The rules of such a text. In a section they are a function of the text alone: where another
     /// rule has the name of one, the whole format is lowered, where the next name is taken.
-    fn text_section(
-        &mut self,
-        markers: &'a [SmolStr],
-        others: &'a [SmolStr],
-        kind: Text,
-    ) -> Arc<Section> {
-        let key = ([markers.to_vec(), others.to_vec()], kind);
+    fn text_section(&mut self, ends: [&'a [SmolStr]; 2], kind: Text) -> Arc<Section> {
+        let key = (ends.map(<[SmolStr]>::to_vec), kind);
         let hash = hash_of(&key);
         // The store may have dropped one of this format, which needs the same name again.
         let known = self.known_texts.get(&key).map(Arc::clone);
@@ -679,17 +660,14 @@ impl<'a, 'n> Lowering<'a, 'n> {
         }
         let mut salt = 0;
         let section = loop {
-            let section = self.named_text(markers, others, kind, salt);
+            let section = self.named_text(ends, kind, salt);
             if self.is_section || self.rules.takes(&section) {
                 break Arc::new(section);
             }
             salt += 1;
         };
-        let texts = markers
-            .iter()
-            .chain(others)
-            .map(|text| size_of::<SmolStr>() + text.len())
-            .sum::<usize>();
+        let texts = ends.into_iter().flatten();
+        let texts: usize = texts.map(|text| size_of::<SmolStr>() + text.len()).sum();
         self.known_texts.insert(key.clone(), Arc::clone(&section));
         self.texts
             .0
@@ -698,14 +676,9 @@ impl<'a, 'n> Lowering<'a, 'n> {
     }
 
     /// The rules of such a text, named by a hash of it and of `salt`.
-    fn named_text(
-        &mut self,
-        markers: &'a [SmolStr],
-        others: &'a [SmolStr],
-        kind: Text,
-        salt: u32,
-    ) -> Section {
-        let texts = markers.iter().chain(others).map(SmolStr::as_str);
+    fn named_text(&mut self, ends: [&'a [SmolStr]; 2], kind: Text, salt: u32) -> Section {
+        let [markers, others] = ends;
+        let texts = ends.into_iter().flatten().map(SmolStr::as_str);
         let counts = format!("{} {salt}", markers.len());
         let number = fingerprint(texts.chain([&*counts])) % 36_u64.pow(3);
         // With a dash, so that no word is a name.
@@ -730,7 +703,7 @@ impl<'a, 'n> Lowering<'a, 'n> {
         let more: Vec<&str> = others.iter().map(SmolStr::as_str).collect();
         let texts = Texts::new(Automaton::new(&short, &more), closed);
         if is_data || kind == Text::Some {
-            let any = self.text_section(markers, others, Text::Any);
+            let any = self.text_section(ends, Text::Any);
             let refers = Rule::Reference(any.first.clone());
             let body = if is_data {
                 let ends = choice(markers.iter().cloned().map(Rule::Literal).collect());

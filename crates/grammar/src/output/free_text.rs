@@ -1,7 +1,5 @@
 //! The free text before a lazy grammar, as a grammar.
 
-use smol_str::SmolStr;
-
 use crate::formats::automaton::{Automaton, Texts};
 use crate::regular::{Expr, Pattern, Spelling, StateBudget, automaton, of_automaton};
 use crate::rules::{Builder, Grammar, Rule};
@@ -33,9 +31,9 @@ pub fn free_text(triggers: &[Trigger]) -> Grammar {
         return Grammar::default();
     }
     let mut builder = Builder::new();
-    let start = SmolStr::new_static("u");
-    Texts::new(Automaton::new(&words, &[]), false).add(&mut builder, &start);
-    builder.add_rule("root", Rule::Reference(start));
+
+    Texts::new(Automaton::new(&words, &[]), false).add(&mut builder, "u");
+    builder.add_rule("root", Rule::reference("u"));
     builder.finish()
 }
 

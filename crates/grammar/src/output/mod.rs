@@ -8,7 +8,7 @@ mod free_text;
 
 use crate::Trigger;
 use crate::matcher::{Matcher, Source};
-use crate::rules::{Fidelity, FidelityKind, Grammar};
+use crate::rules::{Fidelity, Grammar};
 use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
 use chatparse_base::{Error, ErrorKind, Result, limits, stack};
@@ -93,8 +93,7 @@ impl Grammar {
                         let free = free_text(triggers);
                         if free.sections.is_empty() {
                             let why = "a trigger is a pattern that grammars cannot follow; calls begin nowhere";
-                            let note = Fidelity::new("", "#", FidelityKind::Widened, why);
-                            printed.report.push(note);
+                            printed.report = Grammar::none(Some(why)).report;
                         }
                         print(behind(tree, &free)?, None, dialect)?
                     }

@@ -21,6 +21,18 @@ pub struct State {
     pub edges: Vec<Edge>,
 }
 
+impl State {
+    /// The same between classes of states.
+    fn between(&self, class: &[u32]) -> State {
+        let edges = self.edges.iter();
+        let edges = edges.map(|&(low, high, to)| (low, high, class[to as usize]));
+        State {
+            accepts: self.accepts,
+            edges: joined(edges.collect()),
+        }
+    }
+}
+
 /// A range of code points, and the state that they lead to.
 pub type Edge = (u32, u32, u32);
 
@@ -277,15 +289,10 @@ impl Dfa {
                 .iter()
                 .enumerate()
                 .map(|(at, state)| {
-                    let edges = joined(
-                        state
-                            .edges
-                            .iter()
-                            .map(|edge| (edge.0, edge.1, class[edge.2 as usize]))
-                            .collect(),
-                    );
                     let fresh = known.len() as u32;
-                    *known.entry((class[at], edges)).or_insert(fresh)
+                    *known
+                        .entry((class[at], state.between(&class)))
+                        .or_insert(fresh)
                 })
                 .collect();
             class = next;
@@ -297,15 +304,7 @@ impl Dfa {
         // State 0 comes first, so its class is 0.
         let mut states = vec![State::default(); count];
         for (at, state) in self.states.iter().enumerate() {
-            let edges = state
-                .edges
-                .iter()
-                .map(|edge| (edge.0, edge.1, class[edge.2 as usize]))
-                .collect();
-            states[class[at] as usize] = State {
-                accepts: state.accepts,
-                edges: joined(edges),
-            };
+            states[class[at] as usize] = state.between(&class);
         }
         Dfa { states }
     }

@@ -88,5 +88,5 @@ impl Writer<'_> {
 /// The rule for these characters, escaped.
 fn escaped(builder: &mut Builder, chars: &Chars) -> SmolStr {
     let body = characters(builder, chars, Spelling::JsonString);
-    builder.add(&SmolStr::new_static("char-escaped"), body)
+    builder.add("char-escaped", body)
 }

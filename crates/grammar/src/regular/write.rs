@@ -97,24 +97,13 @@ pub fn characters(builder: &mut Builder, chars: &Chars, spelling: Spelling) -> R
             Rule::Reference(other_code(builder)),
         ]));
     }
-    if !escapes.is_empty() {
-        let escape = if escapes.len() == 1 {
-            escapes.remove(0)
-        } else {
-            Rule::Choice(escapes).group()
-        };
-        branches.push(Rule::sequence([Rule::literal("\\"), escape]));
+    let escape = Rule::in_group(escapes);
+    branches.extend(escape.map(|escape| Rule::sequence([Rule::literal("\\"), escape])));
+    if others && branches.len() > 1 {
+        return builder.refer("char-but", Rule::Choice(branches));
     }
-    match branches.len() {
-        // Only controls without a short escape: they are written with digits.
-        0 => spelled_out(chars),
-        1 => branches.swap_remove(0),
-        _ if others => {
-            let branches = Rule::Choice(branches);
-            builder.refer(&SmolStr::new_static("char-but"), branches)
-        }
-        _ => Rule::Choice(branches).group(),
-    }
+    // Only controls without a short escape: they are written with digits.
+    Rule::in_group(branches).unwrap_or_else(|| spelled_out(chars))
 }
 
 /// The digits of a non-ASCII character; surrogates come in pairs.
@@ -124,7 +113,7 @@ fn other_code(builder: &mut Builder) -> SmolStr {
         r#"[dD] [89abAB] [0-9a-fA-F]{2} "\\u" [dD] [c-fC-F] [0-9a-fA-F]{2} | "#,
         r#""0" [1-9a-fA-F] [0-9a-fA-F]{2} | "00" [89a-fA-F] [0-9a-fA-F]"#
     )));
-    builder.add(&SmolStr::new_static("code-beyond-ascii"), body)
+    builder.add("code-beyond-ascii", body)
 }
 
 fn spelled_out(chars: &Chars) -> Rule {
@@ -195,12 +184,10 @@ pub fn of_pattern(builder: &mut Builder, pattern: &Pattern, spelling: Spelling) 
 fn choice(mut branches: Vec<Rule>) -> Rule {
     let count = branches.len();
     branches.retain(|branch| *branch != Rule::Empty);
-    match (branches.len(), branches.len() < count) {
-        (0, _) => Rule::Empty,
-        (1, false) => branches.swap_remove(0),
-        (1, true) => item(branches.swap_remove(0)).optional(),
-        (_, false) => Rule::Choice(branches).group(),
-        (_, true) => Rule::Choice(branches).group().optional(),
+    let is_optional = branches.len() < count;
+    match Rule::in_group(branches) {
+        Some(rule) if is_optional => item(rule).optional(),
+        rule => rule.unwrap_or(Rule::Empty),
     }
 }
 
@@ -288,7 +275,7 @@ pub fn of_automaton(builder: &mut Builder, name: &str, dfa: &Dfa, spelling: Spel
 
 /// Adds the rules of texts: `name` for the first state, and [`onward`] for how it goes on to
 /// others. Most states go on so, too.
-pub fn add_texts(builder: &mut Builder, name: &SmolStr, dfa: &Dfa) {
+pub fn add_texts(builder: &mut Builder, name: &str, dfa: &Dfa) {
     let common: Vec<Edge> = dfa.states[0]
         .edges
         .iter()

@@ -10,7 +10,7 @@ use smol_str::{SmolStr, format_smolstr};
 use crate::rules::primitive::{self, Primitive};
 use crate::rules::{Fidelity, Grammar, Rule, SIGN, SPACE, Section, SectionRule};
 use crate::text::dead;
-use crate::text::repetition::{self, Reader};
+use crate::text::repetition::Reader;
 use chatparse_base::Result;
 use chatparse_peg::Spacing;
 
@@ -83,21 +83,18 @@ impl Builder {
 
     /// Like [`Builder::new`], for schemas by this letter.
     pub fn with_letter(letter: Option<&'static Letter>) -> Self {
-        let texts = String::with_capacity(2048);
-        let (rules, numbered, journal, report, references) = Default::default();
-        let spacing = Spacing::Free;
         let mut builder = Builder {
             letter,
-            spacing,
-            rules,
-            texts,
-            numbered,
-            journal,
-            report,
-            references,
+            spacing: Spacing::Free,
+            rules: BTreeMap::new(),
+            texts: String::with_capacity(2048),
+            numbered: HashMap::new(),
+            journal: Vec::new(),
+            report: Vec::new(),
+            references: HashMap::new(),
             strange: 0,
         };
-        builder.add(&SmolStr::new_static(SPACE), primitive::space());
+        builder.add(SPACE, primitive::space());
         builder
     }
 
@@ -210,13 +207,6 @@ impl Builder {
     /// Moves groups that repeat too often for their size into rules. Returns whether there were
     /// any. A move changes the order in which names are read, and so the sizes of other groups.
     fn fit(&mut self) -> bool {
-        if self
-            .rules
-            .values()
-            .all(|entry| repetition::is_small(&entry.rule))
-        {
-            return false;
-        }
         let mut reader = Reader::default();
         let names: Vec<SmolStr> = self.rules.keys().cloned().collect();
         let mut any = false;
@@ -241,7 +231,7 @@ impl Builder {
     }
 
     /// Like [`Builder::add_rule`], but the name may be that of a shared rule.
-    pub fn add(&mut self, name: &SmolStr, rule: Rule) -> SmolStr {
+    pub fn add(&mut self, name: &str, rule: Rule) -> SmolStr {
         let name = clean(name);
         let rule = self.settled(rule);
         let text = self.write(&rule);
@@ -294,7 +284,7 @@ impl Builder {
     }
 
     /// Reserves a free name like `name`, for a rule that [`Builder::fill`] adds.
-    pub fn reserve(&mut self, name: &SmolStr) -> SmolStr {
+    pub fn reserve(&mut self, name: &str) -> SmolStr {
         // A host may pass a name without a usable character.
         let name = if name.is_empty() {
             "rule".into()
@@ -476,10 +466,10 @@ fn settled(rule: Rule) -> Rule {
 }
 
 /// Replaces each run of characters other than letters, digits and dashes by one dash.
-pub fn clean(name: &SmolStr) -> SmolStr {
+pub fn clean(name: &str) -> SmolStr {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.chars().all(fits) {
-        return name.clone();
+        return name.into();
     }
     let mut out = String::with_capacity(name.len());
     let mut replaced = false;
@@ -524,8 +514,8 @@ mod tests {
             assert_eq!(builder.add_rule(name, body(text)), expected);
         }
         let mark = builder.mark();
-        assert_eq!(builder.reserve(&"a".into()), "a");
-        assert_eq!(builder.reserve(&"a".into()), "a0");
+        assert_eq!(builder.reserve("a"), "a");
+        assert_eq!(builder.reserve("a"), "a0");
         assert_eq!(builder.add_rule("a", body("1")), "a1");
         builder.undo(mark);
         assert_eq!(builder.add_rule("a", body("1")), "a");

@@ -56,7 +56,7 @@ impl Builder {
         if !self.has_rule(name)
             && let Some(shared) = self.primitive(name)
         {
-            self.add(&SmolStr::new_static(name), shared.body());
+            self.add(name, shared.body());
             self.share_all(shared.needs);
         }
         SmolStr::new_static(name)
@@ -68,7 +68,7 @@ impl Builder {
     }
 
     /// Adds a rule, and refers to it.
-    pub fn refer(&mut self, name: &SmolStr, rule: Rule) -> Rule {
+    pub fn refer(&mut self, name: &str, rule: Rule) -> Rule {
         Rule::Reference(self.add(name, rule))
     }
 

@@ -37,6 +37,11 @@ pub fn from_text(text: &str) -> Result<Value, Error> {
         .map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
 }
 
+/// Whether a schema obviously allows any value.
+pub fn is_free(schema: &Value) -> bool {
+    *schema == Value::Bool(true) || schema.as_object().is_some_and(Fields::is_empty)
+}
+
 /// An error about the schema at `pointer`.
 pub fn refused(pointer: &str, message: &str) -> Error {
     Error::new(

@@ -46,8 +46,9 @@ pub fn node(body: &str, number: &dyn Fn(&str) -> Result<usize>) -> Result<Node> 
         alone: true,
         ..Reader::new(body, limits::GBNF_DEPTH)
     };
-    let (node, names) = (reader.alternatives(0)?, reader.numbered());
-    let numbers: Vec<usize> = names.into_iter().map(number).collect::<Result<_>>()?;
+    let node = reader.alternatives(0)?;
+    let names = reader.rules.iter().map(|(name, _)| *name);
+    let numbers: Vec<usize> = names.map(number).collect::<Result<_>>()?;
     Ok(node.with_rules(&|rule| Node::Rule(numbers[rule])))
 }
 
@@ -95,9 +96,9 @@ struct Reader<'a> {
     /// The text is the body of one rule: without line breaks, and without comments, which end in
     /// one.
     alone: bool,
-    /// The numbers of the rules.
-    names: HashMap<&'a str, usize>,
-    bodies: Vec<Option<Node>>,
+    /// The rules by number: their names, and the bodies that were read.
+    rules: Vec<(&'a str, Option<Node>)>,
+    numbers: HashMap<&'a str, usize>,
     /// How many rules llama.cpp's reader has by then, which unrolls groups and repetitions.
     unrolled: u64,
 }
@@ -109,27 +110,19 @@ impl<'a> Reader<'a> {
             at: 0,
             depth,
             alone: false,
-            names: HashMap::new(),
-            bodies: Vec::new(),
+            rules: Vec::new(),
+            numbers: HashMap::new(),
             unrolled: 0,
         }
     }
 
     fn tree(self) -> Result<Tree> {
-        let names: Vec<SmolStr> = self.numbered().into_iter().map(SmolStr::new).collect();
-        if let Some(number) = self.bodies.iter().position(Option::is_none) {
-            return Err(undefined(&names[number]));
+        let (mut names, mut rules) = (Vec::new(), Vec::new());
+        for (name, body) in self.rules {
+            names.push(SmolStr::new(name));
+            rules.push(body.ok_or_else(|| undefined(name))?);
         }
-        Tree::of(names, self.bodies.into_iter().flatten().collect())
-    }
-
-    /// The names of the rules, by number.
-    fn numbered(&self) -> Vec<&'a str> {
-        let mut names = vec![""; self.names.len()];
-        for (name, number) in &self.names {
-            names[*number] = *name;
-        }
-        names
+        Tree::of(names, rules)
     }
 
     fn error(&self, message: impl AsRef<str>) -> Error {
@@ -196,10 +189,10 @@ impl<'a> Reader<'a> {
     }
 
     fn named(&mut self, name: &'a str) -> usize {
-        let next = self.bodies.len();
-        let number = *self.names.entry(name).or_insert(next);
+        let next = self.rules.len();
+        let number = *self.numbers.entry(name).or_insert(next);
         if number == next {
-            self.bodies.push(None);
+            self.rules.push((name, None));
             self.unrolled += 1;
         }
         number
@@ -214,7 +207,7 @@ impl<'a> Reader<'a> {
         let number = self.named(name);
         self.expect("::=")?;
         self.blanks(true);
-        self.bodies[number] = Some(self.alternatives(0)?);
+        self.rules[number].1 = Some(self.alternatives(0)?);
         match self.peek() {
             None | Some('\r' | '\n') => {}
             Some(c) => return Err(self.error(format!("unexpected {c:?}"))),

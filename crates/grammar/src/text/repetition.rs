@@ -78,34 +78,6 @@ impl Reader {
     }
 }
 
-/// Whether no repetition in a rule can be too large, whatever the other rules are. True for most
-/// rules.
-pub fn is_small(rule: &Rule) -> bool {
-    most(rule).is_some()
-}
-
-/// The maximum that a part adds to the count, and its size if it is repeated. `None`: too many.
-fn most(part: &Rule) -> Option<(u64, u64)> {
-    match part {
-        Rule::Reference(_) | Rule::Blank(_) => Some((1, 1)),
-        Rule::Sequence(parts) | Rule::Choice(parts) => {
-            parts.iter().try_fold((0, 1), |(sum, size), part| {
-                let (adds, counts) = most(part)?;
-                Some((sum + adds, counts.max(size)))
-            })
-        }
-        Rule::Group(body, _) => most(body).map(|(adds, _)| (adds + 1, adds + 1)),
-        Rule::Repeat(body, bounds) => {
-            let (adds, size) = most(body)?;
-            let (times, rules) = unrolled(bounds);
-            let size = size.saturating_mul(times);
-            let fits = size <= limits::GBNF_REPETITIONS || matches!(**body, Rule::Reference(_));
-            fits.then_some((adds + rules, size))
-        }
-        _ => Some((0, 1)),
-    }
-}
-
 /// The factor of a bound, and the number of rules it adds.
 fn unrolled(bounds: &Bounds) -> (u64, u64) {
     let max = bounds.max.filter(|max| *max <= limits::GBNF_REPETITIONS);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Checker;
 use super::run::Verdict::No;
-use crate::schema::{Base, Document, Keywords, SAY_NOTHING};
+use crate::schema::{Base, Document, Keywords, SAY_NOTHING, is_free};
 use chatparse_base::{limits, stack};
 
 /// What is known on the way, by schema and the number of steps from there to the place.
@@ -213,13 +213,9 @@ fn describes(key: &str) -> bool {
     SAY_NOTHING.contains(&key) && !["type", "nullable"].contains(&key)
 }
 
-fn says_nothing(schema: &Value) -> bool {
-    *schema == Value::Bool(true) || schema.as_object().is_some_and(Map::is_empty)
-}
-
 /// What asks all of this.
 fn all(mut parts: Vec<Value>) -> Value {
-    parts.retain(|part| !says_nothing(part));
+    parts.retain(|part| !is_free(part));
     if parts.contains(&Value::Bool(false)) {
         Value::Bool(false)
     } else {
@@ -229,7 +225,7 @@ fn all(mut parts: Vec<Value>) -> Value {
 
 /// What asks one of these, each once.
 fn any(parts: Vec<Value>) -> Value {
-    if parts.iter().any(says_nothing) {
+    if parts.iter().any(is_free) {
         return Value::Bool(true);
     }
     let (mut flat, mut seen) = (Vec::new(), HashSet::new());
