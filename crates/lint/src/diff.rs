@@ -107,48 +107,31 @@ pub fn diff(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
 /// parts, and variables of templates.
 fn requests(tools: bool) -> Vec<Value> {
     let mut all = conversations(tools);
+    // Fields of a conversation with an answer.
     let (null, none) = (Value::Null, json!([]));
-    let mut changes = vec![
-        (
-            answered(),
-            "/messages/1/reasoning_content",
-            "Serviceberry: why?".into(),
-        ),
-        (answered(), "/messages/1/tool_calls", null.clone()),
-        (answered(), "/messages/1/tool_calls", none.clone()),
-        (answered(), "/messages/1/refusal", null.clone()),
-        (answered(), "/tools", none),
-        (
-            answered()[..1].to_vec(),
-            "/messages/0/content",
-            json!([{"type": "text", "text": ASKED}]),
-        ),
-        (
-            answered()[..2].to_vec(),
-            "/add_generation_prompt",
-            json!(false),
-        ),
-        (
-            answered(),
-            "/chat_template_kwargs",
-            json!({"reasoning_effort": "low"}),
-        ),
-        (
-            answered(),
-            "/chat_template_kwargs",
-            json!({"reasoning_effort": "high"}),
-        ),
+    let fields = [
+        ("/messages/1/reasoning_content", "Serviceberry: why?".into()),
+        ("/messages/1/tool_calls", null.clone()),
+        ("/messages/1/tool_calls", none.clone()),
+        ("/tools", none),
+        ("/chat_template_kwargs", json!({"reasoning_effort": "low"})),
+        ("/chat_template_kwargs", json!({"reasoning_effort": "high"})),
     ];
+    let mut changes = Vec::from(fields.map(|(place, value)| (answered(), place, value)));
+    // Conversations that end early, and those with a call.
+    let parts = json!([{"type": "text", "text": ASKED}]);
+    changes.push((answered()[..1].to_vec(), "/messages/0/content", parts));
+    changes.push((
+        answered()[..2].to_vec(),
+        "/add_generation_prompt",
+        json!(false),
+    ));
     if tools {
-        changes.extend([
-            (
-                called(),
-                "/messages/1/reasoning_content",
-                "Serviceberry: why?".into(),
-            ),
-            (called(), "/messages/1/content", null),
-        ]);
+        let thought = "Serviceberry: why?".into();
+        changes.push((called(), "/messages/1/reasoning_content", thought));
+        changes.push((called(), "/messages/1/content", null));
     }
+    // Each with thinking as it is, and off.
     for (messages, place, value) in changes {
         let mut request = match tools {
             true => with_tools(messages),
@@ -307,7 +290,6 @@ fn named(origin: &Origin) -> String {
     match origin {
         Origin::Message { index, path } => format!("messages[{index}]{}", path.replace('/', ".")),
         Origin::Tool(index) => format!("A text of tools[{index}]"),
-        Origin::Kwarg(name) => format!("The variable {name}"),
         _ => "A text".to_owned(),
     }
 }

@@ -165,7 +165,7 @@ impl Default for TextSections {
 /// The name of a rule of a tool.
 type LinkName<'n> = &'n dyn Fn(usize, u32) -> SmolStr;
 
-/// The variant of an expression that a rule stands for. Its number: the fewest characters of a text.
+/// The variant of an expression that a rule is for. Its number: the fewest characters of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
     /// The whole expression.
