@@ -522,20 +522,18 @@ CHAT_MUST_USE chat_status chat_template_proof(const chat_template *template_, si
  *   `silent` or `on`: reasoning is disabled, absent, or present), `turn` (the rendered text),
  *   `expected` and `got` (messages as JSON text), and `why`.
  *
- * `CHAT_REPORT_LINT` says whether the messages that the template renders are read back and render
- * again to the same bytes, and whether prompts only grow as a conversation does. `findings` lists
- * what the template does to calls, parts and tokens, each with `rule` (its id, see docs/lint.md),
- * `fault` (false for a note), `message`, `subject`, `effect`, `places` (`line`, `column`,
- * `excerpt`) and `shown` (parts of renders: `from`, `text`). `faults` counts all faults: of cases,
- * of findings, of a response template that reads fewer messages than the reader in use, and that
- * the template renders none of the messages. Each case has `probe` (the kind of message),
- * `thinking`, `turn` (the template's text), `outcome` (`survives`, `omitted`, `no_turn`, `lost`,
- * `alike`, `spaced`, `rewritten` or `refused`) and, for some outcomes, `at` (the first byte that
- * differs), `expected`, `got`, `part` or `error`. `next` has, for each kind of turn, whether the
- * bytes that were sent are `preserved`; `untraced` lists texts of a prompt whose origin is
- * unknown, or is null. `response_template` is null if the template has none; otherwise it says how
- * well that one reads: `cases`, `read_back`, `reader_reads_back` (by the reader in use), `why`,
- * and `error` if it is invalid.
+ * `CHAT_REPORT_LINT` asks laws about renders and reads (docs/lint.md lists them):
+ * - `faults`: the number of findings that are faults;
+ * - `laws`: an object with `fault`, `note`, `holds` or `not asked` for each law;
+ * - `findings`: an array of objects with `rule` (the law), `fault` (false for a note), `message`,
+ *   `effect` (the cost to users), `request` (the smallest one that shows it, or null), `shown`
+ *   (texts: `from`, e.g. `expected` and `got`, and `text`) and `places` in the template's source
+ *   (`line`, `column`, `excerpt`);
+ * - `cases`: an array with an object for each message of the proof and each `thinking`: `probe`
+ *   (the kind of message), `turn` (the rendered text), `outcome` (`survives`, `omitted`,
+ *   `no_turn`, `lost`, `alike`, `spaced`, `rewritten` or `refused`), `fault`, `at` (the first byte
+ *   that differs, or null), `expected` (a text, or the part that is omitted) and `got` (a text, or
+ *   the error).
  *
  * `CHAT_REPORT_RESPONSE_TEMPLATE` has `response_template`: how outputs are read, in the form of
  * transformers (version 1), or null with an `error` if no response template can express the calls;
