@@ -153,7 +153,7 @@ static void learnt(void) {
   OK(chat_template_report(template, CHAT_REPORT_TURN, &again, &error));
   CHECK(json.data == again.data);
   OK(chat_template_report(template, CHAT_REPORT_LINT, &json, &error));
-  CHECK(contains(json, "\"faults\":0") && contains(json, "\"outcome\":\"survives\"") && contains(json, "\"grows\":\"holds\""));
+  CHECK(contains(json, "\"faults\":0") && contains(json, "\"outcome\":\"survives\"") && contains(json, "\"read\":\"holds\""));
   OK(chat_template_report(template, CHAT_REPORT_LINT, &again, &error));
   CHECK(json.data == again.data);
   OK(chat_template_report(template, CHAT_REPORT_RESPONSE_TEMPLATE, &json, &error));
