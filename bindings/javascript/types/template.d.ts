@@ -58,35 +58,31 @@ export type Finding = {
     fault: boolean;
     message: string;
     effect: string;
-    subject: string;
+    request: ChatRequest | null;
+    shown: {
+        from: string;
+        text: string;
+    }[];
     places: {
         line: number;
         column: number;
         excerpt: string;
     }[];
-    shown: {
-        from: string;
-        text: string;
-    }[];
 };
 export type Lint = {
     faults: number;
+    laws: Record<string, "fault" | "note" | "holds" | "not asked">;
     findings: Finding[];
-    untraced: string[] | null;
     cases: {
         probe: string;
         thinking: string;
         turn: string;
         outcome: string;
-        [detail: string]: unknown;
+        fault: boolean;
+        at: number | null;
+        expected: string;
+        got: string;
     }[];
-    next: {
-        kind: string;
-        thinking: string;
-        preserved: string;
-        [detail: string]: unknown;
-    }[];
-    response_template: Record<string, unknown> | null;
 };
 /** @import { Wasm } from "./wasm.js" */
 /**
@@ -113,20 +109,18 @@ export type Lint = {
  *   [count: string]: unknown }} Proof
  */
 /**
- * A rule that a template breaks. `rule`: its id; `docs/lint.md` lists them. `message`: what is wrong, `effect`:
- * what that does to users. `subject`: the token that is concerned; empty where it is the turn as a whole. `places`: where it stands in
- * the source. `shown`: the renders that show it, or parts of one. `fault`: false for a note.
- * @typedef {{ rule: string, fault: boolean, message: string, effect: string, subject: string,
- *   places: { line: number, column: number, excerpt: string }[], shown: { from: string, text: string }[] }} Finding
+ * A law that a template breaks. `rule`: its name; `docs/lint.md` lists them. `message`: what is wrong, `effect`: the cost to users.
+ * `request`: the smallest one that shows it, or null. `shown`: what is expected and what is there instead. `places`: those in the
+ * template's source. `fault`: false for a note.
+ * @typedef {{ rule: string, fault: boolean, message: string, effect: string, request: ChatRequest | null,
+ *   shown: { from: string, text: string }[], places: { line: number, column: number, excerpt: string }[] }} Finding
  */
 /**
- * For authors of templates. `faults` counts all faults. Each of `cases` is a message that was rendered and read back. `findings`: what the
- * template does to calls, parts and tokens. `next`: whether prompts only grow, for each kind of turn. `untraced`: texts of a
- * prompt whose origin is unknown; null where the template rejects the conversation that shows it. `chatparse.h` lists what else there is.
- * @typedef {{ faults: number, findings: Finding[], untraced: string[] | null,
- *   cases: { probe: string, thinking: string, turn: string, outcome: string, [detail: string]: unknown }[],
- *   next: { kind: string, thinking: string, preserved: string, [detail: string]: unknown }[],
- *   response_template: Record<string, unknown> | null }} Lint
+ * For authors of templates. `faults` counts the findings that are faults. `laws`: the verdict for each law. Each of `cases` is a message
+ * that was rendered and read back. `chatparse.h` lists the fields.
+ * @typedef {{ faults: number, laws: Record<string, "fault" | "note" | "holds" | "not asked">, findings: Finding[],
+ *   cases: { probe: string, thinking: string, turn: string, outcome: string, fault: boolean, at: number | null,
+ *   expected: string, got: string }[] }} Lint
  */
 /** A compiled chat template: it renders prompts, and what it shows of the model's format is learnt from it once. */
 export declare class Template extends Handle {
@@ -152,7 +146,7 @@ export declare class Template extends Handle {
     get turn(): Record<string, string[]>;
     /** How well what the template writes is read back. The first question renders and parses some sixty messages. @returns {Proof} */
     get proof(): Proof;
-    /** For authors of templates: what is not read back, or is rendered otherwise the second time. @returns {Lint} */
+    /** For authors of templates: which laws about renders and reads it breaks. @returns {Lint} */
     get lint(): Lint;
     /**
      * How outputs are read, as a `response_template` for transformers, and its `limits`: what may be read otherwise by it. If no response
