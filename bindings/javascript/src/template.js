@@ -37,7 +37,7 @@ import { OUT } from "./wasm.js";
  * A law that a template breaks. `rule`: its name; `docs/lint.md` lists them. `message`: what is wrong, `effect`: the cost to users.
  * `request`: the smallest one that shows it, or null. `shown`: what is expected and what is there instead. `places`: those in the
  * template's source. `fault`: false for a note.
- * @typedef {{ rule: string, fault: boolean, message: string, effect: string, request: ChatRequest | null,
+ * @typedef {{ rule: string, fault: boolean, message: string, effect: string, request: Record<string, any> | null,
  *   shown: { from: string, text: string }[], places: { line: number, column: number, excerpt: string }[] }} Finding
  */
 

@@ -116,7 +116,7 @@ test("what a template does to calls", needsModule, () => {
   const { faults, findings } = chat.template(turns + "<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}").lint;
   const [{ rule, fault, request, shown }] = findings;
   assert.deepEqual([rule, fault, shown.map(({ from }) => from)], ["shown", true, ["expected", "prompt"]]);
-  assert.ok(faults === findings.filter((finding) => finding.fault).length && request.messages.length === 3);
+  assert.ok(faults === findings.filter((finding) => finding.fault).length && request?.messages.length === 3);
 });
 
 test("media are listed in the order of the prompt", needsModule, () => {
