@@ -105,11 +105,8 @@ impl Board {
 /// The name of a template's file without its ending.
 fn stem(word: &OsStr) -> String {
     let path = Path::new(word);
-    let ends = path
-        .extension()
-        .is_some_and(|end| end == "jinja" || end == "gguf");
     match path.file_stem() {
-        Some(stem) if ends => stem.to_string_lossy().into_owned(),
+        Some(stem) if input::is_template(path) => stem.to_string_lossy().into_owned(),
         _ => input::name(word),
     }
 }

@@ -198,6 +198,12 @@ fn ends(file: &Path, fields: &Value) -> Value {
     texts.filter(Value::is_string).collect()
 }
 
+/// Whether a file is a template or a model by its ending.
+pub fn is_template(path: &Path) -> bool {
+    let end = path.extension();
+    end.is_some_and(|end| end == "jinja" || end == "gguf")
+}
+
 /// The places that have one template each: of a folder that is no checkpoint, its templates, GGUF
 /// files and checkpoints.
 pub fn places(words: &[OsString]) -> Outcome<Vec<OsString>> {
@@ -212,10 +218,7 @@ pub fn places(words: &[OsString]) -> Outcome<Vec<OsString>> {
         let mut found = Vec::new();
         for entry in entries.flatten() {
             let path = entry.path();
-            let ends = path
-                .extension()
-                .is_some_and(|end| end == "jinja" || end == "gguf");
-            if ends && path.is_file() || checkpoint(&path).is_some() {
+            if is_template(&path) && path.is_file() || checkpoint(&path).is_some() {
                 found.push(path.into_os_string());
             }
         }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::law::{Finding, Law};
 use chatparse_base::Result;
 use chatparse_base::find::{char_border_behind, shared};
-use chatparse_chat::chat::ChatTemplate;
+use chatparse_base::json_string::push_quoted;
+use chatparse_chat::chat::{ChatTemplate, Params};
 use chatparse_jinja::SourceParts;
 use chatparse_message::Request;
 
@@ -46,11 +47,9 @@ impl<'t> Bench<'t> {
             takes_tools: false,
         };
         bench.lists_tools = bench.text(&with_tools(vec![user(ASKED)])).contains(NAME);
-        let parts = SourceParts::of(template.jinja().written());
-        let mut tags = parts
-            .tags
-            .iter()
-            .map(|tag| &template.jinja().written()[tag.clone()]);
+        let source = template.jinja().written();
+        let parts = SourceParts::of(source);
+        let mut tags = parts.tags.iter().map(|tag| &source[tag.clone()]);
         bench.takes_tools = bench.lists_tools
             || tags.any(|tag| tag.contains("tool_calls"))
             || bench.text(&with_tools(called())).contains("Azarole");
@@ -76,6 +75,12 @@ impl<'t> Bench<'t> {
             true => with_tools(messages),
             false => request(messages),
         }
+    }
+
+    /// The params of the smallest request, as chatparse makes them.
+    pub fn params(&self) -> Option<Params> {
+        let request = Request::from_json(&request(vec![user(ASKED)])).ok()?;
+        self.template.params(&request).ok()
     }
 
     /// The prompt of a conversation that nothing is to follow.
@@ -117,8 +122,9 @@ impl<'t> Bench<'t> {
 
 /// A text as it is inside of a JSON string.
 pub fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
+    let mut inside = String::new();
+    push_quoted(text, &mut inside);
+    inside
 }
 
 /// The last occurrence of a text, as it is or inside of JSON.

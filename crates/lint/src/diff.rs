@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::bench::{ASKED, Bench, answered, around, called, conversations, request, with_tools};
+use crate::bench::{ASKED, Bench, answered, around, called, conversations};
 use crate::law::{Law, Shown};
 use crate::{Verdict, lint};
 use chatparse_base::brackets;
@@ -81,8 +81,9 @@ impl Change {
 /// All differences between two revisions of a template: prompts, outputs, and laws.
 pub fn diff(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
-    let takes_tools = [old, new].map(|template| Bench::new(template).takes_tools);
-    for request in requests(takes_tools.contains(&true)) {
+    let mut bench = Bench::new(old);
+    bench.takes_tools |= Bench::new(new).takes_tools;
+    for request in requests(&bench) {
         for mut change in prompts(&[old, new], &request) {
             let known = changes.iter_mut().find(|known| {
                 (known.kind, &known.message, &known.shown)
@@ -105,8 +106,8 @@ pub fn diff(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
 
 /// The conversations of the laws, with what clients send besides: reasoning, null, empty lists,
 /// parts, and variables of templates.
-fn requests(tools: bool) -> Vec<Value> {
-    let mut all = conversations(tools);
+fn requests(bench: &Bench) -> Vec<Value> {
+    let mut all = conversations(bench.takes_tools);
     // Fields of a conversation with an answer.
     let (null, none) = (Value::Null, json!([]));
     let fields = [
@@ -126,17 +127,14 @@ fn requests(tools: bool) -> Vec<Value> {
         "/add_generation_prompt",
         json!(false),
     ));
-    if tools {
+    if bench.takes_tools {
         let thought = "Serviceberry: why?".into();
         changes.push((called(), "/messages/1/reasoning_content", thought));
         changes.push((called(), "/messages/1/content", null));
     }
     // Each with thinking as it is, and off.
     for (messages, place, value) in changes {
-        let mut request = match tools {
-            true => with_tools(messages),
-            false => request(messages),
-        };
+        let mut request = bench.request(messages);
         if let Some((object, name)) = place.rsplit_once('/')
             && let Some(object) = request.pointer_mut(object)
         {
@@ -297,11 +295,15 @@ fn named(origin: &Origin) -> String {
 /// Turns that one of the two reads, and the other one does not.
 fn outputs(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
     let mut changes = Vec::new();
-    for (writer, other, is_better) in [(old, new, false), (new, old, true)] {
-        let (mut own, mut others) = (writer.probes(), other.probes());
+    let (mut first, mut second) = (old.probes(), new.probes());
+    for is_better in [false, true] {
+        let (own, others) = match is_better {
+            true => (&mut second, &mut first),
+            false => (&mut first, &mut second),
+        };
         let (probes, other_probes) = (Rc::clone(&own.probes), Rc::clone(&others.probes));
-        let mut first: Option<Change> = None;
-        let mut names = Vec::new();
+        let mut found: Option<Change> = None;
+        let mut modes = Vec::new();
         for (index, probe) in probes.probes().iter().enumerate() {
             let mut known = other_probes.probes().iter();
             let Some(place) = known.position(|known| known.name == probe.name) else {
@@ -311,42 +313,37 @@ fn outputs(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
                 let Some(mut turn) = probes.turn(index, thinking) else {
                     continue;
                 };
-                if !reads(&mut own, index, thinking, &turn) {
+                if !reads(own, index, thinking, &turn) {
                     continue;
                 }
                 // After the prompt of the writer, or after the other one's own.
-                let mut is_read = reads(&mut others, place, thinking, &turn);
+                let mut is_read = reads(others, place, thinking, &turn);
                 if let Some(other) = other_probes.turn(place, thinking) {
                     turn.opening = other.opening;
-                    is_read |= reads(&mut others, place, thinking, &turn);
+                    is_read |= reads(others, place, thinking, &turn);
                 }
                 if is_read {
                     continue;
                 }
-                let mode = format!("{} ({thinking})", probe.name);
-                names.push(mode);
-                let [writes, reads] = if is_better {
-                    ["new", "old"]
-                } else {
-                    ["old", "new"]
-                };
+                modes.push(format!("{} ({thinking})", probe.name));
+                let (mut names, mut texts) = (["old", "new"], [&*turn.text, ""]);
+                if is_better {
+                    names.reverse();
+                    texts.reverse();
+                }
+                let [writes, reads] = names;
                 let message = format!(
                     "Outputs as the {writes} one writes them are not read by the {reads} one"
                 );
-                let texts = if is_better {
-                    ["", &*turn.text]
-                } else {
-                    [&*turn.text, ""]
-                };
-                first.get_or_insert_with(|| {
+                found.get_or_insert_with(|| {
                     Change::new(ChangeKind::Output, Some(is_better), message, texts)
                 });
             }
         }
-        if let Some(mut change) = first {
-            change.count = names.len();
-            names.truncate(4);
-            change.message += &format!(", {} messages: {} …", change.count, names.join(", "));
+        if let Some(mut change) = found {
+            change.count = modes.len();
+            modes.truncate(4);
+            change.message += &format!(", {} messages: {} …", change.count, modes.join(", "));
             changes.push(change);
         }
     }

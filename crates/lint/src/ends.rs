@@ -3,13 +3,12 @@
 use serde_json::Value;
 
 use crate::bench::{
-    ANSWERED, ASKED, Bench, FURTHER, LAST, TOLD, answer, answered, called, calls, last, request,
-    result, user, with_tools,
+    ANSWERED, ASKED, Bench, FURTHER, LAST, TOLD, answer, answered, called, calls, last, result,
+    user, with_tools,
 };
 use crate::law::Law;
 use chatparse_base::brackets;
 use chatparse_base::find::shared;
-use chatparse_message::Request;
 
 /// Compares how an answer ends after other messages, and asks whether turns with calls end.
 pub fn ends(bench: &mut Bench) {
@@ -138,8 +137,7 @@ fn opening(bench: &Bench) -> Option<String> {
     let opening = prompt.strip_prefix(&*history)?;
     let answered = bench.history(vec![user(ASKED), answer(ANSWERED)]).ok()?;
     let mut opening = &opening[..shared(opening, answered.strip_prefix(&*history)?)];
-    let request = Request::from_json(&request(vec![user(ASKED)])).ok()?;
-    if let Some(thinking) = bench.template.params(&request).ok()?.thinking {
+    if let Some(thinking) = bench.params()?.thinking {
         let thought = opening
             .find(thinking.start.trim())
             .filter(|_| !thinking.start.is_empty());

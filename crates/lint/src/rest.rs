@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::bench::{
-    ANSWERED, ASKED, Bench, FURTHER, LAST, answer, answered, around, called, calls, escaped,
+    ANSWERED, ASKED, Bench, FURTHER, LAST, answer, answered, around, called, calls, escaped, last,
     request, result, said, user,
 };
 use crate::law::{Finding, Law};
@@ -47,6 +47,8 @@ pub fn origins(bench: &mut Bench) {
     markers_in_texts(bench, &Vec::from_iter(markers));
 }
 
+/// The most markers that are tried one by one.
+const MARKERS: usize = 200;
 /// A word in a user's text, in whose place markers are put.
 const WORD: &str = "Huckleberry";
 
@@ -68,30 +70,27 @@ fn markers_in_texts(bench: &mut Bench, markers: &[&str]) {
             continue;
         }
         bench.ask(Law::Text);
-        if changed_by(bench, &harmless, &prompt, &markers.join(" ")).is_none() {
+        let Some(all) = changed_by(bench, &harmless, &prompt, &markers.join(" ")) else {
             continue;
-        }
-        let mut markers = markers.iter();
-        let first = markers.find_map(|marker| changed_by(bench, &harmless, &prompt, marker));
-        if let Some((request, expected, got)) = first {
-            let message = format!(
-                "A marker in a text of the role {role} changes more of the prompt than this text."
-            );
-            // The host writes the system's text, and may mean a switch in it.
-            let finding = (Law::Text, role != "system", &*message);
-            bench.differ(finding, &request, [&expected, &got]);
-        }
+        };
+        // Each costs a render, and a template may have any number of words.
+        let mut first = markers.iter().take(MARKERS);
+        let one = first.find_map(|marker| changed_by(bench, &harmless, &prompt, marker));
+        let (request, expected, got) = one.unwrap_or(all);
+        let message = format!(
+            "A marker in a text of the role {role} changes more of the prompt than this text."
+        );
+        // The host writes the system's text, and may mean a switch in it.
+        let finding = (Law::Text, role != "system", &*message);
+        bench.differ(finding, &request, [&expected, &got]);
     }
 }
 
-/// The request with markers in place of the word, the expected prompt, and the prompt, if the
-/// markers change anything else.
-fn changed_by(
-    bench: &Bench,
-    harmless: &Value,
-    prompt: &str,
-    markers: &str,
-) -> Option<(Value, String, String)> {
+/// The request with markers in place of the word, the expected prompt, and the prompt.
+type Changed = (Value, String, String);
+
+/// Puts the markers in place of the word. `None` if they change nothing else.
+fn changed_by(bench: &Bench, harmless: &Value, prompt: &str, markers: &str) -> Option<Changed> {
     let mut request = harmless.clone();
     for message in request["messages"].as_array_mut().into_iter().flatten() {
         if let Some(text) = message["content"]
@@ -173,7 +172,7 @@ fn without_end<'h>(bench: &Bench, history: &'h str) -> &'h str {
             return rest;
         }
     }
-    let ends = [ANSWERED, LAST].map(|text| history.rfind(text).map_or(0, |at| at + text.len()));
+    let ends = [ANSWERED, LAST].map(|text| last(history, text).map_or(0, |at| at.end));
     &history[..ends[0].max(ends[1])]
 }
 
@@ -295,8 +294,7 @@ pub fn vocabulary(bench: &mut Bench) {
 
 /// Asks whether a token that ends the model's output ends its turns.
 fn stops(bench: &mut Bench) {
-    let asked = Request::from_json(&request(vec![user(ASKED)]));
-    let Ok(params) = asked.and_then(|request| bench.template.params(&request)) else {
+    let Some(params) = bench.params() else {
         return;
     };
     let (end, known) = (params.end_of_turn(), bench.template.ends());

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, around, conversations, escaped, last};
 use crate::law::{Finding, Law};
+use chatparse_base::json_string::push_json_string;
 
 /// Reports each text that is in no form in the prompt, in the smallest conversation that has it.
 pub fn shown(bench: &mut Bench) {
@@ -99,12 +100,8 @@ fn texts<'r>(value: &'r Value, place: String, all: &mut Vec<(String, &'r str)>) 
 fn is_in(text: &str, prompt: &str) -> bool {
     let json = escaped(text);
     let mut ascii = String::new();
-    for c in json.chars() {
-        match c.is_ascii() {
-            true => ascii.push(c),
-            false => ascii += &format!("\\u{:04x}", u32::from(c)),
-        }
-    }
+    push_json_string(text, &mut ascii, true);
+    let ascii = &ascii[1..ascii.len() - 1];
     let python = text.replace('\\', "\\\\").replace('\n', "\\n");
     let xml = text
         .replace('&', "&amp;")
@@ -114,9 +111,9 @@ fn is_in(text: &str, prompt: &str) -> bool {
     let forms = [
         text,
         &escaped(&json),
-        &escaped(&ascii),
+        &escaped(ascii),
         &json,
-        &ascii,
+        ascii,
         &python,
         &python.replace('\'', "\\'"),
         &xml,
