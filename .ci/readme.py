@@ -12,6 +12,7 @@ import json
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -49,6 +50,14 @@ def commands(block):
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
         command, _, printed = part.partition("\n")
         yield command, printed
+
+
+def gguf(strings):
+    """A model's metadata, as GGUF has them, and no weights."""
+    def text(value):
+        return struct.pack("<Q", len(value.encode())) + value.encode()
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, len(strings))
+    return head + b"".join(text(key) + struct.pack("<I", 8) + text(value) for key, value in strings.items())
 
 
 class Reader:
@@ -117,7 +126,9 @@ def main():
         reader.file(name, text)
     pathlib.Path("/usr/local/bin/llm-server").chmod(0o755)
     model = next(iter(sorted((reader.clone / "templates").glob("json-call*"))))
-    reader.file("model.jinja", model.read_text())
+    for name in ["model.jinja", "old.jinja", "new.jinja", "models/one.jinja"]:
+        reader.file(name, model.read_text())
+    (reader.clone / "model.gguf").write_bytes(gguf({"tokenizer.chat_template": model.read_text()}))
     reader.file("tokenizer_config.json", json.dumps({"chat_template": model.read_text(), "eos_token": "<|im_end|>"}))
     for name in sys.argv[2:] or DOCUMENTS:
         reader.document(name)
