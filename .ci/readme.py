@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-DOCUMENTS = ["README.md", *(f"docs/{name}.md" for name in ("c", "cpp", "new-model", "lint", "response-templates")),
+DOCUMENTS = ["README.md", *(f"docs/{name}.md" for name in ("c", "cpp", "faq", "new-model", "lint", "response-templates")),
              *(f"bindings/{name}/README.md" for name in ("python", "javascript", "go", "zig", "swift"))]
 # Commands that are not run: it is part of them.
 LEFT_OUT = [".ci/test.sh"]

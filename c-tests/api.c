@@ -118,7 +118,7 @@ static void failures(void) {
   CHECK(is(chat_error_body(error, 7), ""));
   chat_error_free(error);
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "api: 0 is unknown", chat_answer_new(0, TEXT("{}"), NULL, 0, &answer, &error));
-  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "the request is not JSON", chat_answer_new(1, TEXT("{"), NULL, 0, &answer, &error));
+  SAYS(CHAT_STATUS_INVALID_ARGUMENT, "the request: not JSON", chat_answer_new(1, TEXT("{"), NULL, 0, &answer, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "options: not JSON", chat_answer_new(1, TEXT("{}"), TEXT("{"), &answer, &error));
   SAYS(CHAT_STATUS_INVALID_ARGUMENT, "options.id: ", chat_answer_new(1, TEXT("{}"), TEXT("{\"id\": 1}"), &answer, &error));
   CHECK(answer == NULL);

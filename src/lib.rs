@@ -153,4 +153,6 @@ mod guides {
     struct Formats;
     #[doc = include_str!("../docs/new-model.md")]
     struct NewModel;
+    #[doc = include_str!("../docs/faq.md")]
+    struct Faq;
 }

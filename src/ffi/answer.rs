@@ -94,7 +94,7 @@ impl chat_answer {
 /// JSON text, or nothing for an empty object.
 fn object(text: &str, name: &str) -> Result<Value> {
     let text = if text.is_empty() { "{}" } else { text };
-    number::read(text).map_err(|error| Error::invalid(format!("{name}: not JSON: {error}")))
+    number::parse(text, name)
 }
 
 /// How an output ended.
@@ -149,8 +149,7 @@ pub unsafe extern "C" fn chat_answer_new(
             )
         };
         let api = self::api(api)?;
-        let body: Value = number::read(request)
-            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        let body = number::parse(request, "the request")?;
         let chat = number::write(&api.request(&body)?);
         let mut options = AnswerOptions::from_json(&object(options, "options")?)?;
         options.request = body;

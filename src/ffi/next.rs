@@ -10,7 +10,7 @@ use super::status::{ErrorOut, Out, chat_status, filled, give};
 use super::text::{bytes, seen, utf8, view};
 use super::turn::{chat_reason, chat_turn_fields};
 use crate::next::Next;
-use chatparse_base::{Error, Result, number};
+use chatparse_base::{Result, number};
 
 /// Makes the params of the next turn without a change to what the model has already read, if the
 /// template allows it, so a server's key-value cache stays valid. Send `append` of
@@ -129,8 +129,7 @@ pub unsafe extern "C" fn chat_params_follow(
 pub(super) unsafe fn messages_of(data: *const c_char, len: usize) -> Result<Value> {
     // SAFETY: this function's contract is the same.
     let messages = unsafe { utf8(data, len, "messages") }?;
-    number::read(messages)
-        .map_err(|error| Error::invalid(format!("the messages are not JSON: {error}")))
+    number::parse(messages, "messages")
 }
 
 fn of_next(next: Next) -> *mut chat_params {

@@ -101,20 +101,20 @@ fn calls_that_nobody_may_make_are_nothing() {
 #[test]
 fn turns_of_another_shape_are_refused() {
     for (written, says) in [
-        ("7", "expected struct TurnFormat"),
+        ("7", "turn: must be an object, not integer `7`"),
         ("{}", "turn.calls: missing"),
         (r#"{"calls": []}"#, "turn.calls: missing"),
         (
             r#"{"calls": [{"pieces": ["nam"]}]}"#,
-            "turn: unknown variant `nam`",
+            "turn: must be one of `glue`, `name`,",
         ),
         (
             r#"{"calls": [{"pieces": ["name"]}], "edges": [["front", "", "call"]]}"#,
-            "turn: unknown variant `front`",
+            "`call`, `end`, not `front`",
         ),
         (
             r#"{"calls": [{"pieces": ["name"]}], "edge": []}"#,
-            "turn: unknown field `edge`",
+            "`hides_last_calls`, not `edge`",
         ),
     ] {
         let error = parser(&request("auto"), &turn(written)).unwrap_err();

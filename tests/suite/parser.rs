@@ -376,9 +376,12 @@ fn what_is_no_description_is_refused() {
     for (root, why) in [
         (json!({"char": "[z-a]"}), "node 0"),
         (json!({"sequence": ["nothing"]}), "nothing"),
-        (json!({"sequence": "end"}), "sequence"),
-        (json!({"rule": ["r", 7, false]}), "struct variant"),
-        (json!({"tag": ["content"]}), "tuple"),
+        (
+            json!({"sequence": "end"}),
+            "node 0 must be an array, not string",
+        ),
+        (json!({"rule": ["r", 7, false]}), "node 0 must be an object"),
+        (json!({"tag": ["content"]}), "node 0 must be an array"),
         (json!({"calls": {"turn": {}}}), "node 0"),
         (
             json!({"schema": {"child": "json", "name": "n", "schema": {"document": 0}}}),

@@ -112,9 +112,8 @@ fn what_json_lacks_is_named() {
     for (word, value) in [("NaN", "NaN"), ("Infinity", "Infinity")] {
         let error =
             Request::from_text(&format!(r#"{{"messages": [], "now": {value}}}"#)).unwrap_err();
-        let said = format!(
-            "the request is not JSON: JSON has no {word}: expected value at line 1 column 25"
-        );
+        let said =
+            format!("the request: not JSON: JSON has no {word}: no value at line 1 column 25");
         assert_eq!(error.message(), said);
     }
     assert_eq!(
@@ -361,7 +360,7 @@ fn errors_name_the_field() {
         ),
         (
             json!({"messages": [], "malformed_arguments": "drop"}),
-            "malformed_arguments: must be one of keep, empty, error",
+            "malformed_arguments: must be one of `keep`, `empty`, `error`, not",
         ),
         (
             json!({"messages": [], "enable_thinking": "yes"}),
@@ -759,8 +758,8 @@ fn malformed_arguments_spoil_no_conversation() {
         assert_eq!(shown(OBJECTS, "empty", broken).unwrap(), json!({}));
     }
     for (broken, says) in [
-        ("{", "not JSON: EOF"),
-        ("", "not JSON: EOF"),
+        ("{", "not JSON: it ends in an object at line 1"),
+        ("", "not JSON: it ends in a value at line 1"),
         ("[1]", "not a JSON object"),
     ] {
         for source in [PLAIN, ANYTHING, OBJECTS] {

@@ -80,7 +80,7 @@ fn a_tool_is_chosen_by_its_name() {
     );
     assert_eq!(
         mode,
-        "tool_choice.allowed_tools.mode: must be one of auto, required, not \"none\""
+        "tool_choice.allowed_tools.mode: must be auto or required, not \"none\""
     );
 }
 
@@ -127,7 +127,7 @@ fn custom_tools_are_functions_of_one_text() {
     ));
     assert_eq!(
         other,
-        "tools[0].custom.format.grammar.syntax: must be one of regex, lark, not \"ebnf\""
+        "tools[0].custom.format.grammar.syntax: must be regex or lark, not \"ebnf\""
     );
     let call = json!({"messages": [{"role": "assistant", "tool_calls": [
         {"id": "1", "type": "custom", "custom": {"name": "sql", "input": "a \"b\""}}]}]});
@@ -364,7 +364,7 @@ fn options_count_before_the_body() {
     );
     let text = Request::from_text_with(r#"{"messages": []}"#, "[").unwrap_err();
     assert!(
-        text.message().starts_with("the options is not JSON") || text.message().contains("options"),
+        text.message().starts_with("options: not JSON") || text.message().contains("options"),
         "{text}"
     );
 }

@@ -23,7 +23,11 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/base/src", "json", &["stack"]),
     ("crates/base/src", "json_string", &["find"]),
     ("crates/base/src", "limits", &[]),
-    ("crates/base/src", "number", &["decimal", "find", "json"]),
+    (
+        "crates/base/src",
+        "number",
+        &["decimal", "error", "find", "json"],
+    ),
     ("crates/base/src", "sort", &[]),
     ("crates/base/src", "stack", &["error"]),
     ("crates/base/src", "store", &[]),

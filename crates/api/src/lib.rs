@@ -64,7 +64,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use chatparse_base::{Error, Result, number};
+use chatparse_base::{Result, number};
 
 /// An API of servers.
 #[repr(u32)]
@@ -110,8 +110,7 @@ impl Api {
         if self == Api::ChatCompletions {
             return Ok(body.into());
         }
-        let body = number::read(body)
-            .map_err(|error| Error::invalid(format!("the request is not JSON: {error}")))?;
+        let body = number::parse(body, "the request")?;
         Ok(number::write(&self.request(&body)?).into())
     }
 }

@@ -291,7 +291,10 @@ impl Check<'_> {
                 return self.add("not-object", "the arguments are JSON, but no object");
             }
             Err(error) => {
-                return self.add("not-json", format!("the arguments are not JSON: {error}"));
+                return self.add(
+                    "not-json",
+                    format!("the arguments are not JSON: {}", number::fault(&error)),
+                );
             }
         };
         if let Some(wrong) = tool.and_then(|tool| first_wrong(&tool.parameters, &value)) {
@@ -503,7 +506,10 @@ impl Check<'_> {
         // A call may replace the answer that the schema asks for.
         if !request.output.json_schema.is_null() && is_whole && !has_calls {
             let wrong = match number::read::<Value>(turn.content.trim()) {
-                Err(error) => Some(format!("the content is not JSON: {error}")),
+                Err(error) => Some(format!(
+                    "the content is not JSON: {}",
+                    number::fault(&error)
+                )),
                 Ok(value) => first_wrong(&request.output.json_schema, &value),
             };
             if let Some(wrong) = wrong {

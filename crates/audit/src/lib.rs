@@ -84,7 +84,8 @@ impl Findings {
 /// # Errors
 /// Why the line cannot be read.
 pub fn audit(line: &str, template: &ChatTemplate) -> Result<Vec<Finding>, String> {
-    let mut line: Value = number::read(line).map_err(|error| format!("not JSON: {error}"))?;
+    let mut line: Value =
+        number::read(line).map_err(|error| format!("not JSON: {}", number::fault(&error)))?;
     if !line.is_object() {
         return Err("not an object".into());
     }

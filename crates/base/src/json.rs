@@ -63,6 +63,37 @@ pub fn from_text<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T
         .unwrap_or_else(|error| Err(serde::de::Error::custom(error)))
 }
 
+/// What is wrong with a text or a value, and where, in other words than serde's, which are about
+/// types of Rust.
+pub fn fault(error: &serde_json::Error) -> String {
+    let mut told = error.to_string();
+    for (theirs, ours) in [
+        ("EOF while parsing", "it ends in"),
+        ("expected value", "no value"),
+        ("recursion limit exceeded", "too deep"),
+        ("missing field", "lacks"),
+        ("invalid type: ", ""),
+        ("invalid value: ", ""),
+        ("unknown variant ", ""),
+        ("unknown field ", ""),
+        ("a sequence", "an array"),
+        ("a map", "an object"),
+    ] {
+        told = told.replacen(theirs, ours, 1);
+    }
+    match told.split_once(", expected ") {
+        Some((got, wanted)) => {
+            let wanted = match wanted.split(' ').next() {
+                Some("struct") => "an object",
+                Some("tuple") => "an array",
+                _ => wanted,
+            };
+            format!("must be {wanted}, not {got}")
+        }
+        None => told,
+    }
+}
+
 /// Whether brackets outside of strings nest deeper than `most`.
 pub fn nests(text: &[u8], most: usize) -> bool {
     // Mostly there are fewer.

@@ -284,12 +284,8 @@ fn no_template(word: &OsStr, text: &str) -> Option<String> {
 /// Reads the request, with options in addition.
 pub fn request(word: &OsStr, options: &Value) -> Outcome<Request> {
     let text = text(word)?;
-    Request::from_text_with(&text, &options.to_string()).map_err(
-        |error| match serde_json::from_str::<IgnoredAny>(&text) {
-            Err(error) => no_json(word, &text, &error),
-            Ok(_) => failed(word, &error),
-        },
-    )
+    serde_json::from_str::<IgnoredAny>(&text).map_err(|error| no_json(word, &text, &error))?;
+    Request::from_text_with(&text, &options.to_string()).map_err(|error| failed(word, &error))
 }
 
 /// Reads a JSON value.
@@ -384,9 +380,8 @@ fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
         return unusable(word, "not JSON: it is empty");
     }
     let (mut line, mut column) = (error.line(), error.column());
-    let described = error.to_string();
-    let place = format!(" at line {line} column {column}");
-    let what = described.strip_suffix(&place).unwrap_or(&described);
+    let fault = number::fault(error);
+    let what = fault.split(" at line ").next().unwrap_or_default();
     if error.is_eof() {
         // The text ends too early: the mark comes after its last character.
         let written = text.trim_end();

@@ -1571,7 +1571,7 @@ fn grammar_prints_and_checks() {
     run_with(&["grammar", "--dialect", "yacc"], b"{}").failed(2, &["'yacc'", "portable-gbnf"]);
     run_with(&["grammar", "--check", "--dialect", "lark", &file], b"").failed(2, &["--check"]);
     run_with(&["grammar"], br#"{"type": "banana"}"#).failed(1, &["standard input", "#", "banana"]);
-    run_with(&["grammar"], b"{").failed(1, &["standard input", "EOF"]);
+    run_with(&["grammar"], b"{").failed(1, &["standard input", "it ends in an object"]);
     run_with(&["grammar", "--check", "-"], b"root ::= *")
         .failed(1, &["line 1", "nothing to repeat"]);
     run_with(&["grammar", "--check"], b"").failed(2, &["not provided", "GRAMMAR"]);

@@ -39,7 +39,10 @@ impl Judge {
     pub fn answer(&mut self, line: &str) -> String {
         let (id, answer) = match number::read::<Value>(line) {
             Ok(scenario) => (scenario["id"].clone(), self.answer_of(&scenario)),
-            Err(error) => (Value::Null, Err(format!("not a scenario: {error}").into())),
+            Err(error) => (
+                Value::Null,
+                Err(format!("not a scenario: {}", number::fault(&error)).into()),
+            ),
         };
         let mut answer = answer.unwrap_or_else(|error| json!({"error": error.to_string()}));
         if let Value::Object(fields) = &mut answer {

@@ -1,14 +1,12 @@
 //! Reads fields of JSON objects, with errors that name the field.
 
 use std::collections::HashSet;
-use std::fmt;
 
-use serde::de::value::StrDeserializer;
-use serde::de::{self, DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use chatparse_base::limits;
-use chatparse_base::{Error, Result, number};
+use chatparse_base::{Error, Result, json, number};
 
 /// An object of the request, and its place for errors.
 pub struct Fields<'a> {
@@ -290,7 +288,7 @@ pub(super) fn choice<T: DeserializeOwned>(body: &Fields, name: &str, other: T) -
     let Some(text) = body.text(name)? else {
         return Ok(other);
     };
-    T::deserialize(StrDeserializer::new(text)).map_err(|Choices(known)| none_of(body, name, known))
+    serde_json::from_value(text.into()).map_err(|error| body.refuse(name, &json::fault(&error)))
 }
 
 /// Whether a field names the second of two choices; the first one is the default.
@@ -298,32 +296,6 @@ pub(super) fn is_second(body: &Fields, name: &str, choices: [&str; 2]) -> Result
     match body.get(name) {
         None => Ok(false),
         Some(value) if choices.iter().any(|known| value == known) => Ok(value == choices[1]),
-        Some(_) => Err(none_of(body, name, &choices)),
-    }
-}
-
-fn none_of(body: &Fields, name: &str, known: &[&str]) -> Error {
-    body.unknown(name, &format!("one of {}", known.join(", ")))
-}
-
-/// Serde's error where a text is none of the names of an enum: these names.
-#[derive(Debug)]
-struct Choices(&'static [&'static str]);
-
-impl fmt::Display for Choices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Choices {}
-
-impl de::Error for Choices {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Choices(&[])
-    }
-
-    fn unknown_variant(_: &str, known: &'static [&'static str]) -> Self {
-        Choices(known)
+        Some(_) => Err(body.unknown(name, &choices.join(" or "))),
     }
 }

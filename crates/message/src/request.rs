@@ -12,7 +12,7 @@ use super::{
     CallsInReasoning, Compat, Continuation, GrammarStyle, Leniency, Message, NearlyJson,
     OpeningAgain, OutputOptions, ReasoningFormat, Request, Roles, Written,
 };
-use chatparse_base::{Error, Result, number};
+use chatparse_base::{Result, number};
 
 impl Default for OutputOptions {
     /// Those of a request that says nothing.
@@ -51,9 +51,9 @@ impl Request {
         let fields = match number::read::<Body>(body) {
             Ok(Body(body)) => body?,
             // Parsing it as generic JSON gives a better error.
-            Err(_) => parsed(body, "request")?,
+            Err(_) => number::parse(body, "the request")?,
         };
-        Request::from_json_with(&fields, &parsed(options, "options")?)
+        Request::from_json_with(&fields, &number::parse(options, "options")?)
     }
 
     /// Reads a chat-completions body: `messages`, `tools`, `tool_choice`, `parallel_tool_calls`
@@ -251,20 +251,6 @@ pub fn messages_from_json(messages: &Value) -> Result<Vec<Message>> {
     let body = Fields::new(&body, "")?;
     body.required("messages")?;
     body.each("messages", |item| message(item, &mut Vec::new()))
-}
-
-fn parsed(text: &str, what: &str) -> Result<Value> {
-    number::read(text).map_err(|error| {
-        // Other languages print words for numbers that JSON does not have.
-        let line = text.split('\n').nth(error.line().saturating_sub(1));
-        let rest = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
-        let why = match rest {
-            Some(rest) if rest.starts_with("NaN") => "JSON has no NaN: ",
-            Some(rest) if rest.starts_with("Infinity") => "JSON has no Infinity: ",
-            _ => "",
-        };
-        Error::invalid(format!("the {what} is not JSON: {why}{error}"))
-    })
 }
 
 /// The choice of an option whose default is the same for all hosts.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::builder::Builder;
 use super::expr::{Arena, Expr, ExprId, Spacing, TagId};
-use chatparse_base::{Error, Result, stack};
+use chatparse_base::{Error, Result, json, stack};
 
 /// The JSON form. A schema document that several nodes use is written once, in `schemas`; nodes
 /// refer to it by index. `labels` is left out if empty. Where a node has an index of a node,
@@ -55,8 +55,8 @@ impl Reader {
         {
             return Ok(id);
         }
-        let mut node = serde_json::from_value(node)
-            .map_err(|error| Error::invalid(format!("format: {error}")))?;
+        let mut node =
+            serde_json::from_value(node).map_err(|error| self.wrong(&json::fault(&error)))?;
         let parts = if let Expr::Unordered(_, parts) = &node {
             parts.all().collect()
         } else {
@@ -190,7 +190,8 @@ fn read(json: Value, read_kind: ReadKind) -> Result<Arena> {
         schemas,
         labels,
         spacing,
-    } = serde_json::from_value(json).map_err(|error| Error::invalid(format!("format: {error}")))?;
+    } = serde_json::from_value(json)
+        .map_err(|error| Error::invalid(format!("format: {}", json::fault(&error))))?;
     let builder = Builder::new();
     builder.set_spacing(spacing);
     for (index, label) in labels.iter().enumerate() {

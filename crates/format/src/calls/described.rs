@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::builder::FormatBuilder;
 use crate::{FormatSpec, Opening, learnt};
-use chatparse_base::{Error, Result};
+use chatparse_base::{Error, Result, json};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{NearlyJson, OutputOptions, Request, Tool, UnknownTools};
 use chatparse_peg::{Builder, ExprId};
@@ -16,8 +16,8 @@ use chatparse_peg::{Builder, ExprId};
 /// # Errors
 /// [`chatparse_base::ErrorKind::InvalidArgument`] if the turn has another shape or no calls.
 pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Result<ExprId> {
-    let turn =
-        TurnFormat::deserialize(turn).map_err(|error| Error::invalid(format!("turn: {error}")))?;
+    let turn = TurnFormat::deserialize(turn)
+        .map_err(|error| Error::invalid(format!("turn: {}", json::fault(&error))))?;
     if turn.calls.is_empty() {
         return Err(Error::invalid("turn.calls: missing"));
     }

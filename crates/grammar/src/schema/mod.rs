@@ -33,8 +33,7 @@ use chatparse_peg::SchemaRef;
 /// # Errors
 /// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
 pub fn from_text(text: &str) -> Result<Value, Error> {
-    number::read(text)
-        .map_err(|error| Error::invalid(format!("the schema cannot be read: {error}")))
+    number::parse(text, "the schema")
 }
 
 /// Whether a schema obviously allows any value.

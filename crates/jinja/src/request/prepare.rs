@@ -14,7 +14,7 @@ use super::said::Said;
 use super::tools::Tools;
 use crate::probe::caps::{Form, Trials, UNKNOWN, reads_field};
 use crate::{Conversation, Host, Template, system_clock};
-use chatparse_base::{Error, Result, number};
+use chatparse_base::{Error, Result, json, number};
 use chatparse_message::{
     Compat, Continuation, MalformedArguments, Media, Message, REASONING, Request, THINKING,
     TOOL_REFERENCE, ToolChoice, join_parts, text_part, thinking_part,
@@ -427,7 +427,7 @@ fn fit_arguments(
             (read, MalformedArguments::Error) => {
                 let why = match read {
                     Ok(_) => "not a JSON object".to_owned(),
-                    Err(error) => format!("not JSON: {error}"),
+                    Err(error) => format!("not JSON: {}", json::fault(error)),
                 };
                 let path = Said::Call(index, call_index).place();
                 return Err(Error::invalid(format!("{path}: {why}")));
