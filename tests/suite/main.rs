@@ -10,6 +10,7 @@ mod agreement;
 mod analysis;
 mod budget;
 mod built;
+mod cases;
 mod demand;
 mod dialects;
 mod faithful;
