@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::support::{check_streaming, shown};
-use chatparse::{ChatTemplate, EndedBy, Params, Request, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, EndedBy, Parser, Request, TemplateOptions, builtin};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -210,7 +210,7 @@ impl File {
                         None => self.written(name, template, &body, case),
                     };
                     for output in outputs {
-                        let found = case.check(&params, &output, &self.ids(name, case));
+                        let found = case.check(&params.parser, &output, &self.ids(name, case));
                         wrong.extend(found.iter().map(|found| {
                             format!(
                                 "{}, {}: {name} reads {output:?}\n  {found}",
@@ -259,58 +259,89 @@ impl Case {
         message
     }
 
-    /// What is wrong with what is read of an output.
-    fn check(&self, params: &Params, output: &str, ids: &[String]) -> Vec<String> {
-        let calls = self
-            .calls
-            .iter()
-            .flatten()
-            .zip(ids)
-            .map(|((name, arguments), id)| {
-                let arguments = text(arguments);
-                let arguments =
-                    serde_json::from_str(&arguments).unwrap_or_else(|_| json!(arguments));
-                json!({"name": name, "arguments": arguments, "id": id})
-            });
-        let calls: Vec<Value> = calls.collect();
-        let status = self.status.as_deref().unwrap_or("complete");
-        let says_nothing = self.reasoning.is_empty() && calls.is_empty();
-        let content = self
-            .content
-            .as_deref()
-            .unwrap_or(if says_nothing { output } else { "" });
+    /// What is to be read of an output.
+    fn expected(&self, output: &str, ids: &[String]) -> Value {
+        let mut calls = Vec::new();
+        for ((name, arguments), id) in self.calls.iter().flatten().zip(ids) {
+            let arguments = text(arguments);
+            let value = serde_json::from_str(&arguments).unwrap_or_else(|_| json!(arguments));
+            calls.push(json!({"name": name, "arguments": value, "id": id}));
+        }
+        let is_text = self.reasoning.is_empty() && calls.is_empty();
+        let content = self.content.as_deref();
+        let content = content.unwrap_or(if is_text { output } else { "" });
         let mut expected = json!({"reasoning": self.reasoning, "content": content, "calls": calls});
-        expected["status"] = json!(status);
-        let by = EndedBy::limit_if(self.ended_by.as_deref() == Some("limit"));
-        let ended = params.parser.read(output.as_bytes(), by);
-        let mut got = shown(&ended.message);
-        got["status"] = json!(ended.status.name());
+        expected["status"] = json!(self.status());
         if let Some(kinds) = &self.diagnostics {
             expected["diagnostics"] = json!(kinds);
-            let found = ended.diagnostics().iter();
-            got["diagnostics"] = found.map(|found| json!(found.kind.name())).collect();
         }
-        let mut wrong = check_streaming(&params.parser, output.as_bytes(), status == "complete");
-        if got != expected {
-            wrong.push(format!("expected {expected}\n       got {got}"));
+        expected
+    }
+
+    fn status(&self) -> &str {
+        self.status.as_deref().unwrap_or("complete")
+    }
+
+    /// What a parser reads of an output, as far as the case tells it.
+    fn read(&self, parser: &Parser, output: &str) -> Value {
+        let by = EndedBy::limit_if(self.ended_by.as_deref() == Some("limit"));
+        let ended = parser.read(output.as_bytes(), by);
+        let mut read = shown(&ended.message);
+        read["status"] = json!(ended.status.name());
+        if self.diagnostics.is_some() {
+            let report = ended.report_json();
+            let found = report["diagnostics"].as_array().unwrap().iter();
+            read["diagnostics"] = found.map(|found| found["kind"].clone()).collect();
+        }
+        read
+    }
+
+    /// What is wrong with what a parser reads of an output.
+    fn check(&self, parser: &Parser, output: &str, ids: &[String]) -> Vec<String> {
+        let expected = self.expected(output, ids);
+        let stored = Parser::from_text(&parser.to_text()).unwrap();
+        let mut wrong = check_streaming(parser, output.as_bytes(), self.status() == "complete");
+        for (how, parser) in [("got", parser), ("stored, it reads", &stored)] {
+            let read = self.read(parser, output);
+            if read != expected {
+                wrong.push(format!("expected {expected}\n  {how} {read}"));
+            }
         }
         wrong
     }
 }
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases")
+}
+
+/// The outputs of a file, each with the name of its case.
+pub fn outputs(file: &str) -> Vec<(String, String)> {
+    let mut outputs = Vec::new();
+    for case in File::read(&folder().join(file)).case {
+        let written = case.output.unwrap_or_default();
+        outputs.extend(
+            written
+                .all()
+                .iter()
+                .map(|output| (case.name.clone(), output.clone())),
+        );
+    }
+    outputs
+}
+
 #[test]
 fn each_output_is_read_as_its_case_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let paths = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let paths = paths.filter(|path| {
-        path.extension()
+    let mut runs = Vec::new();
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
             .is_some_and(|extension| extension == "toml")
-    });
-    let runs: Vec<_> = paths
-        .map(|path| thread::spawn(move || File::read(&path).run()))
-        .collect();
+        {
+            runs.push(thread::spawn(move || File::read(&path).run()));
+        }
+    }
     assert!(!runs.is_empty(), "there are no cases");
     let wrong: Vec<String> = runs
         .into_iter()
@@ -322,4 +353,13 @@ fn each_output_is_read_as_its_case_says() {
         wrong.len(),
         wrong.join("\n\n")
     );
+}
+
+#[test]
+fn each_built_in_template_writes_the_messages() {
+    let file = File::read(&folder().join("written.toml"));
+    let missing: Vec<&str> = builtin::names()
+        .filter(|name| !file.template.all().iter().any(|it| it == name))
+        .collect();
+    assert!(missing.is_empty(), "not in written.toml: {missing:?}");
 }
