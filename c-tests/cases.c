@@ -135,11 +135,11 @@ static bool run(known_template **templates, yyjson_val *line) {
     chat_message *message = read_output(params, text_in(&output), pieces[i], yyjson_is_true(yyjson_obj_get(line, "limit")));
     right = as_expected(message, line);
     if (!right) {
-      chat_str got, report;
-      OK(chat_message_json(message, &got, &error));
+      chat_str json, report;
+      OK(chat_message_json(message, &json, &error));
       OK(chat_message_report_json(message, &report, &error));
       printf("%s, %s: %s reads %.*s\n  in pieces of %zu: %.*s\n  %.*s\n", string_at(line, "file").data, string_at(line, "name").data,
-             string_at(line, "template").data, (int)output.len, output.data, pieces[i], (int)got.len, got.data, (int)report.len, report.data);
+             string_at(line, "template").data, (int)output.len, output.data, pieces[i], (int)json.len, json.data, (int)report.len, report.data);
     }
     chat_message_free(message);
   }

@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 
 type Object = Map<String, Value>;
 
+/// How many threads a file's cases are shared by.
+const PARTS: usize = 2;
+
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -194,9 +197,10 @@ impl File {
         [whole].into_iter().chain(bare).collect()
     }
 
-    fn run(&self) -> Vec<String> {
+    /// What is wrong with one part of the cases, every [`PARTS`]th.
+    fn run(&self, part: usize) -> Vec<String> {
         let (mut wrong, mut templates) = (Vec::new(), HashMap::new());
-        for case in &self.case {
+        for case in self.case.iter().skip(part).step_by(PARTS) {
             let names = case.template.as_ref().unwrap_or(&self.template).all();
             let except: Vec<&String> = self.named(&case.except).collect();
             for name in self.named(names).filter(|name| !except.contains(name)) {
@@ -299,12 +303,16 @@ impl Case {
     /// What is wrong with what a parser reads of an output.
     fn check(&self, parser: &Parser, output: &str, ids: &[String]) -> Vec<String> {
         let expected = self.expected(output, ids);
-        let stored = Parser::from_text(&parser.to_text()).unwrap();
+        let read = self.read(parser, output);
         let mut wrong = check_streaming(parser, output.as_bytes(), self.status() == "complete");
-        for (how, parser) in [("got", parser), ("stored, it reads", &stored)] {
-            let read = self.read(parser, output);
-            if read != expected {
-                wrong.push(format!("expected {expected}\n  {how} {read}"));
+        if read != expected {
+            wrong.push(format!("expected {expected}\n       got {read}"));
+        }
+        // A parser that was stored reads the same.
+        if self.output.is_some() {
+            let stored = Parser::from_text(&parser.to_text()).unwrap();
+            if self.read(&stored, output) != read {
+                wrong.push("it is read otherwise by the stored parser".to_owned());
             }
         }
         wrong
@@ -339,7 +347,10 @@ fn each_output_is_read_as_its_case_says() {
             .extension()
             .is_some_and(|extension| extension == "toml")
         {
-            runs.push(thread::spawn(move || File::read(&path).run()));
+            for part in 0..PARTS {
+                let path = path.clone();
+                runs.push(thread::spawn(move || File::read(&path).run(part)));
+            }
         }
     }
     assert!(!runs.is_empty(), "there are no cases");
