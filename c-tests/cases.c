@@ -128,9 +128,15 @@ static bool run(known_template **templates, yyjson_val *line) {
   static const size_t pieces[] = {SIZE_MAX / 2, 1, 2, 3, 5, 7};
   const chat_template *template = template_of(templates, line);
   chat_params *params = params_of(template, yyjson_obj_get(line, "request"));
+  yyjson_val *prompt = yyjson_obj_get(line, "prompt");
+  bool right = prompt == NULL || same_texts(string_of(prompt), chat_params_view(params)->prompt);
+  if (!right) {
+    const chat_str found = chat_params_view(params)->prompt;
+    printf("%s, %s: %s writes %.*s\n", string_at(line, "file").data, string_at(line, "name").data, string_at(line, "template").data,
+           (int)found.len, found.data);
+  }
   buffer output = {0};
   output_of(template, chat_params_view(params)->prompt, line, &output);
-  bool right = true;
   for (size_t i = 0; right && i < sizeof pieces / sizeof *pieces; i++) {
     chat_message *message = read_output(params, text_in(&output), pieces[i], yyjson_is_true(yyjson_obj_get(line, "limit")));
     right = as_expected(message, line);

@@ -59,7 +59,7 @@ def lines(path):
             line |= {"own": file["templates"][template]} if template in file.get("templates", {}) else {}
             line |= {"reasoning": case.get("reasoning", ""), "calls": calls(file, case, template)}
             line |= {"limit": case.get("ended_by") == "limit", "status": case.get("status", "complete")}
-            line |= {"diagnostics": case["diagnostics"]} if "diagnostics" in case else {}
+            line |= {key: case[key] for key in ("prompt", "diagnostics") if key in case}
             for fields in many(case.get("request", {})):
                 line["request"] = request = body(file, file["requests"][fields] if isinstance(fields, str) else fields)
                 if "output" not in case:

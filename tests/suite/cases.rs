@@ -47,6 +47,7 @@ struct Case {
     template: Option<Texts>,
     except: Vec<String>,
     request: Requests,
+    prompt: Option<String>,
     output: Option<Texts>,
     ended_by: Option<String>,
     reasoning: String,
@@ -209,6 +210,14 @@ impl File {
                     let params = template
                         .params(&Request::from_json(&body).unwrap())
                         .unwrap();
+                    let is_prompt = |prompt: &String| *prompt == params.prompt;
+                    if !case.prompt.as_ref().is_none_or(is_prompt) {
+                        let found = &params.prompt;
+                        wrong.push(format!(
+                            "{}, {}: {name} writes {found:?}",
+                            self.name, case.name
+                        ));
+                    }
                     let outputs = match &case.output {
                         Some(outputs) => outputs.all().to_vec(),
                         None => self.written(name, template, &body, case),

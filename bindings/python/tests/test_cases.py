@@ -35,6 +35,7 @@ def said(message):
 def test_case(line):
     template = template_of(json.dumps(line["own"]) if "own" in line else "", line["template"])
     params = template.params(line["request"])
+    assert line.get("prompt", params.prompt) == params.prompt
     output = line["output"].encode()
     if "after" in line:
         before, after = params.prompt, template.params(line["after"]).prompt
