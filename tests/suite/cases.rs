@@ -49,13 +49,22 @@ struct Case {
     request: Requests,
     prompt: Option<String>,
     output: Option<Texts>,
-    ended_by: Option<String>,
+    ended_by: By,
     reasoning: String,
     content: Option<String>,
     calls: Vec<Object>,
     ids: Option<Vec<String>>,
     status: Option<String>,
     diagnostics: Option<Vec<String>>,
+}
+
+/// What ended an output.
+#[derive(Default, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    #[default]
+    Model,
+    Limit,
 }
 
 /// One text or several.
@@ -153,17 +162,16 @@ impl File {
 
     /// The ids of a case's calls.
     fn ids(&self, template: &str, case: &Case) -> Vec<String> {
+        if let Some(ids) = &case.ids {
+            return ids.clone();
+        }
         let pattern = self.ids.get(template).map_or("", String::as_str);
-        let names = case.calls.iter().flat_map(Object::keys).enumerate();
-        case.ids.clone().unwrap_or_else(|| {
-            names
-                .map(|(index, name)| {
-                    pattern
-                        .replace("{index}", &index.to_string())
-                        .replace("{name}", name)
-                })
-                .collect()
-        })
+        let mut ids = Vec::new();
+        for (index, name) in case.calls.iter().flat_map(Object::keys).enumerate() {
+            let id = pattern.replace("{index}", &index.to_string());
+            ids.push(id.replace("{name}", name));
+        }
+        ids
     }
 
     /// What the template writes for a case's message, with and without its end token.
@@ -204,41 +212,57 @@ impl File {
         for case in self.case.iter().skip(part).step_by(PARTS) {
             let names = case.template.as_ref().unwrap_or(&self.template).all();
             let except: Vec<&String> = self.named(&case.except).collect();
+            let mut found = Vec::new();
+            let mut run = false;
             for name in self.named(names).filter(|name| !except.contains(name)) {
                 let template = &*templates.entry(name).or_insert_with(|| self.template(name));
                 for body in self.bodies(case) {
-                    let params = template
-                        .params(&Request::from_json(&body).unwrap())
-                        .unwrap();
-                    let is_prompt = |prompt: &String| *prompt == params.prompt;
-                    if !case.prompt.as_ref().is_none_or(is_prompt) {
-                        let found = &params.prompt;
-                        wrong.push(format!(
-                            "{}, {}: {name} writes {found:?}",
-                            self.name, case.name
-                        ));
-                    }
-                    let outputs = match &case.output {
-                        Some(outputs) => outputs.all().to_vec(),
-                        None => self.written(name, template, &body, case),
-                    };
-                    // Of what templates write, `each_template` has the law.
-                    let stored = match &case.output {
-                        Some(_) => Parser::from_text(&params.parser.to_text()).unwrap(),
-                        None => params.parser.clone(),
-                    };
-                    for output in outputs {
-                        let parsers = [&params.parser, &stored];
-                        let found = case.check(parsers, &output, &self.ids(name, case));
-                        wrong.extend(found.iter().map(|found| {
-                            format!(
-                                "{}, {}: {name} reads {output:?}\n  {found}",
-                                self.name, case.name
-                            )
-                        }));
-                    }
+                    found.extend(self.try_case(case, name, template, &body));
+                    run = true;
                 }
             }
+            if !run || case.name.is_empty() {
+                found.push("there is no name, no template or no request".to_owned());
+            }
+            let place = |found| format!("{}, {}: {found}", self.name, case.name);
+            wrong.extend(found.into_iter().map(place));
+        }
+        wrong
+    }
+
+    /// What is wrong with what a template makes of one of a case's requests.
+    fn try_case(
+        &self,
+        case: &Case,
+        name: &str,
+        template: &ChatTemplate,
+        body: &Value,
+    ) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let params = template.params(&Request::from_json(body).unwrap()).unwrap();
+        let prompt = &params.prompt;
+        if case
+            .prompt
+            .as_ref()
+            .is_some_and(|expected| expected != prompt)
+        {
+            wrong.push(format!("{name} writes {prompt:?}"));
+        }
+        let (outputs, stored) = match &case.output {
+            Some(outputs) => {
+                let stored = Parser::from_text(&params.parser.to_text()).unwrap();
+                (outputs.all().to_vec(), stored)
+            }
+            // `each_template` has the law of what stored parsers read of it.
+            None => (
+                self.written(name, template, body, case),
+                params.parser.clone(),
+            ),
+        };
+        for output in outputs {
+            let found = case.check([&params.parser, &stored], &output, &self.ids(name, case));
+            let place = |found| format!("{name} reads {output:?}\n  {found}");
+            wrong.extend(found.into_iter().map(place));
         }
         wrong
     }
@@ -258,22 +282,19 @@ fn text(arguments: &Value) -> String {
 impl Case {
     /// The message as a template takes it.
     fn said(&self) -> Value {
-        let calls = self
-            .calls
-            .iter()
-            .flatten()
-            .enumerate()
-            .map(|(index, (name, arguments))| {
-                let function = json!({"name": name, "arguments": text(arguments)});
-                json!({"type": "function", "id": format!("abcdef{index:03}"), "function": function})
-            });
         let content = self.content.as_deref().unwrap_or_default();
         let mut message = json!({"role": "assistant", "content": content});
         if !self.reasoning.is_empty() {
             message["reasoning_content"] = json!(self.reasoning);
         }
-        if !self.calls.is_empty() {
-            message["tool_calls"] = calls.collect();
+        let mut calls = Vec::new();
+        for (index, (name, arguments)) in self.calls.iter().flatten().enumerate() {
+            let function = json!({"name": name, "arguments": text(arguments)});
+            let id = format!("abcdef{index:03}");
+            calls.push(json!({"type": "function", "id": id, "function": function}));
+        }
+        if !calls.is_empty() {
+            message["tool_calls"] = json!(calls);
         }
         message
     }
@@ -303,7 +324,7 @@ impl Case {
 
     /// What a parser reads of an output, as far as the case tells it.
     fn read(&self, parser: &Parser, output: &str) -> Value {
-        let by = EndedBy::limit_if(self.ended_by.as_deref() == Some("limit"));
+        let by = EndedBy::limit_if(self.ended_by == By::Limit);
         let ended = parser.read(output.as_bytes(), by);
         let mut read = shown(&ended.message);
         read["status"] = json!(ended.status.name());
@@ -315,7 +336,7 @@ impl Case {
         read
     }
 
-    /// What is wrong with what a parser, and the same as it was stored, read of an output.
+    /// What is wrong with what a parser, and the same as it was stored, reads of an output.
     fn check(&self, parsers: [&Parser; 2], output: &str, ids: &[String]) -> Vec<String> {
         let expected = self.expected(output, ids);
         let [read, stored] = parsers.map(|parser| self.read(parser, output));
@@ -339,13 +360,9 @@ fn folder() -> PathBuf {
 pub fn outputs(file: &str) -> Vec<(String, String)> {
     let mut outputs = Vec::new();
     for case in File::read(&folder().join(file)).case {
-        let written = case.output.unwrap_or_default();
-        outputs.extend(
-            written
-                .all()
-                .iter()
-                .map(|output| (case.name.clone(), output.clone())),
-        );
+        for output in case.output.unwrap_or_default().all() {
+            outputs.push((case.name.clone(), output.clone()));
+        }
     }
     outputs
 }

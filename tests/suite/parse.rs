@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::support::check_streaming;
 use chatparse::grammar::Recogniser;
-use chatparse::{ChatTemplate, EndedBy, Params, Parser, Request, Status, builtin};
+use chatparse::{ChatTemplate, EndedBy, Params, Parser, Request, builtin};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
