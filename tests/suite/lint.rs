@@ -259,6 +259,18 @@ fn each_law_finds_what_breaks_it() {
 }
 
 #[test]
+fn turns_may_end_in_words() {
+    let open = WHOLE.replace(
+        "{{- '<|close|>' -}}\n{%- else -%}",
+        "{{- '<|close|>' if not m.tool_calls -}}\n{%- else -%}",
+    );
+    for (source, verdict) in [(WHOLE, Verdict::Holds), (&*open, Verdict::Fault)] {
+        let report = lint(&of(&source.replace("<|close|>", " OVER")));
+        assert_eq!(report.verdict(Law::Ends), verdict, "{:#?}", report.findings);
+    }
+}
+
+#[test]
 fn findings_show_the_smallest_request() {
     let report = faulty("m.content or ''", "m.content");
     let found = report.faulty().next().expect("a fault");

@@ -93,6 +93,31 @@ fn messages_are_as_they_are() {
 }
 
 #[test]
+fn python_and_its_sandbox_refuse() {
+    for (source, part) in [
+        ("{{ 'a' + nothing }}", "undefined cannot be added"),
+        (
+            "{% macro m() %}{{ 'a' + 1 + 'b' }}{% endmacro %}{{ m() }}",
+            "number cannot be added",
+        ),
+        (
+            "{% set x = [] %}{{ x.append(1) }}",
+            "the method append changes",
+        ),
+        (
+            "{% for name, item in nothing.items() %}{% endfor %}",
+            "items",
+        ),
+    ] {
+        let error = prompt(source, json!({"messages": []})).unwrap_err();
+        assert!(error.message().contains(part), "{source}: {error}");
+        let template = ChatTemplate::new(source, "", "").unwrap();
+        let request = Request::from_json(&json!({"messages": []})).unwrap();
+        assert!(template.prompt(&request).is_ok(), "{source}");
+    }
+}
+
+#[test]
 fn a_message_is_continued_where_it_ends() {
     let source = "{% for m in messages %}<{{ m.role }}>{{ m.content if m.content is string else m.content[0].text }}{% if m.thinking %}\
         ({{ m.thinking }}){% endif %}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";

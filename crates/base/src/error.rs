@@ -95,6 +95,11 @@ impl Error {
         Error::new(ErrorKind::InvalidArgument, message)
     }
 
+    /// Shorthand for [`ErrorKind::Limit`].
+    pub fn limit(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Limit, message)
+    }
+
     /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind

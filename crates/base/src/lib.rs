@@ -20,6 +20,7 @@ pub mod limits;
 #[doc(hidden)]
 pub mod names;
 pub mod number;
+pub mod pointer;
 pub mod sort;
 pub mod stack;
 pub mod store;

@@ -1,7 +1,7 @@
 //! Work that nests deeply runs on a stack of its own, so that a thread of a host needs no more than
 //! 128 KiB.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// Unoptimised code has frames many times the size.
 const DEEP: usize = if cfg!(debug_assertions) {
@@ -14,7 +14,7 @@ const DEEP: usize = if cfg!(debug_assertions) {
 /// has no threads, the work runs on the host's stack.
 ///
 /// # Errors
-/// Those of `work`; [`ErrorKind::Limit`] if the system gives no thread.
+/// Those of `work`; [`crate::ErrorKind::Limit`] if the system gives no thread.
 pub fn deep<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if cfg!(target_family = "wasm") {
         return work();
@@ -27,10 +27,9 @@ pub fn deep<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
             Ok(thread) => thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(error) => Err(Error::new(
-                ErrorKind::Limit,
-                format!("no thread for what nests deeply: {error}"),
-            )),
+            Err(error) => Err(Error::limit(format!(
+                "no thread for what nests deeply: {error}"
+            ))),
         }
     })
 }

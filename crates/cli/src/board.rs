@@ -66,16 +66,6 @@ struct Read {
     report: Report,
 }
 
-impl Read {
-    /// The laws with this verdict, as a list.
-    fn laws(&self, verdict: Verdict) -> String {
-        let laws = Law::ALL
-            .into_iter()
-            .filter(|law| self.report.verdict(*law) == verdict);
-        Vec::from_iter(laws.map(Law::name)).join(", ")
-    }
-}
-
 impl Board {
     pub fn run(self, screen: &mut Screen) -> Outcome {
         input::check_stdin(self.places.iter().map(OsString::as_os_str))?;
@@ -175,7 +165,7 @@ fn markdown(rows: &[Row], screen: &mut Screen) {
             Err(error) => cells.push(error.clone()),
             Ok(read) => {
                 let [back, all] = read.back;
-                let laws = [Verdict::Fault, Verdict::Note].map(|verdict| read.laws(verdict));
+                let laws = [Verdict::Fault, Verdict::Note].map(|verdict| read.report.laws(verdict));
                 let back = format!("{back} of {all}");
                 cells.extend([read.reader.into(), back]);
                 cells.extend(laws);

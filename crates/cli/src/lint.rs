@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 
-use chatparse::lint::{Finding, Law, Verdict};
+use chatparse::lint::{Finding, Verdict};
 use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Reading, TemplateWord};
 use crate::linted::{Linted, compiled};
+use crate::revised::{Revised, revised};
 use crate::sarif;
 use crate::screen::{Paint, Screen};
 #[cfg(feature = "tokenizers")]
@@ -29,7 +30,8 @@ use crate::vocabulary;
 /// messages are read back with thinking off (off), with thinking on but no
 /// reasoning (silent), and with reasoning (on).
 ///
-/// Each template gets a verdict: passed or failed.
+/// Each template gets a verdict: passed or failed. A revision that its vendor is
+/// known to have replaced is named.
 #[derive(clap::Args)]
 #[command(
     verbatim_doc_comment,
@@ -83,6 +85,10 @@ impl Lint {
                 },
                 #[cfg(not(feature = "tokenizers"))]
                 tokenizer: None,
+                revised: template
+                    .as_ref()
+                    .ok()
+                    .and_then(|template| revised(template.jinja().written())),
                 found: template.map(|template| chatparse::lint::lint(&template)),
             };
             if self.json {
@@ -150,13 +156,20 @@ fn show(linted: &Linted, screen: &mut Screen) {
         (Verdict::Holds, Paint::Plain),
         (Verdict::NotAsked, Paint::Faint),
     ] {
-        let laws = Law::ALL
-            .into_iter()
-            .filter(|law| report.verdict(*law) == verdict);
-        let names = Vec::from_iter(laws.map(Law::name)).join(", ");
+        let names = report.laws(verdict);
         if !names.is_empty() {
             screen.row(verdict.name(), &names, paint);
         }
+    }
+    if let Some(revised) = &linted.revised {
+        let Revised {
+            models,
+            date,
+            mends,
+        } = revised;
+        let text =
+            format!("{models}: the revision of {date} replaces this one, and mends {mends}.");
+        screen.row("revised", &text, Paint::Red);
     }
     if let Some(found) = &linted.tokenizer {
         tokenizer(found, screen);

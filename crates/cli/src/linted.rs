@@ -2,17 +2,20 @@
 
 use std::ffi::OsStr;
 
-use chatparse::lint::{Law, Report, Verdict};
+use chatparse::lint::{Report, Verdict};
 use chatparse::{ChatTemplate, Place};
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Reading};
+use crate::revised::Revised;
 
 /// The result for one template.
 pub struct Linted {
     pub name: String,
     pub found: Result<Report, Unusable>,
+    /// Whether the vendor has replaced this revision.
+    pub revised: Option<Revised>,
     /// The differences between the tokenizer and the template, if a tokenizer was checked.
     pub tokenizer: Option<Vec<Value>>,
 }
@@ -26,12 +29,8 @@ pub struct Unusable {
 impl Linted {
     /// The laws that a template breaks with a fault; `None` if it passes or cannot be read.
     pub fn fault(&self) -> Option<String> {
-        let report = self.found.as_ref().ok()?;
-        let broken = Law::ALL
-            .into_iter()
-            .filter(|law| report.verdict(*law) == Verdict::Fault);
-        let names = Vec::from_iter(broken.map(Law::name));
-        (!names.is_empty()).then(|| names.join(", "))
+        let names = self.found.as_ref().ok()?.laws(Verdict::Fault);
+        Some(names).filter(|names| !names.is_empty())
     }
 
     /// The report as JSON, with the template's name.
@@ -41,6 +40,9 @@ impl Linted {
             Err(unusable) => json!({"error": unusable.message}),
         };
         json["template"] = self.name.as_str().into();
+        if let Some(revised) = &self.revised {
+            json["revised"] = json!(revised);
+        }
         if let Some(found) = &self.tokenizer {
             json["tokenizer"] = json!(found);
         }

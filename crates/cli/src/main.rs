@@ -25,6 +25,7 @@ mod parse;
 mod proof;
 mod render;
 mod replay;
+mod revised;
 mod sarif;
 mod screen;
 mod templates;

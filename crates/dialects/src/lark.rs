@@ -9,7 +9,7 @@ use super::portable::{Printer, bounds, class, free, in_short, quoted};
 use super::recursion;
 use super::terminals::{Cut, Facts, Splits, cut};
 use chatparse_base::chars::Chars;
-use chatparse_base::{Error, ErrorKind, Result, limits};
+use chatparse_base::{Error, Result, limits};
 use chatparse_grammar::text::{Node, Tree};
 
 /// The number of rounds in which terminals are split into parts, then into characters, and then all
@@ -19,7 +19,7 @@ const ROUNDS: [usize; 3] = [10, 6, 3];
 /// Prints the rules of `tree`, `start` first, then the terminals.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] with the largest rule.
+/// [`chatparse_base::ErrorKind::Limit`] with the largest rule.
 pub fn print(mut tree: Tree) -> Result<String> {
     let mut left = limits::LARK_PARTS.saturating_sub(weighed(&tree)?);
     let free = recursion::into_loops(&mut tree, &mut left);
@@ -40,10 +40,9 @@ fn weighed(tree: &Tree) -> Result<usize> {
         .zip(&tree.names)
         .max_by_key(|(weight, _)| **weight);
     let name = largest.map_or("", |(_, name)| name);
-    Err(Error::new(
-        ErrorKind::Limit,
-        format!("grammar: too large for Lark; its largest rule is {name:?}"),
-    ))
+    Err(Error::limit(format!(
+        "grammar: too large for Lark; its largest rule is {name:?}"
+    )))
 }
 
 /// The grammar over terminals that the lexer can tell apart.

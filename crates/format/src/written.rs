@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::calls::described;
 use super::tag::Tag;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, Result};
 use chatparse_grammar::Rule;
 use chatparse_message::Request;
 use chatparse_peg::{Arena, Builder, CharSet, ExprId, TagId};
@@ -30,7 +30,7 @@ const VALUES: [(&str, MakeValue); 10] = [
 ///
 /// # Errors
 /// As [`Arena::from_json`]; those of a class of characters, of GBNF, and of the request and the
-/// turn of calls; [`ErrorKind::Limit`] for too many labels.
+/// turn of calls; [`chatparse_base::ErrorKind::Limit`] for too many labels.
 pub fn from_json(json: Value) -> Result<Arena> {
     Arena::from_json(json, read_kind)
 }
@@ -42,7 +42,7 @@ fn read_kind(builder: &mut Builder, node: &mut Value) -> Result<Option<ExprId>> 
                 .map(TagId::from)
                 .or_else(|| builder.label(name));
             *tag = known
-                .ok_or_else(|| Error::new(ErrorKind::Limit, "has one label too many"))?
+                .ok_or_else(|| Error::limit("has one label too many"))?
                 .0
                 .into();
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chatparse_base::pointer;
 use chatparse_stream::{DeltaKind, Json};
 
 chatparse_base::names! {
@@ -66,7 +67,7 @@ fn member(json: &Json) -> Option<Arc<str>> {
         return None;
     }
     let name = json.pointer.split('/').nth(1)?;
-    Some(name.replace("~1", "/").replace("~0", "~").into())
+    Some(pointer::name(name).into())
 }
 
 #[cfg(test)]

@@ -265,8 +265,7 @@ impl Learning {
     /// The work that the next render may take.
     fn next(&self) -> Result<u64> {
         match self.0.load(Memory::Relaxed) {
-            0 => Err(Error::new(
-                ErrorKind::Limit,
+            0 => Err(Error::limit(
                 "template: the renders that it is learnt from take too much work",
             )),
             left => Ok(left.min(PROBE_WORK)),

@@ -286,7 +286,7 @@ impl Template {
         let bytes = source.len();
         if bytes > TEMPLATE_BYTES {
             let why = format!("the template has {bytes} bytes, more than {TEMPLATE_BYTES}");
-            return Err(Error::new(ErrorKind::Limit, why));
+            return Err(Error::limit(why));
         }
         let whole = rewrite::normalize(source);
         let patched = rewrite::patched(&whole);

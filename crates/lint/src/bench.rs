@@ -58,9 +58,7 @@ impl<'t> Bench<'t> {
 
     /// The prompt as transformers renders it.
     pub fn render(&self, request: &Value) -> Result<String> {
-        let options = json!({"plain": true, "now": 0});
-        let request = Request::from_json_with(request, &options)?;
-        self.template.prompt(&request)
+        self.template.prompt(&plain(self.template, request)?)
     }
 
     /// The prompt, or the error that the template raises.
@@ -118,6 +116,19 @@ impl<'t> Bench<'t> {
         let finding = finding.with("expected", around(expected, at));
         self.findings.push(finding.with("got", around(got, at)));
     }
+}
+
+/// A request that renders as in transformers. Tokens that nobody names are empty: a model has them,
+/// and a template that adds them to a text would raise.
+pub fn plain(template: &ChatTemplate, request: &Value) -> Result<Request> {
+    let mut request = Request::from_json_with(request, &json!({"plain": true, "now": 0}))?;
+    let jinja = template.jinja();
+    for (name, token) in [("bos_token", jinja.bos()), ("eos_token", jinja.eos())] {
+        if token.is_empty() {
+            request.template_kwargs.insert(name.to_owned(), "".into());
+        }
+    }
+    Ok(request)
 }
 
 /// A text as it is inside of a JSON string.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::bench::{ASKED, Bench, answered, around, called, conversations};
+use crate::bench::{ASKED, Bench, answered, around, called, conversations, plain};
 use crate::law::{Law, Shown};
 use crate::{Verdict, lint};
 use chatparse_base::brackets;
@@ -14,7 +14,6 @@ use chatparse_base::{Error, Result};
 use chatparse_chat::chat::ChatTemplate;
 use chatparse_chat::proof::{RoundTrip, Thinking, Turn, Verdict as Read};
 use chatparse_chat::segments::Origin;
-use chatparse_message::Request;
 
 chatparse_base::names! {
     /// What a change is about.
@@ -158,8 +157,7 @@ struct Parts {
 }
 
 fn parts(template: &ChatTemplate, request: &Value) -> Result<Parts> {
-    let request = Request::from_json_with(request, &json!({"now": 0, "plain": true}))?;
-    let found = template.segments(&request)?;
+    let found = template.segments(&plain(template, request)?)?;
     let (mut values, mut glues) = (Vec::new(), vec![String::new()]);
     for segment in found.segments {
         let text = &found.prompt[segment.bytes];

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::bench::{
-    ANSWERED, ASKED, Bench, FURTHER, LAST, TOLD, answer, answered, called, calls, last, result,
-    user, with_tools,
+    ANSWERED, ASKED, Bench, FURTHER, LAST, NAME, TOLD, answer, answered, called, calls, last,
+    result, user, with_tools,
 };
 use crate::law::Law;
 use chatparse_base::brackets;
@@ -84,35 +84,49 @@ fn calls_end(bench: &mut Bench, requests: [&Value; 2], stops: &[String]) {
 /// The markers that end the assistant's turns: the last one after an answer, and those that are
 /// learnt. `glue`: the text between an answer and the user's message.
 fn stops(bench: &Bench, glue: &str) -> Vec<String> {
-    let [answered, called] = [answer(ANSWERED), calls("", &["Azarole"])].map(|message| {
-        let history = bench.history(vec![user(FURTHER), message]);
-        history.unwrap_or_default()
-    });
+    let [asked, answered, called] = [
+        vec![user(FURTHER)],
+        vec![user(FURTHER), answer(ANSWERED)],
+        vec![user(FURTHER), calls("", &["Azarole"])],
+    ]
+    .map(|messages| bench.history(messages).unwrap_or_default());
     let (before, after) = answered.split_once(ANSWERED).unwrap_or_default();
-    let after = after.trim();
+    let (_, user_end) = asked.rsplit_once(FURTHER).unwrap_or_default();
+    let (after, user_end) = (after.trim(), user_end.trim());
     let markers = after.chars().filter(|c| brackets::closes(*c)).count();
     // The only marker after content in a wrapper is the wrapper's.
     let is_wrapped = !before[shared(before, &called)..].trim().is_empty();
-    let mut stops = Vec::new();
-    if let Some(at) = after.rfind(brackets::opens)
-        && after.ends_with(brackets::closes)
-        && (!is_wrapped || markers > 1)
-        && glue.contains(&after[at..])
-        && !closes_inner(&after[..at], &after[at..])
-    {
-        stops.push(after[at..].to_owned());
-        let learnt = bench.template.turn_ends();
-        let learnt = learnt.iter().map(|end| end.trim());
-        let learnt = learnt.filter(|end| !closes_inner(&called, end));
-        stops.extend(learnt.map(str::to_owned));
-        // A turn may also end as those of the user do.
-        let user_end = before
-            .rfind(FURTHER)
-            .map_or("", |at| &before[at + FURTHER.len()..]);
-        let end = user_end
-            .find(brackets::closes)
-            .map(|at| user_end.get(..=at).unwrap_or(user_end));
-        stops.extend(end.map(|end| end.trim().to_owned()));
+    let end = match after.rfind(brackets::opens) {
+        // A turn that ends as the user's ends with no wrapper's marker.
+        _ if after == user_end => after,
+        Some(at)
+            if after.ends_with(brackets::closes)
+                && (!is_wrapped || markers > 1)
+                && !closes_inner(&after[..at], &after[at..]) =>
+        {
+            &after[at..]
+        }
+        _ => "",
+    };
+    if end.is_empty() || !glue.contains(end) {
+        return Vec::new();
+    }
+    let mut stops = vec![end.to_owned()];
+    for learnt in bench.template.turn_ends() {
+        if !closes_inner(&called, learnt.trim()) {
+            stops.push(learnt.trim().to_owned());
+        }
+    }
+    stops.push(user_end.to_owned());
+    // So may a call, with a marker where none opens it.
+    let opening = &called[shared(before, &called)..];
+    let (opening, _) = opening.split_once(NAME).unwrap_or_default();
+    let marker = called.trim_end().rfind(brackets::opens);
+    let marker = marker.map_or("", |at| called[at..].trim_end());
+    let is_one =
+        marker.find(brackets::closes) == marker.char_indices().next_back().map(|(at, _)| at);
+    if !opening.contains(brackets::closes) && is_one {
+        stops.push(marker.to_owned());
     }
     stops.retain(|stop| !stop.is_empty());
     stops

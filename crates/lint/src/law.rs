@@ -6,24 +6,13 @@ use serde_json::Value;
 use chatparse_base::Place;
 
 chatparse_base::names! {
-    /// A law about renders and reads. Its name does not change.
+    /// A law about renders and reads. Its name does not change. In the order of what a host asks:
+    /// whether prompts have what clients send, answers are read, the cache stays, turns end.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum Law {
         /// Each text of a conversation is in its prompt.
         Shown = "shown",
-        /// The end of the assistant's turn follows it, before the next role begins.
-        Ends = "ends",
-        /// An answer begins in the history as the generation prompt opens it.
-        Opens = "opens",
-        /// Each message is read back from its turn.
-        Read = "read",
-        /// Markers in a user's text change nothing else of the prompt.
-        Text = "text",
-        /// The origin of each byte of a prompt is known.
-        Traced = "traced",
-        /// Each prompt begins with everything that was sent before.
-        Grows = "grows",
         /// Null, an empty list and a field without a value render like an absent field.
         Absent = "absent",
         /// Arguments are JSON in the prompt, whether a client sends an object or its text.
@@ -32,14 +21,26 @@ chatparse_base::names! {
         Parts = "parts",
         /// Transformers and chatparse render the same prompt.
         Agrees = "agrees",
+        /// Each message is read back from its turn.
+        Read = "read",
+        /// An answer begins in the history as the generation prompt opens it.
+        Opens = "opens",
         /// The grammar of calls takes the calls that the template writes, and no beginning of one.
         Grammar = "grammar",
-        /// Levels of reasoning effort differ in the prompt.
-        Effort = "effort",
-        /// The vocabulary has the special tokens that the template writes.
-        Vocabulary = "vocabulary",
         /// The template's own response template reads as many messages as the reader in use.
         Response = "response",
+        /// Each prompt begins with everything that was sent before.
+        Grows = "grows",
+        /// The end of the assistant's turn follows it, before the next role begins.
+        Ends = "ends",
+        /// The vocabulary has the special tokens that the template writes.
+        Vocabulary = "vocabulary",
+        /// Markers in a user's text change nothing else of the prompt.
+        Text = "text",
+        /// The origin of each byte of a prompt is known.
+        Traced = "traced",
+        /// Levels of reasoning effort differ in the prompt.
+        Effort = "effort",
     }
 }
 

@@ -143,6 +143,13 @@ impl Report {
         }
     }
 
+    /// The names of the laws with this result.
+    pub fn laws(&self, verdict: Verdict) -> String {
+        let mut laws = Vec::from(Law::ALL);
+        laws.retain(|law| self.verdict(*law) == verdict);
+        Vec::from_iter(laws.into_iter().map(Law::name)).join(", ")
+    }
+
     /// The report as one JSON object: `faults` (the number of findings that are faults); `laws`, an
     /// object with the verdict for each law; `findings`, objects of [`Finding::to_json`]; and
     /// `cases`, objects with the fields of [`Case`], of which `is_fault` is `fault`.

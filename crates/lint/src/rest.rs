@@ -1,7 +1,7 @@
 //! Laws about whose text a prompt has, what the next turn costs, grammars, and what a template
 //! says beside its turns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ use crate::bench::{
     request, result, said, user,
 };
 use crate::law::{Finding, Law};
+use chatparse_base::brackets;
 use chatparse_base::find::shared;
 use chatparse_chat::segments::Origin;
 use chatparse_jinja::{SourceParts, place};
@@ -244,51 +245,57 @@ pub fn response(bench: &mut Bench) {
     bench.findings.push(finding.with("the first", why));
 }
 
-/// Most bytes of a special token.
+/// Most characters of a special token.
 const TOKEN: usize = 80;
+/// Most tokens that are told, and places of each.
+const TOLD_TOKENS: usize = 50;
+const TOLD_PLACES: usize = 10;
 
 /// Asks whether the vocabulary has the template's special tokens.
 pub fn vocabulary(bench: &mut Bench) {
     let template = bench.template;
-    let special = template.special_tokens();
-    if special.is_empty() {
+    let known: BTreeSet<&str> = template
+        .special_tokens()
+        .iter()
+        .map(|token| &**token)
+        .collect();
+    if known.is_empty() {
         return;
     }
     bench.ask(Law::Vocabulary);
     stops(bench);
     let source = template.jinja().written();
     let parts = SourceParts::of(source);
-    let mut told = BTreeSet::new();
-    for text in &parts.texts {
-        for (at, _) in text.text.match_indices('<') {
+    // Each token that the vocabulary lacks, with its places in the template's texts.
+    let mut unknown: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
+    for (index, text) in parts.texts.iter().enumerate() {
+        for (at, open) in text.text.match_indices(brackets::opens) {
             let rest = &text.text[at..];
-            let Some(end) = rest.find('>').filter(|end| *end < TOKEN) else {
+            let closer = open.chars().next().and_then(brackets::closer);
+            let mut near = rest.char_indices().take(TOKEN);
+            let Some((end, closer)) = near.find(|(_, c)| Some(*c) == closer) else {
                 continue;
             };
-            let token = &rest[..=end];
-            let inside = &token[1..token.len() - 1];
-            let is_special = inside.starts_with(['|', '｜']) || inside.ends_with(['|', '｜']);
+            let token = &rest[..end + closer.len_utf8()];
+            let is_special = brackets::begins_token(token) || brackets::ends_token(token);
+            let inside = &token[open.len()..end];
             let is_one =
                 inside.contains(char::is_alphabetic) && !inside.contains(['<', '=', ' ', '\n']);
-            if !is_special
-                || !is_one
-                || special.iter().any(|known| known == token)
-                || !told.insert(token)
-            {
-                continue;
+            if is_special && is_one && !known.contains(token) {
+                unknown.entry(token).or_default().push((index, at));
             }
-            let message =
-                format!("The template writes {token}, and the vocabulary does not have it.");
-            let mut finding = Finding::new(Law::Vocabulary, true, message);
-            for text in &parts.texts {
-                for (at, _) in text.text.match_indices(token) {
-                    finding.places.push(place(source, text.place(at)));
-                }
-            }
-            bench
-                .findings
-                .push(finding.with("template", around(&text.text, at)));
         }
+    }
+    for (token, found) in unknown.into_iter().take(TOLD_TOKENS) {
+        let message = format!("The template writes {token}, and the vocabulary does not have it.");
+        let mut finding = Finding::new(Law::Vocabulary, true, message);
+        for (index, at) in found.iter().take(TOLD_PLACES) {
+            let text = &parts.texts[*index];
+            finding.places.push(place(source, text.place(*at)));
+        }
+        let (index, at) = found[0];
+        let around = around(&parts.texts[index].text, at);
+        bench.findings.push(finding.with("template", around));
     }
 }
 

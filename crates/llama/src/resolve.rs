@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::schema_graph::{Count, Graph, Node, NodeId, Property, Text};
 use super::unsupported;
-use chatparse_base::{Error, ErrorKind, Result, limits, number};
+use chatparse_base::{Error, Result, limits, number};
 use chatparse_grammar::schema::{
     self, Places, Step, all_of, format_rule, has_object_keywords, has_string_keywords, refused,
 };
@@ -106,7 +106,7 @@ impl<'a> Resolver<'a> {
     fn reserve(&mut self, place: usize) -> Result<NodeId> {
         if self.graph.nodes.len() >= limits::SCHEMA_NODES {
             let message = format!("a JSON schema has more than {} parts", limits::SCHEMA_NODES);
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::limit(message));
         }
         let id = self.graph.nodes.len();
         self.graph.nodes.push((Node::Any, place));

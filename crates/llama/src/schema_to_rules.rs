@@ -9,7 +9,7 @@ use super::pattern::{self, Pattern};
 use super::schema_graph::{Count, Graph, Node, NodeId, Property, Text};
 use super::{excluded_keys, number};
 use chatparse_base::json_string::quoted as as_json;
-use chatparse_base::{Error, ErrorKind, Result, limits};
+use chatparse_base::{Error, Result, limits};
 use chatparse_grammar::rules::json;
 use chatparse_grammar::rules::primitive::{blank as space, comma, quoted};
 use chatparse_grammar::rules::{Builder, FidelityKind, Notes, Pad, Rule, clean};
@@ -86,7 +86,7 @@ impl<'b, 'g, 'a> Lowering<'b, 'g, 'a> {
                 "the grammar of a JSON schema is too large (at {})",
                 self.graph.pointer(id, "")
             );
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::limit(message));
         }
         let rule_name = match name.as_str() {
             "" => SmolStr::new_static("root"),

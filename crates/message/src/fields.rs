@@ -8,7 +8,7 @@ use serde::de::{self, DeserializeOwned};
 use serde_json::{Map, Value};
 
 use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result, number};
+use chatparse_base::{Error, Result, number};
 
 /// An object of the request, and its place for errors.
 pub struct Fields<'a> {
@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
         }
         let (path, len) = (self.path(name), text.len());
         let message = format!("{path}: must have at most {most} bytes, not {len}");
-        Err(Error::new(ErrorKind::Limit, message))
+        Err(Error::limit(message))
     }
 
     pub fn text_or_empty(&self, name: &str) -> Result<String> {

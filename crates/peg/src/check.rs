@@ -46,7 +46,7 @@ pub fn check(arena: &Arena) -> Result<Checked> {
                 "the format description is longer than {} when written out",
                 limits::PROGRAM_SIZE
             );
-            return Err(Error::new(ErrorKind::Limit, text));
+            return Err(Error::limit(text));
         }
         checker.left(next, 0)?;
     }
@@ -59,13 +59,10 @@ pub fn check(arena: &Arena) -> Result<Checked> {
 const MOST_LEVELS: u32 = limits::EXPR_DEPTH as u32;
 
 fn too_deep() -> Error {
-    Error::new(
-        ErrorKind::Limit,
-        format!(
-            "the format description nests deeper than {} expressions",
-            limits::EXPR_DEPTH
-        ),
-    )
+    Error::limit(format!(
+        "the format description nests deeper than {} expressions",
+        limits::EXPR_DEPTH
+    ))
 }
 
 /// The size of an expression that is laid out in place.

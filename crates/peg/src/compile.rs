@@ -18,7 +18,7 @@ use super::program::{Begin, Bounds, Late, Op, Program, Test};
 use super::select::{Rest, Table};
 use super::until::Markers;
 use chatparse_base::bytes::Bytes;
-use chatparse_base::{Error, ErrorKind, Result, limits};
+use chatparse_base::{Error, Result, limits};
 
 /// The number of adjacent alternatives from which on a choice uses one table for all. For fewer,
 /// trying them in turn is as fast.
@@ -68,10 +68,10 @@ pub fn compile_regions(arena: &Arena) -> Result<(Program, Vec<Region>)> {
     let mut regions = Regions::default();
     let program = compile_to(arena, Some(&mut regions), MANY, Op::Accept)?;
     if regions.list.len() > usize::from(u16::MAX) {
-        return Err(Error::new(
-            ErrorKind::Limit,
-            format!("the format has more than {} rules and tags", u16::MAX),
-        ));
+        return Err(Error::limit(format!(
+            "the format has more than {} rules and tags",
+            u16::MAX
+        )));
     }
     Ok((program, regions.list))
 }

@@ -15,6 +15,7 @@ use smol_str::{SmolStr, SmolStrBuilder};
 
 use chatparse_base::bytes::Bytes;
 use chatparse_base::limits;
+use chatparse_base::pointer::escaped;
 
 /// Index of an expression in its [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -96,11 +97,7 @@ impl SchemaRef {
         pointer.push_str(&self.pointer);
         for step in path {
             pointer.push('/');
-            step.chars().for_each(|c| match c {
-                '~' => pointer.push_str("~0"),
-                '/' => pointer.push_str("~1"),
-                c => pointer.push(c),
-            });
+            pointer.push_str(&escaped(step));
         }
         SchemaRef {
             document: Arc::clone(&self.document),

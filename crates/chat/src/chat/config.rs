@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::options::TemplateOptions;
 use chatparse_base::limits;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, Result};
 
 /// Reads `text`, if it is a JSON object; `None` if it is a template's source. Returns the template,
 /// which is empty if there is a response template only, and the options with what the file says
@@ -33,7 +33,7 @@ pub(super) fn read(
     if text.len() > limits::CONFIG_BYTES {
         let (bytes, most) = (text.len(), limits::CONFIG_BYTES);
         let message = format!("the file has {bytes} bytes, more than {most}");
-        return Err(Error::new(ErrorKind::Limit, message));
+        return Err(Error::limit(message));
     }
     let Ok(fields) = chatparse_base::json::from_text::<Value>(text) else {
         return Ok(None);

@@ -9,7 +9,7 @@ use super::ChatTemplate;
 use crate::proof::{Choice, Tried};
 use crate::reader::{AnalyzedTemplate, Reader, Response};
 use chatparse_base::limits::STORED_BYTES;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, Result};
 use chatparse_jinja::Template;
 use chatparse_learn::analysis::turn::TurnFormat;
 
@@ -75,14 +75,13 @@ impl ChatTemplate {
     /// renders or reads wrongly, as another source can.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for bytes of another version, that are damaged, or that are
-    /// none of a template; [`ErrorKind::Limit`] for too many of them.
+    /// [`crate::ErrorKind::InvalidArgument`] for bytes of another version, that are damaged, or that are
+    /// none of a template; [`crate::ErrorKind::Limit`] for too many of them.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > STORED_BYTES {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!("template: more than {STORED_BYTES} stored bytes"),
-            ));
+            return Err(Error::limit(format!(
+                "template: more than {STORED_BYTES} stored bytes"
+            )));
         }
         if !bytes.starts_with(b"chatparse template ") {
             return Err(wrong("these bytes are no stored template"));

@@ -20,7 +20,7 @@ use crate::reader::Reader;
 use crate::texts::whole_words;
 use chatparse_base::find::{shared, shared_end};
 use chatparse_base::limits::PROBE_BYTES;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, Result};
 use chatparse_jinja::Template;
 use chatparse_message::{Message, Request, ToolCall};
 
@@ -143,7 +143,7 @@ impl ProbeSet {
                 "the template writes {} bytes for one short message",
                 rendered.len()
             );
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::limit(message));
         }
         let begin = begin(&rendered, &asked.prompts.prompt);
         // Parts that the template leaves out cannot be read back.

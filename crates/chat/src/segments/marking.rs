@@ -10,7 +10,7 @@ use super::Origin;
 use super::change::{Change, NO_SPACE, changed};
 use super::json_text::{Token, json_texts, outer_space};
 use super::words::{is_keyword, is_type, is_word, names_members};
-use chatparse_base::number;
+use chatparse_base::{number, pointer};
 use chatparse_jinja::{Labels, VALUES};
 use chatparse_message::{Message, PlainConversation, Request, THINKING, Tool};
 
@@ -474,8 +474,7 @@ impl<'m> Marking<'m> {
                 Form::Arguments => false,
                 Form::Schema => is_keyword(key) && !names_members(place.key),
             };
-            let escaped = key.replace('~', "~0").replace('/', "~1");
-            let path = format!("{}/{escaped}", place.path);
+            let path = format!("{}/{}", place.path, pointer::escaped(key));
             let group = if is_known {
                 format!("{}/{key}", place.group)
             } else {

@@ -38,7 +38,7 @@ use crate::rules::primitive::{self, blank as space, comma, no_character};
 use crate::rules::{Builder, Fidelity, FidelityKind, Notes, Rule, clean};
 use crate::schema::{Base, Document, refused};
 use crate::valid::Checker;
-use chatparse_base::{Error, ErrorKind, Result, limits};
+use chatparse_base::{Error, Result, limits};
 use chatparse_peg::{Literals, Notation};
 
 /// Whether objects may have properties that their schema does not mention.
@@ -249,7 +249,7 @@ impl<'a> Lowering<'_, 'a> {
                 "the grammar of a JSON schema is too large, at {}",
                 self.places.pointer(self.at)
             );
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::limit(message));
         }
         if let Some(deep) = self.places.too_deep {
             return Err(refused(

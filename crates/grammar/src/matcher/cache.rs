@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
 use super::program::{Program, Step};
 use chatparse_base::bytes::Bytes;
-use chatparse_base::{Error, ErrorKind, Result, limits};
+use chatparse_base::{Error, Result, limits};
 
 /// A step, where in a character, and the return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,7 +138,7 @@ impl Cache {
     /// them did.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if that is more than what is left of the work.
+    /// [`crate::ErrorKind::Limit`] if that is more than what is left of the work.
     pub fn next(
         &mut self,
         program: &Program,
@@ -367,7 +367,7 @@ impl Cache {
     /// A cache that knows only what `set` needs, and the set in it.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if that is more than half of what a cache may hold: it would soon be
+    /// [`crate::ErrorKind::Limit`] if that is more than half of what a cache may hold: it would soon be
     /// full again.
     pub fn only_with(&self, program: &Program, set: u32) -> Result<(Cache, u32)> {
         // Numbers keep their order, so what is sorted stays so.
@@ -402,7 +402,7 @@ impl Cache {
                 "matcher: what is open takes more than {} bytes",
                 limits::MATCHER_BYTES / 2
             );
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::limit(message));
         }
         Ok((cache, set))
     }
@@ -436,7 +436,7 @@ fn too_much() -> Error {
     let message = format!(
         "matcher: the text can be read in too many ways: it takes more than {once} steps and {each} for each byte"
     );
-    Error::new(ErrorKind::Limit, message)
+    Error::limit(message)
 }
 
 impl Finder {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::text::{Node, Tree};
 use chatparse_base::bytes::Bytes;
 use chatparse_base::chars::Chars;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, Result};
 
 /// One step of a rule. Most steps lead to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,10 +181,9 @@ impl<'t> Writer<'t> {
     fn push(&mut self, step: Step) -> Result<u32> {
         let at = self.here();
         if at >= ROOM - 1 {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!("matcher: a grammar of more than {ROOM} steps"),
-            ));
+            return Err(Error::limit(format!(
+                "matcher: a grammar of more than {ROOM} steps"
+            )));
         }
         self.program.steps.push(Packed::of(step));
         Ok(at)

@@ -11,7 +11,7 @@ use crate::matcher::{Matcher, Source};
 use crate::rules::{Fidelity, Grammar};
 use crate::text::{Node, Tree};
 use chatparse_base::chars::Chars;
-use chatparse_base::{Error, ErrorKind, Result, limits, stack};
+use chatparse_base::{Error, Result, limits, stack};
 use free_text::{free_text, words};
 
 /// A notation for grammars. Who prints one chooses the notation.
@@ -144,7 +144,7 @@ fn print(tree: Tree, words: Option<&[String]>, dialect: impl Notation) -> Result
             dialect.name(),
             limits::GRAMMAR_BYTES
         );
-        return Err(Error::new(ErrorKind::Limit, message));
+        return Err(Error::limit(message));
     }
     Ok(text)
 }

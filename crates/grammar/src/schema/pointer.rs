@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+pub use chatparse_base::pointer::escaped;
+
 /// The target of a reference `#` or `#/...`, or the step that cannot be resolved.
 pub fn find<'a, 'r>(root: &'a Value, reference: &'r str) -> Result<&'a Value, &'r str> {
     find_through(root, reference, |_| {})
@@ -34,11 +36,6 @@ pub fn place(reference: &Value, root: &Value) -> Option<String> {
         Some((found, format!("{place}/{}", escaped(&name))))
     });
     place.map(|(_, place)| place)
-}
-
-/// A name, escaped as a step of a JSON pointer.
-pub fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// A step from one place to another.
@@ -152,7 +149,7 @@ fn unescaped(step: &str) -> Option<String> {
         }
     }
     let text = String::from_utf8(bytes).ok()?;
-    Some(text.replace("~1", "/").replace("~0", "~"))
+    Some(chatparse_base::pointer::name(&text))
 }
 
 #[cfg(test)]

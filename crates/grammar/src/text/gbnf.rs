@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
     fn alternatives(&mut self, depth: usize) -> Result<Node> {
         if depth > self.depth {
             let error = self.error(format!("groups are nested more than {} deep", self.depth));
-            return Err(Error::new(ErrorKind::Limit, error.message()));
+            return Err(Error::limit(error.message()));
         }
         let mut branches = Vec::new();
         loop {

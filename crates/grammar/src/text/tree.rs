@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use crate::text::circles;
 use crate::text::fixpoint::{Fact, Fixpoint};
 use chatparse_base::chars::Chars;
-use chatparse_base::{Error, ErrorKind, Result, limits};
+use chatparse_base::{Error, Result, limits};
 
 /// A part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -281,7 +281,7 @@ impl Tree {
                 "a grammar unrolls to more than {} symbols",
                 limits::GBNF_SYMBOLS
             );
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::limit(message));
         }
         match circles::find(&firsts, 0..firsts.len()).is_empty() {
             true => Ok(()),

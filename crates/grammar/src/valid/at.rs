@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Checker;
 use super::run::Verdict::No;
 use crate::schema::{Base, Document, Keywords, SAY_NOTHING, is_free};
-use chatparse_base::{limits, stack};
+use chatparse_base::{limits, pointer, stack};
 
 /// What is known on the way, by schema and the number of steps from there to the place.
 #[derive(Default)]
@@ -32,11 +32,7 @@ struct Open {
 /// assert_eq!(chatparse::grammar::valid::schema_at(&schema, "/units/0"), unit);
 /// ```
 pub fn schema_at(schema: &Value, pointer: &str) -> Value {
-    let path: Vec<String> = pointer
-        .split('/')
-        .skip(1)
-        .map(|name| name.replace("~1", "/").replace("~0", "~"))
-        .collect();
+    let path: Vec<String> = pointer.split('/').skip(1).map(pointer::name).collect();
     let found = stack::deep(|| {
         let mut checker = Checker::new(Rc::new(Document::new(schema)), limits::VALID_STEPS);
         Ok(checker.at(schema, Base::default(), &path, &mut Open::default()))

@@ -11,6 +11,7 @@ use super::filters::pair_list;
 use crate::budget::{self, charge_items};
 use crate::fault::{Result, invalid};
 use crate::python::numbers::{self, integer};
+use crate::python::ops::is_strict;
 use crate::python::pyobject::{Dict, List, as_dict, as_list, as_text, items, own, pairs};
 use crate::python::{pyrepr, strings};
 use crate::reading::{self, charge_value};
@@ -38,6 +39,19 @@ const OF_MAPS: &[&str] = &[
     "setdefault",
     "update",
     "values",
+];
+
+/// Methods that change a list or a map. Transformers' sandbox refuses them.
+const CHANGING: &[&str] = &[
+    "append",
+    "clear",
+    "extend",
+    "insert",
+    "pop",
+    "remove",
+    "reverse",
+    "setdefault",
+    "update",
 ];
 
 /// Whether templates may access a method of this name without calling it. It takes precedence over
@@ -95,6 +109,12 @@ pub fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Res
     reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
     let plain = args;
     let args = &Args::new(args)?;
+    let is_collection = as_dict(value).is_some() || as_list(value).is_some();
+    if is_collection && CHANGING.contains(&name) && is_strict(state) {
+        return Err(invalid(format!(
+            "the method {name} changes a value, which transformers refuses"
+        )));
+    }
     let result = if let Some(text) = as_text(value) {
         strings::call(text, name, args)
     } else if let Some(dict) = as_dict(value) {
@@ -103,7 +123,7 @@ pub fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Res
         sequence(list, name, args)
     } else if value.kind() == ValueKind::Map {
         native_map(value, name, args)
-    } else if (value.is_undefined() || value.is_none()) && name == "items" {
+    } else if (value.is_undefined() || value.is_none()) && name == "items" && !is_strict(state) {
         List::of(Vec::new())
     } else if value.kind() == ValueKind::Plain {
         value.call_method(state, name, plain)

@@ -23,9 +23,14 @@ pub fn concat(_: &mut State, args: &[Value]) -> Result<Value> {
     join(args.iter(), false)
 }
 
-/// The variable with which a text is escaped that is added to one that is marked as safe, as
-/// Python's `Markup` does. The space keeps templates from naming it.
-pub const ESCAPES: &str = " escapes";
+/// The variable that a prompt as transformers renders it has: a text that is added to a safe one is
+/// escaped, and what Python or its sandbox refuses is an error. The space keeps templates from
+/// naming it.
+pub const STRICT: &str = " strict";
+
+pub fn is_strict(state: &State) -> bool {
+    state.lookup(STRICT).is_some()
+}
 
 fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> Result<Value> {
     let bytes = values.clone().filter_map(as_text).map(str::len).sum();
@@ -46,7 +51,7 @@ fn join<'v>(values: impl Iterator<Item = &'v Value> + Clone, escapes: bool) -> R
 }
 
 /// `a + b + c`. If one operand is a text, the others are converted to text and undefined is empty,
-/// because templates rely on both.
+/// because templates rely on both; unless [`STRICT`].
 pub fn add(state: &mut State, args: &[Value]) -> Result<Value> {
     let [first, rest @ ..] = args else {
         return Ok(Value::UNDEFINED);
@@ -55,7 +60,14 @@ pub fn add(state: &mut State, args: &[Value]) -> Result<Value> {
     for (index, term) in rest.iter().enumerate() {
         if as_text(&sum).is_some() || as_text(term).is_some() {
             let terms = std::iter::once(&sum).chain(&rest[index..]);
-            let escapes = args.iter().any(Value::is_safe) && state.lookup(ESCAPES).is_some();
+            let is_strict = is_strict(state);
+            if let Some(other) = terms.clone().find(|term| as_text(term).is_none())
+                && is_strict
+            {
+                let kind = other.kind();
+                return Err(invalid(format!("{kind} cannot be added to a string")));
+            }
+            let escapes = is_strict && args.iter().any(Value::is_safe);
             return join(terms.filter(|term| !term.is_none()), escapes);
         }
         sum = add_two(&sum, term)?;

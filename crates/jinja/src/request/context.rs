@@ -10,7 +10,7 @@ use crate::fault::Result;
 use crate::probe::labels::Labels;
 use crate::python::from_json::labelled;
 use crate::python::memo::Memo;
-use crate::python::ops::ESCAPES;
+use crate::python::ops::STRICT;
 use crate::python::pydict::Map as Pairs;
 use crate::python::strftime;
 use crate::{Conversation, Host};
@@ -139,7 +139,7 @@ pub fn conversation(
         set.push(("documents", Value::from(())));
     }
     if is_plain {
-        set.push((ESCAPES, Value::from(true)));
+        set.push((STRICT, Value::from(true)));
     }
     for (name, value) in &conversation.extra {
         set.push((name, labelled(value, labels)?));

@@ -1,5 +1,7 @@
 //! The places of values in JSON, as it comes.
 
+use chatparse_base::pointer;
+
 /// The place at which the beginning of a JSON text ends. The text may come in pieces.
 #[derive(Clone, Default)]
 pub struct Json {
@@ -91,8 +93,7 @@ impl Json {
             let name = serde_json::from_str(&token)
                 .unwrap_or_else(|_| token[1..token.len() - 1].to_owned());
             self.pointer.truncate(self.container());
-            self.pointer
-                .extend(["/", &name.replace('~', "~0").replace('/', "~1")]);
+            self.pointer.extend(["/", &pointer::escaped(&name)]);
         }
         (self.in_string, self.in_value) = (false, false);
     }

@@ -11,7 +11,7 @@ use super::json::Json;
 use super::literal::MENDED;
 use crate::report::{CallReport, Diagnostic, DiagnosticKind, Report};
 use chatparse_base::limits::JSON_DEPTH;
-use chatparse_base::{json, number};
+use chatparse_base::{json, number, pointer};
 use chatparse_grammar::{schema, valid};
 use chatparse_message::{Message, Tool, ToolCall};
 
@@ -194,7 +194,7 @@ fn repeated_names(object: &str) -> BTreeSet<String> {
     let (mut names, mut repeated) = (HashSet::new(), BTreeSet::new());
     Json::default().read_all(object, &mut |json, _| {
         if json.open.len() == 1 && !names.insert(json.pointer.clone()) {
-            repeated.insert(json.pointer[1..].replace("~1", "/").replace("~0", "~"));
+            repeated.insert(pointer::name(&json.pointer[1..]));
         }
     });
     repeated

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chatparse_base::limits::SPECIAL_TOKEN_BYTES;
-use chatparse_base::{Error, ErrorKind, Result};
+use chatparse_base::{Error, Result};
 
 /// The texts of a model's special tokens, by which a stream tells a token from text that spells it
 /// out: see [`crate::Stream::feed_marked`]. Immutable and cheap to clone; threads may share it.
@@ -59,7 +59,7 @@ impl SpecialTokens {
         if bytes > SPECIAL_TOKEN_BYTES {
             let message =
                 format!("special tokens: {bytes} bytes are more than {SPECIAL_TOKEN_BYTES}");
-            return Err(Error::new(ErrorKind::Limit, message));
+            return Err(Error::limit(message));
         }
         let words = tokens
             .iter()
@@ -164,6 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use chatparse_base::ErrorKind;
 
     #[test]
     fn what_counts_of_a_token() {
