@@ -1,4 +1,4 @@
-// Reads the output of each case of tests/cases, in one piece and in pieces of 1, 2, 3, 5 and 7 bytes. Standard input has the lines of
+// Reads the output of each case of tests/cases, in one piece and in pieces of 1 and 7 bytes. Standard input has the lines of
 // tests/cases/expand.py.
 #include "support.h"
 #include "text.h"
@@ -125,7 +125,7 @@ static bool as_expected(const chat_message *message, yyjson_val *line) {
 
 // False, with a message, where the output is read otherwise than the case says.
 static bool run(known_template **templates, yyjson_val *line) {
-  static const size_t pieces[] = {SIZE_MAX / 2, 1, 2, 3, 5, 7};
+  static const size_t pieces[] = {SIZE_MAX / 2, 1, 7};
   const chat_template *template = template_of(templates, line);
   chat_params *params = params_of(template, yyjson_obj_get(line, "request"));
   yyjson_val *prompt = yyjson_obj_get(line, "prompt");
