@@ -45,23 +45,6 @@ static void reasoning(void) {
   OK(chat_message_json(message, &json, &error));
   CHECK(contains(json, "\"reasoning_content\":\"Hm.\\n\""));
   chat_message_free(message);
-  // Not separated where the request does not ask for it.
-  message = parsed("json-call", TOOL_REQUEST(", \"reasoning_format\": \"none\""), output, 0);
-  CHECK(is(chat_message_view(message)->reasoning, "") && contains(chat_message_view(message)->content, "Hm."));
-  chat_message_free(message);
-}
-
-// The arguments of a call that is cut off are as much of it as there is.
-static void cut_off(void) {
-  chat_message *message = parsed("json-call", TOOL_REQUEST(""), "Wait.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1",
-                                 CHAT_PARSE_PARTIAL);
-  CHECK(chat_message_view(message)->outcome == CHAT_OUTCOME_PARTIAL && chat_message_view(message)->calls.len == 1);
-  CHECK(is(chat_message_view(message)->calls.data[0].arguments, "{\"a\": 1"));
-  chat_message_free(message);
-  // Before the name is certain there is no call.
-  message = parsed("json-call", TOOL_REQUEST(""), "<tool_call>\n{\"name\": \"f", CHAT_PARSE_PARTIAL);
-  CHECK(chat_message_view(message)->calls.len == 0 && is(chat_message_view(message)->content, ""));
-  chat_message_free(message);
 }
 
 // All of an output that leaves the format is there, broken bytes replaced.
@@ -96,7 +79,6 @@ int main(void) {
   content_only();
   calls_with_ids();
   reasoning();
-  cut_off();
   recovered();
   a_copy();
   return 0;

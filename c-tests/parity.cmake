@@ -1,20 +1,13 @@
 # The library against what llama.cpp 0.8.0 did. parity.jsonl is what the parity data's recorder.cpp answered to each row's `in`,
 # over our own templates. The answers of ours that differ, and the figures, are those of parity.txt, no more and no less; the end
 # of cmake/LLAMA.md says why they differ. After a change on purpose, look at what differs now (parity --compare --show) and write
-# the file again with the command of parity.sh. JSON is read by yyjson, from a package of sources (json/Cargo.toml); skipped without
-# that or without PCRE2.
-execute_process(
-  COMMAND ${CMAKE_CURRENT_LIST_DIR}/json/sources.sh
-  OUTPUT_VARIABLE yyjson_sources OUTPUT_STRIP_TRAILING_WHITESPACE
-  ERROR_VARIABLE yyjson_error
-  RESULT_VARIABLE yyjson_failed
-)
+# the file again with the command of parity.sh. Skipped without yyjson (cases.cmake) or PCRE2.
 find_path(PCRE2 pcre2.h)
 find_library(PCRE2_LIBRARY pcre2-8)
 
 set(missing "")
-if(yyjson_failed)
-  set(missing "cargo cannot get yyjson: ${yyjson_error}")
+if(NOT TARGET yyjson)
+  set(missing "there is no yyjson")
 elseif(NOT PCRE2 OR NOT PCRE2_LIBRARY)
   set(missing "there is no PCRE2")
 endif()
@@ -23,10 +16,6 @@ if(missing)
   set_tests_properties(parity PROPERTIES SKIP_RETURN_CODE 77)
   return()
 endif()
-
-add_library(yyjson STATIC ${yyjson_sources}/yyjson.c)
-target_include_directories(yyjson SYSTEM PUBLIC ${yyjson_sources})
-target_compile_options(yyjson PRIVATE -w)
 
 set(sources parity.c answer.c judge.c names.c parts.c pattern.c space.c text.c timeline.c verdict.c words.c)
 add_executable(parity ${sources})

@@ -1,12 +1,12 @@
 //! Prompts of the families with dedicated formats, on small templates that only carry a family's
 //! marks.
 
-use chatparse::ChatTemplate;
 use chatparse::internals::format::prompt::{Prompt, PromptInput, plain};
 use chatparse::internals::format::prompt_of;
 use chatparse::internals::format::{FAMILIES, family_of};
 use chatparse::internals::template::{Template, prepare};
 use chatparse::message::Request;
+use chatparse::{ChatTemplate, builtin};
 use serde_json::{Value, json};
 
 /// Shows all that a message holds.
@@ -352,4 +352,23 @@ fn translate_gemma_gets_one_part_with_its_languages() {
         prompt(&source, body).generation_prompt,
         "<start_of_turn>model\nc"
     );
+}
+
+#[test]
+fn built_in_templates_are_of_their_families() {
+    for name in [
+        "ministral-3",
+        "llm-jp-harmony",
+        "gpt-oss",
+        "muse-glimmer",
+        "functionary-v3.2",
+    ] {
+        let family = if name == "llm-jp-harmony" {
+            "gpt-oss"
+        } else {
+            name
+        };
+        let found = family_of(builtin::find(name).unwrap().source);
+        assert_eq!(found.map(|family| &*family.name), Some(family));
+    }
 }

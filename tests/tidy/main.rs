@@ -28,6 +28,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
         "number",
         &["decimal", "error", "find", "json"],
     ),
+    ("crates/base/src", "pointer", &[]),
     ("crates/base/src", "sort", &[]),
     ("crates/base/src", "stack", &["error"]),
     ("crates/base/src", "store", &[]),

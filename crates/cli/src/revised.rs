@@ -3,8 +3,8 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// For each revision a line, separated by tabs: the SHA-256 of its text, the models, the date of the
-/// one that replaces it, and what that mends. The text has line feeds only, and one at its end.
+/// A line for each revision: the SHA-256 of its text, the models, the date of the later one, and
+/// what that mends, separated by tabs. The text has line feeds only, and one at its end.
 const KNOWN: &str = include_str!("revisions.txt");
 
 /// A revision that a later one replaces.
