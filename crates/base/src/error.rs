@@ -34,7 +34,7 @@ pub struct Error {
 }
 
 /// The place of an error in a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Place {
     /// The line in its source, from 1. For a template in a `tokenizer_config.json` or the like, the
     /// source is the template's text.

@@ -12,7 +12,7 @@ use chatparse::lint::{self, Finding, Law, Report, Verdict};
 use serde_json::Value;
 
 use crate::failure::Outcome;
-use crate::input::{self, Reading, TemplateWord};
+use crate::input::{self, Reading};
 use crate::screen::Screen;
 use crate::text::{escaped, tamed};
 
@@ -33,7 +33,7 @@ Examples:
 )]
 pub struct Board {
     /// A template, or a folder of templates, GGUF files or checkpoints
-    #[arg(value_name = "PLACE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
+    #[arg(value_name = "PLACE", required = true, value_hint = clap::ValueHint::AnyPath)]
     places: Vec<OsString>,
     /// Print a table in Markdown instead
     #[arg(long)]

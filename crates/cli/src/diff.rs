@@ -6,7 +6,7 @@ use chatparse::lint::{Change, ChangeKind, diff};
 use serde_json::{Value, json};
 
 use crate::failure::Outcome;
-use crate::input::{self, Reading, TemplateWord};
+use crate::input::{self, Reading};
 use crate::lint;
 use crate::screen::{Paint, Screen};
 
@@ -26,10 +26,10 @@ Examples:
 )]
 pub struct Diff {
     /// The template before
-    #[arg(value_parser = TemplateWord, hide_possible_values = true)]
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
     old: OsString,
     /// The template after
-    #[arg(value_parser = TemplateWord, hide_possible_values = true)]
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
     new: OsString,
     /// Print a JSON array of all changes
     #[arg(long)]

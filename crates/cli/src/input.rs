@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use chatparse::message::number;
 use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin};
-use clap::builder::{PossibleValue, TypedValueParser};
-use clap::{Arg, Command, ValueHint};
+use clap::ValueHint;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -22,7 +21,7 @@ use crate::nearest::hint;
 pub struct Template {
     /// A Jinja file, a tokenizer_config.json or chat_template.json with a template in it, a GGUF
     /// file, the folder of a checkpoint, or the name of a built-in template
-    #[arg(value_parser = TemplateWord, hide_possible_values = true)]
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub template: OsString,
 }
 
@@ -55,27 +54,6 @@ pub struct Described {
     /// more of what the template renders
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     response_template: Option<OsString>,
-}
-
-/// Takes any word, and lets shells complete the names of built-in templates.
-#[derive(Clone)]
-pub struct TemplateWord;
-
-impl TypedValueParser for TemplateWord {
-    type Value = OsString;
-
-    fn parse_ref(
-        &self,
-        _: &Command,
-        _: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<OsString, clap::Error> {
-        Ok(value.to_owned())
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(builtin::names().map(PossibleValue::new)))
-    }
 }
 
 /// Most bytes of a file that is no template. A prompt has a quarter of that at most, but a request

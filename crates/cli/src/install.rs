@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chatparse::builtin;
 use clap::ValueHint;
 use clap_complete::Shell;
 
@@ -13,8 +12,8 @@ use crate::screen::Screen;
 
 /// Print the completions of a shell
 ///
-/// Prints a script with which the shell completes commands, options, their values, and the names of
-/// built-in templates. Save it where the shell looks for it; packages do that.
+/// Prints a script with which the shell completes commands, options, their values, and files. Save
+/// it where the shell looks for it; packages do that.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: 0 success, 1 failure, 2 wrong usage
 
@@ -33,37 +32,10 @@ impl Completions {
     }
 }
 
-fn script(shell: Shell, program: &mut clap::Command) -> String {
+fn script(shell: Shell, program: &mut clap::Command) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, program, "chatparse", &mut script);
-    let mut script = String::from_utf8_lossy(&script).into_owned();
-    let names = builtin::names().collect::<Vec<_>>().join(" ");
-    match shell {
-        // Where a template is named, it may be a file, too.
-        Shell::Zsh => {
-            let either = format!("_alternative \"files:file:_files\" \"names:template:({names})\"");
-            script = script.replace(&format!("({names})"), &either);
-        }
-        // Fish gets the options only.
-        Shell::Fish => {
-            for command in program
-                .get_subcommands()
-                .filter(|command| takes_name(command))
-            {
-                let here = format!("__fish_chatparse_using_subcommand {}", command.get_name());
-                script += &format!("complete -c chatparse -n \"{here}\" -a \"{names}\"\n");
-            }
-        }
-        _ => {}
-    }
     script
-}
-
-/// Whether the command takes names of built-in templates.
-fn takes_name(command: &clap::Command) -> bool {
-    command
-        .get_positionals()
-        .any(|word| word.get_possible_values().len() == builtin::names().count())
 }
 
 /// Print a manual page
@@ -124,7 +96,7 @@ fn share(folder: &Path, program: &mut clap::Command) -> io::Result<()> {
         (Shell::Zsh, "zsh/site-functions", "_chatparse"),
         (Shell::Fish, "fish/vendor_completions.d", "chatparse.fish"),
     ] {
-        write(&folder.join(path), name, script(shell, program).as_bytes())?;
+        write(&folder.join(path), name, &script(shell, program))?;
     }
     program.build();
     let commands = program

@@ -6,9 +6,9 @@ use chatparse::lint::{Finding, Verdict};
 use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Reading, TemplateWord};
+use crate::input::{self, Reading};
 use crate::linted::{Linted, compiled};
-use crate::revised::{Revised, revised};
+use crate::revised::revised;
 use crate::sarif;
 use crate::screen::{Paint, Screen};
 #[cfg(feature = "tokenizers")]
@@ -46,7 +46,7 @@ Examples:
 )]
 pub struct Lint {
     /// A template, or a folder of templates
-    #[arg(value_name = "PLACE", required = true, value_parser = TemplateWord, hide_possible_values = true)]
+    #[arg(value_name = "PLACE", required = true, value_hint = clap::ValueHint::AnyPath)]
     places: Vec<OsString>,
     /// Print one JSON object for each template, with every turn
     #[arg(long, conflicts_with = "sarif")]
@@ -161,14 +161,9 @@ fn show(linted: &Linted, screen: &mut Screen) {
             screen.row(verdict.name(), &names, paint);
         }
     }
-    if let Some(revised) = &linted.revised {
-        let Revised {
-            models,
-            date,
-            mends,
-        } = revised;
-        let text =
-            format!("{models}: the revision of {date} replaces this one, and mends {mends}.");
+    if let Some(known) = &linted.revised {
+        let (models, date, mends) = (known.models, known.date, known.mends);
+        let text = format!("{models}: replaced on {date} by one that mends {mends}.");
         screen.row("revised", &text, Paint::Red);
     }
     if let Some(found) = &linted.tokenizer {

@@ -5,35 +5,16 @@ use chatparse::builtin;
 /// The maximum length of a word that is compared; names are shorter.
 const MOST: usize = 40;
 
-/// Up to three of `names` that are similar to `word`, or begin with it; the nearest first.
-fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let word = word
-        .chars()
-        .take(MOST)
-        .flat_map(char::to_lowercase)
-        .collect::<String>();
-    let length = word.chars().count();
-    let mut found: Vec<(usize, &str)> = names
-        .filter_map(|name| {
-            let slips = strsim::osa_distance(&word, name);
-            let begins = length > 2 && name.starts_with(&word);
-            (begins || slips <= length.div_ceil(3).min(3)).then_some((slips, name))
-        })
-        .collect();
-    found.sort();
-    found.into_iter().map(|(_, name)| name).take(3).collect()
-}
+/// Texts are this similar if one is the other misspelt; equal ones are 1.
+const SIMILAR: f64 = 0.85;
 
-/// What to do about a name that there is not: `; did you mean a, b or c?`.
+/// What to do about a name that there is not: `; did you mean json-call?`.
 pub fn hint(word: &str) -> String {
-    listed(&nearest(word, builtin::names()))
-}
-
-fn listed(names: &[&str]) -> String {
-    match names {
-        [] => "; chatparse templates lists them".to_owned(),
-        [one] => format!("; did you mean {one}?"),
-        [most @ .., last] => format!("; did you mean {} or {last}?", most.join(", ")),
+    let word: String = word.to_lowercase().chars().take(MOST).collect();
+    let names = builtin::names().map(|name| (strsim::jaro_winkler(&word, name), name));
+    match names.max_by(|one, other| one.0.total_cmp(&other.0)) {
+        Some((near, name)) if near > SIMILAR => format!("; did you mean {name}?"),
+        _ => "; chatparse templates lists them".to_owned(),
     }
 }
 
@@ -43,14 +24,16 @@ mod tests {
 
     #[test]
     fn slips_and_beginnings_are_found() {
-        let names = ["inspect", "lint", "parse", "qwen3-coder"];
-        let near = |word: &str| nearest(word, names.into_iter());
-        assert_eq!(near("inspet"), ["inspect"]);
-        assert_eq!(near("praes"), ["parse"]);
-        assert_eq!(near("LNIT"), ["lint"]);
-        assert_eq!(near("qwen3"), ["qwen3-coder"]);
-        assert_eq!(near("frobnicate"), [""; 0]);
-        assert_eq!(near(""), [""; 0]);
-        assert_eq!(listed(&["a", "b", "c"]), "; did you mean a, b or c?");
+        for (word, name) in [
+            ("json-cal", "json-call"),
+            ("JOSN-call", "json-call"),
+            ("qwen3", "qwen3-coder"),
+            ("gpt_oss", "gpt-oss"),
+        ] {
+            assert_eq!(hint(word), format!("; did you mean {name}?"));
+        }
+        for word in ["frobnicate", "", "model.jinja"] {
+            assert_eq!(hint(word), "; chatparse templates lists them");
+        }
     }
 }

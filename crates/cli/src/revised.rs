@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 const KNOWN: &str = include_str!("revisions.txt");
 
 /// A revision that a later one replaces.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Revised {
     pub models: &'static str,
     /// The date of the later one, e.g. `2026-07-09`.

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use chatparse::builtin::{self, BUILTINS};
 
 use crate::failure::{Failure, Outcome};
-use crate::input::TemplateWord;
 use crate::nearest::hint;
 use crate::screen::{Paint, Screen};
 use crate::text::wrapped;
@@ -24,7 +23,7 @@ Examples:
 )]
 pub struct Templates {
     /// The template to print
-    #[arg(value_parser = TemplateWord, hide_possible_values = true)]
+    #[arg(value_hint = clap::ValueHint::AnyPath)]
     name: Option<OsString>,
 }
 

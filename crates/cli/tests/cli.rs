@@ -309,10 +309,6 @@ fn bash_completes() {
         complete(&["chatparse", "grammar", "--dialect", "l"]),
         ["lark"]
     );
-    assert_eq!(
-        complete(&["chatparse", "inspect", "kimi"]),
-        ["kimi-k2", "kimi-k3"]
-    );
     assert_eq!(complete(&["chatparse", "lint", "--color", "n"]), ["never"]);
 }
 

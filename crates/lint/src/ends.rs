@@ -113,9 +113,8 @@ fn stops(bench: &Bench, glue: &str) -> Vec<String> {
     }
     let mut stops = vec![end.to_owned()];
     for learnt in bench.template.turn_ends() {
-        if !closes_inner(&called, learnt.trim()) {
-            stops.push(learnt.trim().to_owned());
-        }
+        let learnt = learnt.trim().to_owned();
+        stops.extend((!closes_inner(&called, &learnt)).then_some(learnt));
     }
     stops.push(user_end.to_owned());
     // So may a call, with a marker where none opens it.

@@ -75,12 +75,14 @@ pub struct Shown {
 }
 
 /// A broken law, with the smallest request that shows it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// The law.
+    #[serde(rename = "rule")]
     pub law: Law,
     /// Whether it is a fault; otherwise a note: it costs something, and may be meant.
+    #[serde(rename = "fault")]
     pub is_fault: bool,
     /// What is wrong, as a sentence.
     pub message: String,
@@ -117,18 +119,9 @@ impl Finding {
     /// `request`; `shown`, each with `from` and `text`; and `places`, each with `line`, `column`
     /// and `excerpt`.
     pub fn to_json(&self) -> Value {
-        let places = self.places.iter().map(
-            |place| json!({"line": place.line, "column": place.column, "excerpt": place.excerpt}),
-        );
-        json!({
-            "rule": self.law,
-            "fault": self.is_fault,
-            "message": self.message,
-            "effect": self.law.effect(),
-            "request": self.request,
-            "shown": self.shown,
-            "places": places.collect::<Value>(),
-        })
+        let mut json = json!(self);
+        json["effect"] = self.law.effect().into();
+        json
     }
 }
 

@@ -247,9 +247,8 @@ pub fn response(bench: &mut Bench) {
 
 /// Most characters of a special token.
 const TOKEN: usize = 80;
-/// Most tokens that are told, and places of each.
+/// Most tokens that are told.
 const TOLD_TOKENS: usize = 50;
-const TOLD_PLACES: usize = 10;
 
 /// Asks whether the vocabulary has the template's special tokens.
 pub fn vocabulary(bench: &mut Bench) {
@@ -266,9 +265,9 @@ pub fn vocabulary(bench: &mut Bench) {
     stops(bench);
     let source = template.jinja().written();
     let parts = SourceParts::of(source);
-    // Each token that the vocabulary lacks, with its places in the template's texts.
-    let mut unknown: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
-    for (index, text) in parts.texts.iter().enumerate() {
+    // Each token that the vocabulary lacks, with its first place in the template's texts.
+    let mut unknown = BTreeMap::new();
+    for text in &parts.texts {
         for (at, open) in text.text.match_indices(brackets::opens) {
             let rest = &text.text[at..];
             let closer = open.chars().next().and_then(brackets::closer);
@@ -282,20 +281,16 @@ pub fn vocabulary(bench: &mut Bench) {
             let is_one =
                 inside.contains(char::is_alphabetic) && !inside.contains(['<', '=', ' ', '\n']);
             if is_special && is_one && !known.contains(token) {
-                unknown.entry(token).or_default().push((index, at));
+                unknown.entry(token).or_insert((text, at));
             }
         }
     }
-    for (token, found) in unknown.into_iter().take(TOLD_TOKENS) {
+    for (token, (text, at)) in unknown.into_iter().take(TOLD_TOKENS) {
         let message = format!("The template writes {token}, and the vocabulary does not have it.");
         let mut finding = Finding::new(Law::Vocabulary, true, message);
-        for (index, at) in found.iter().take(TOLD_PLACES) {
-            let text = &parts.texts[*index];
-            finding.places.push(place(source, text.place(*at)));
-        }
-        let (index, at) = found[0];
-        let around = around(&parts.texts[index].text, at);
-        bench.findings.push(finding.with("template", around));
+        finding.places.push(place(source, text.place(at)));
+        let finding = finding.with("template", around(&text.text, at));
+        bench.findings.push(finding);
     }
 }
 

@@ -315,13 +315,7 @@ impl Builder {
         schema: impl Into<SchemaRef>,
         notation: Notation,
     ) -> ExprId {
-        self.annotated(Annotated {
-            child,
-            name: name.into(),
-            schema: schema.into(),
-            notation,
-            argument: false,
-        })
+        self.annotated(child, name.into(), schema.into(), notation, false)
     }
 
     /// [`Builder::schema`] of a tool's arguments: objects have only the properties that they
@@ -333,18 +327,25 @@ impl Builder {
         schema: impl Into<SchemaRef>,
         notation: Notation,
     ) -> ExprId {
-        self.annotated(Annotated {
-            child,
-            name: name.into(),
-            schema: schema.into(),
-            notation,
-            argument: true,
-        })
+        self.annotated(child, name.into(), schema.into(), notation, true)
     }
 
     #[inline(never)]
-    fn annotated(&self, value: Annotated) -> ExprId {
-        self.add(Expr::Schema(Box::new(value)))
+    fn annotated(
+        &self,
+        child: ExprId,
+        name: SmolStr,
+        schema: SchemaRef,
+        notation: Notation,
+        argument: bool,
+    ) -> ExprId {
+        self.add(Expr::Schema(Box::new(Annotated {
+            child,
+            name,
+            schema,
+            notation,
+            argument,
+        })))
     }
 
     /// The child parses; in a grammar it is text that ends with the first of these markers, marker

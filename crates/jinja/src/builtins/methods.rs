@@ -109,10 +109,10 @@ pub fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Res
     reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
     let plain = args;
     let args = &Args::new(args)?;
-    let is_collection = as_dict(value).is_some() || as_list(value).is_some();
-    if is_collection && CHANGING.contains(&name) && is_strict(state) {
+    let is_text = as_text(value).is_some();
+    if !is_text && CHANGING.contains(&name) && is_strict(state) {
         return Err(invalid(format!(
-            "the method {name} changes a value, which transformers refuses"
+            "transformers refuses {name}, which changes a value"
         )));
     }
     let result = if let Some(text) = as_text(value) {
