@@ -357,9 +357,38 @@ impl ChatTemplate {
         self.segments_with(request, true)
     }
 
+    /// As the prototype finds them.
+    #[doc(hidden)]
+    #[cfg(feature = "segments")]
+    pub fn traced(&self, request: &Request) -> std::result::Result<Segments, String> {
+        let request = &*self.laddered(request).0;
+        let reader = self.reader_for(request);
+        let request = &*reader
+            .asked(reader.template(), request)
+            .map_err(|error| error.to_string())?;
+        segments::traced::segments(&reader, request)
+    }
+
+    /// A plain render of the same prompt by the engine, or the prototype.
+    #[doc(hidden)]
+    #[cfg(feature = "segments")]
+    pub fn spike(&self, request: &Request, way: u8) -> std::result::Result<String, String> {
+        let request = &*self.laddered(request).0;
+        let reader = self.reader_for(request);
+        let (conversation, ..) = segments::traced::conversation(&reader, request, None)?;
+        let template = reader.template();
+        match way {
+            0 => template
+                .render(&conversation)
+                .map_err(|error| error.to_string()),
+            way => Ok(template.own_render(&conversation, way == 2)?.text),
+        }
+    }
+
     /// The same with or without the turns.
     #[cfg(feature = "segments")]
-    pub(crate) fn segments_with(&self, request: &Request, turns: bool) -> Result<Segments> {
+    #[doc(hidden)]
+    pub fn segments_with(&self, request: &Request, turns: bool) -> Result<Segments> {
         let request = &*self.laddered(request).0;
         let reader = self.reader_for(request);
         let request = &*reader.asked(reader.template(), request)?;

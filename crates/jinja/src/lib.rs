@@ -28,6 +28,8 @@ mod budget;
 mod builtins;
 mod env;
 mod fault;
+#[doc(hidden)]
+pub mod own;
 mod probe;
 mod python;
 mod reading;
@@ -57,7 +59,7 @@ pub use request::continued::{cut, whole};
 pub use request::effort::laddered;
 pub use request::messages::Messages;
 pub use request::offered::offered;
-pub use request::plain::plain;
+pub use request::plain::{plain, plain_conversation};
 use request::prepare;
 pub use request::prepare::{Prepared, ReasoningIn, blocks, prepare, resolve};
 pub use request::roles::{Arranged, Fit};
@@ -211,6 +213,7 @@ struct Source {
     /// Whether macros may read variables of their callers.
     sees_callers: bool,
     engine: OnceLock<Engine>,
+    tree: OnceLock<std::result::Result<own::Own, String>>,
 }
 
 impl Source {
@@ -219,6 +222,7 @@ impl Source {
             text,
             sees_callers,
             engine: OnceLock::new(),
+            tree: OnceLock::new(),
         })
     }
 
@@ -228,6 +232,7 @@ impl Source {
             text: self.text.clone(),
             sees_callers: false,
             engine: engine.into(),
+            tree: OnceLock::new(),
         })
     }
 
@@ -411,6 +416,23 @@ impl Template {
     /// text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
         Ok(self.rendered(conversation)?.0)
+    }
+
+    /// A render by the prototype.
+    #[doc(hidden)]
+    pub fn own_render(
+        &self,
+        conversation: &Conversation,
+        is_traced: bool,
+    ) -> std::result::Result<own::Rendered, String> {
+        let unpatched = self.unpatched.as_ref();
+        let source = unpatched
+            .filter(|_| conversation.host == Host::Transformers)
+            .unwrap_or(&self.own);
+        let tree = source.tree.get_or_init(|| own::Own::new(&source.text));
+        tree.as_ref()
+            .map_err(String::clone)?
+            .render(self, conversation, is_traced)
     }
 
     /// The same, as [`Engine::render`] has it.

@@ -27,7 +27,7 @@ pub(super) fn json_texts(json: &str, change: &mut dyn FnMut(Token, &str) -> Stri
             }
             // A scalar ends before the character that follows it.
             _ => {
-                let scalar = change(Token::Scalar(token), &walk.pointer);
+                let scalar = change(Token::Scalar(&json[at - token.len()..at]), &walk.pointer);
                 changes.push((at - token.len()..at, scalar));
             }
         });

@@ -15,6 +15,7 @@ mod json_text;
 mod marking;
 mod places;
 mod tokens;
+pub(crate) mod traced;
 mod turns;
 mod words;
 

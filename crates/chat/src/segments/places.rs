@@ -387,7 +387,7 @@ fn whole(origin: &Origin) -> (Origin, usize) {
 
 /// Adds the punctuation of JSON values: between the parts of a larger value, and around those of
 /// arguments.
-fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
+pub(super) fn with_punctuation(prompt: &str, segments: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(segments.len() * 2);
     // What closes the open brackets in the current value.
     let mut open: Vec<char> = Vec::new();
@@ -518,7 +518,7 @@ fn push_unknown(prompt: &str, all: &mut Vec<Range<usize>>, bytes: Range<usize>, 
 }
 
 /// Covers the whole prompt: the template wrote all ranges between the known segments.
-fn covering(prompt: &str, known: Vec<Segment>) -> Vec<Segment> {
+pub(super) fn covering(prompt: &str, known: Vec<Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::with_capacity(known.len() * 2 + 1);
     let mut at = 0;
     for Segment { bytes, origin } in known {

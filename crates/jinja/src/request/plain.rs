@@ -20,11 +20,20 @@ pub fn plain(
     given: &PlainConversation,
     asked: bool,
 ) -> Result<(String, String)> {
+    let conversation = plain_conversation(request, given);
+    match asked {
+        true => template.render_with_generation_prompt(&conversation),
+        false => Ok((template.render(&conversation)?, String::new())),
+    }
+}
+
+#[doc(hidden)]
+pub fn plain_conversation(request: &Request, given: &PlainConversation) -> Conversation {
     let mut extra = request.template_kwargs.clone();
     extra
         .entry("documents")
         .or_insert_with(|| Value::clone(&given.documents));
-    let conversation = Conversation {
+    Conversation {
         messages: with_reasoning(&given.messages).into(),
         tools: Arc::clone(&given.tools).into(),
         enable_thinking: request.output.enable_thinking,
@@ -32,10 +41,6 @@ pub fn plain(
         host: Host::Transformers,
         extra,
         now: request.now.or_else(system_clock),
-    };
-    match asked {
-        true => template.render_with_generation_prompt(&conversation),
-        false => Ok((template.render(&conversation)?, String::new())),
     }
 }
 

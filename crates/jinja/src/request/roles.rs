@@ -136,6 +136,11 @@ impl Turn {
 }
 
 impl<'r> Fitted<'r> {
+    #[doc(hidden)]
+    pub fn sent(&self) -> &[(Vec<usize>, usize)] {
+        &self.from
+    }
+
     /// Renders the request.
     fn made<T>(
         self,
