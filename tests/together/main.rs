@@ -383,8 +383,9 @@ const WORDS: &[&str] = &[
     "there is another tool \"look_up\"",
     // What transformers refuses, too.
     "continue_final_message: the template does not show the end of the last message",
-    // A plain request gives the template what it does not take: a tool without a function.
+    // A plain request gives the template what it does not take: a tool without a function, parts.
     "is not JSON serializable",
+    "cannot be added to a string",
 ];
 
 /// Values that do not go together, each a row of the table and a value, and the words of the
