@@ -902,7 +902,7 @@ fn lint_shows_what_breaks_a_law() {
     for part in [
         "json-call\n",
         "  note        opens: The prompt ends with text that the history does not have",
-        "  holds       shown, ends, read,",
+        "  holds       shown, absent, agrees, read,",
         "\npassed\n",
     ] {
         assert!(shown.contains(part), "{part:?} is not in\n{shown}");
