@@ -87,7 +87,7 @@ def test_prefill_and_triggers():
 
 
 def test_what_is_no_format():
-    for wrong, says in (({"ref": "nowhere"}, "nowhere"), ("nothing", "nothing"), ({"char": "[z-a]"}, "z-a"), ({"until": 7}, "sequence")):
+    for wrong, says in (({"ref": "nowhere"}, "nowhere"), ("nothing", "nothing"), ({"char": "[z-a]"}, "z-a"), ({"until": 7}, "array")):
         with pytest.raises(chatparse.InvalidArgumentError, match=says):
             parser_of(wrong)
     with pytest.raises(chatparse.InvalidArgumentError, match="not a parser"):
