@@ -420,11 +420,8 @@ fn nearly_right() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
         0usize..12,
         prop::option::of(prop::sample::select(fragments)),
     );
-    // Where a value's end lacks its first character, minimax-m3 shows the bytes up to the end of the
-    // turn as the value, and then reads them once more.
-    let names = builtin::names().filter(|name| *name != "minimax-m3");
     (
-        prop::sample::select(names.collect::<Vec<_>>()),
+        template_name(),
         0usize..4,
         prop::collection::vec(change, 0..4),
     )
@@ -449,6 +446,9 @@ proptest! {
         cuts in prop::collection::vec(0usize..4000, 0..10),
         cut_off in any::<bool>(),
     ) {
+        // Where a value's end lacks its first character, minimax-m3 shows the bytes up to the end of
+        // the turn as the value, and then reads them once more.
+        prop_assume!(name != "minimax-m3");
         check(name, &output, &cuts, cut_off);
         check_rollback(name, &output, &cuts, cut_off);
     }
