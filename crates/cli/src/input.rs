@@ -262,8 +262,12 @@ fn no_template(word: &OsStr, text: &str) -> Option<String> {
 /// Reads the request, with options in addition.
 pub fn request(word: &OsStr, options: &Value) -> Outcome<Request> {
     let text = text(word)?;
-    serde_json::from_str::<IgnoredAny>(&text).map_err(|error| no_json(word, &text, &error))?;
-    Request::from_text_with(&text, &options.to_string()).map_err(|error| failed(word, &error))
+    Request::from_text_with(&text, &options.to_string()).map_err(
+        |error| match serde_json::from_str::<IgnoredAny>(&text) {
+            Err(error) => no_json(word, &text, &error),
+            Ok(_) => failed(word, &error),
+        },
+    )
 }
 
 /// Reads a JSON value.

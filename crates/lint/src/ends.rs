@@ -122,9 +122,10 @@ fn stops(bench: &Bench, glue: &str) -> Vec<String> {
     let (opening, _) = opening.split_once(NAME).unwrap_or_default();
     let marker = called.trim_end().rfind(brackets::opens);
     let marker = marker.map_or("", |at| called[at..].trim_end());
-    let is_one =
-        marker.find(brackets::closes) == marker.char_indices().next_back().map(|(at, _)| at);
-    if !opening.contains(brackets::closes) && is_one {
+    if !opening.contains(brackets::closes)
+        && marker.ends_with(brackets::closes)
+        && marker.matches(brackets::closes).count() == 1
+    {
         stops.push(marker.to_owned());
     }
     stops.retain(|stop| !stop.is_empty());

@@ -109,14 +109,12 @@ pub fn call(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Res
     reading::touch(std::iter::once(value).chain(args), strings::reads(name))?;
     let plain = args;
     let args = &Args::new(args)?;
-    let is_text = as_text(value).is_some();
-    if !is_text && CHANGING.contains(&name) && is_strict(state) {
-        return Err(invalid(format!(
-            "transformers refuses {name}, which changes a value"
-        )));
-    }
     let result = if let Some(text) = as_text(value) {
         strings::call(text, name, args)
+    } else if CHANGING.contains(&name) && is_strict(state) {
+        Err(invalid(format!(
+            "transformers refuses {name}: it changes a value"
+        )))
     } else if let Some(dict) = as_dict(value) {
         map(dict, value, name, args)
     } else if let Some(list) = as_list(value) {

@@ -60,15 +60,15 @@ pub fn add(state: &mut State, args: &[Value]) -> Result<Value> {
     for (index, term) in rest.iter().enumerate() {
         if as_text(&sum).is_some() || as_text(term).is_some() {
             let terms = std::iter::once(&sum).chain(&rest[index..]);
-            let is_strict = is_strict(state);
-            if let Some(other) = terms.clone().find(|term| as_text(term).is_none())
-                && is_strict
-            {
-                let kind = other.kind();
-                return Err(invalid(format!("{kind} cannot be added to a string")));
+            // Texts are added most often, and need no variable.
+            let has_safe = args.iter().any(Value::is_safe);
+            let other = terms.clone().find(|term| as_text(term).is_none());
+            let is_strict = (has_safe || other.is_some()) && is_strict(state);
+            if let Some(other) = other.filter(|_| is_strict) {
+                let why = format!("{} cannot be added to a string", other.kind());
+                return Err(invalid(why));
             }
-            let escapes = is_strict && args.iter().any(Value::is_safe);
-            return join(terms.filter(|term| !term.is_none()), escapes);
+            return join(terms.filter(|term| !term.is_none()), is_strict && has_safe);
         }
         sum = add_two(&sum, term)?;
     }
