@@ -1,7 +1,7 @@
 # What share of the recorded reference behaviour must be matched, in percent. The packs are those of llama.cpp 0.8.0: from there on
 # floors only rise, each with the change that reaches it.
 
-# check.py over all templates and schemas, without the outputs of c-tests/differences.txt: each has a rule of the table of
+# check.py over all templates and schemas, without the outputs of judges/differences.txt: each has a rule of the table of
 # differences in cmake/LLAMA.md. Of these, `on_purpose` says how many keep as many words as the reference does. `grammar_text` and
 # `white_space` have no floor: a grammar may say the same in other words, and whose the white space at a marker is, is a choice.
 # Below 100: what llama.cpp tells hosts of command-r-plus.

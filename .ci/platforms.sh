@@ -20,7 +20,7 @@ targets=("$@")
 passed=0 failed=0 skipped=0
 mkdir -p "$work"
 
-python3 .ci/cases.py "${EVERY:-6}" >"$work/cases.jsonl"
+python3 corpus/cases.py "${EVERY:-6}" >"$work/cases.jsonl"
 
 # shellcheck source=.ci/compiler.sh
 . .ci/compiler.sh

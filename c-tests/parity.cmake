@@ -1,5 +1,5 @@
-# The library against what llama.cpp 0.8.0 did. parity.jsonl is what the parity data's recorder.cpp answered to each row's `in`,
-# over our own templates. The answers of ours that differ, and the figures, are those of parity.txt, no more and no less; the end
+# The library against what llama.cpp 0.8.0 did. corpus/parity.jsonl is what the parity data's recorder.cpp answered to each row's `in`,
+# over our own templates. The answers of ours that differ, and the figures, are those of corpus/parity.txt, no more and no less; the end
 # of cmake/LLAMA.md says why they differ. After a change on purpose, look at what differs now (parity --compare --show) and write
 # the file again with the command of parity.sh. Skipped without yyjson (cases.cmake) or PCRE2.
 find_path(PCRE2 pcre2.h)
@@ -36,7 +36,7 @@ add_test(NAME parity COMMAND ${CMAKE_CURRENT_LIST_DIR}/parity.sh $<TARGET_FILE:p
 if(VALGRIND)
   add_test(
     NAME parity_valgrind # of some rows only, or it would take a minute
-    COMMAND sh -c "awk 'NR % 7 == 1' parity.jsonl | $0 --quiet --leak-check=full --error-exitcode=9 --suppressions=${CMAKE_CURRENT_LIST_DIR}/valgrind.supp $1 --compare ../templates"
+    COMMAND sh -c "awk 'NR % 7 == 1' ../corpus/parity.jsonl | $0 --quiet --leak-check=full --error-exitcode=9 --suppressions=${CMAKE_CURRENT_LIST_DIR}/valgrind.supp $1 --compare ../templates"
             ${VALGRIND} $<TARGET_FILE:parity>
     WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR}
   )

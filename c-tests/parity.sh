@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# parity.sh PARITY...: what the program, run so, says of parity.jsonl is what parity.txt says.
+# parity.sh PARITY...: what the program, run so, says of corpus/parity.jsonl is what corpus/parity.txt says.
 set -euo pipefail
-here=$(dirname "$0")
-said=$("$@" --compare --list "$here/../templates" <"$here/parity.jsonl")
-diff -u "$here/parity.txt" - <<<"$said"
+root=$(dirname "$0")/..
+said=$("$@" --compare --list "$root/templates" <"$root/corpus/parity.jsonl")
+diff -u "$root/corpus/parity.txt" - <<<"$said"

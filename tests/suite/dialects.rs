@@ -1,5 +1,5 @@
 //! Grammars in other dialects. What the engines themselves make of them checks
-//! `c-tests/dialects.py`; here is what can be seen without.
+//! `judges/dialects.py`; here is what can be seen without.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Templates rendered as Python's Jinja2 renders them, set up as transformers sets it up:
-//! `jinja/cases.jsonl` holds what it made of each case (`c-tests/jinja.py` writes that file). Where
-//! we differ by design, `jinja/exceptions.txt` says why.
+//! `corpus/jinja/cases.jsonl` holds what it made of each case (`judges/jinja.py` writes that file). Where
+//! we differ by design, `corpus/jinja/exceptions.txt` says why.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use chatparse::internals::template::{Conversation, Host, Template};
 use serde_json::{Map, Value, json};
 
-const CASES: &str = include_str!("../jinja/cases.jsonl");
-const EXCEPTIONS: &str = include_str!("../jinja/exceptions.txt");
+const CASES: &str = include_str!("../../corpus/jinja/cases.jsonl");
+const EXCEPTIONS: &str = include_str!("../../corpus/jinja/exceptions.txt");
 
 fn render(template: &str, variables: &Map<String, Value>) -> Option<String> {
     let conversation = Conversation {

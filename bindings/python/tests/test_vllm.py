@@ -20,7 +20,7 @@ if not (FOLDER / "vllm/tool_parsers/abstract_tool_parser.py").exists():
 pytest.importorskip("pydantic")
 pytest.importorskip("openai")
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "c-tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "judges"))
 from stand_ins import Stand, StandIns  # noqa: E402
 
 # What is vLLM's own here; all else of it, and of what is not installed, is a stand-in.

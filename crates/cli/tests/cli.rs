@@ -1428,7 +1428,7 @@ fn replay_answers_as_llama_cpp_did() {
     let read = |path: &str| {
         std::fs::read_to_string(here.join(path)).expect("the recorded answers are there")
     };
-    let (recorded, listed) = (read("c-tests/parity.jsonl"), read("c-tests/parity.txt"));
+    let (recorded, listed) = (read("corpus/parity.jsonl"), read("corpus/parity.txt"));
     let rows: Vec<Value> = recorded.lines().map(json_of).collect();
     let input: String = rows
         .iter()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What Python's Jinja2 makes of the cases of tests/suite/jinja.rs.
 
-Usage: jinja.py          writes tests/jinja/cases.jsonl
+Usage: jinja.py          writes corpus/jinja/cases.jsonl
        jinja.py --check  compares that file with what Jinja2 says now; exit code 77 where Jinja2 is not installed
 
 Jinja2 is set up as Hugging Face's transformers does for chat templates. Each line of the file holds a template and its text,
@@ -24,7 +24,7 @@ except ImportError:
 
 import jinja_cases as cases
 
-FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "jinja", "cases.jsonl")
+FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "corpus", "jinja", "cases.jsonl")
 NOW = 1_787_356_800
 
 

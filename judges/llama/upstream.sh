@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# llama.cpp's own tests, built on chatparse's headers as cmake/LLAMA.md says: .ci/upstream.sh PREFIX, of an installation. They differ from what
-# they expect as c-tests/llama/upstream.txt says, no more and no less; so do all cuts of their outputs with calls, read by llama.cpp as well.
+# llama.cpp's own tests, built on chatparse's headers as cmake/LLAMA.md says: judges/llama/upstream.sh PREFIX, of an installation. They differ from what
+# they expect as judges/llama/upstream.txt says, no more and no less; so do all cuts of their outputs with calls, read by llama.cpp as well.
 # Ends with 77, saying so, where llama.cpp's sources cannot be had.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 prefix=$(realpath "$1")
 work=$PWD/target/upstream
@@ -20,7 +20,7 @@ fi
 rm -rf "$work/replaced"
 cp -a "$work/tree" "$work/replaced"
 CHATPARSE_LLAMA_VERSION='' cmake/llama/replace.sh "$work/replaced"
-cmake -S c-tests/llama/upstream -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DTREE="$work/tree" -DREPLACED="$work/replaced" >"$work/log.txt"
+cmake -S judges/llama -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DTREE="$work/tree" -DREPLACED="$work/replaced" >"$work/log.txt"
 cmake --build "$work/build" --parallel 2 >>"$work/log.txt" 2>&1 || {
   tail -n 40 "$work/log.txt"
   exit 1
@@ -39,10 +39,10 @@ cmake --build "$work/build" --parallel 2 >>"$work/log.txt" 2>&1 || {
   "$work/build/chat-kept" "$work/ours.jsonl" 2>"$work/test-chat.txt"
   "$work/build/chat-theirs" "$work/theirs.jsonl" 2>"$work/theirs.txt" >&2
   cd - >/dev/null
-  python3 c-tests/llama/upstream/cuts.py "$work/ours.jsonl" "$work/theirs.jsonl"
+  python3 judges/llama/cuts.py "$work/ours.jsonl" "$work/theirs.jsonl"
 } >"$work/found.txt"
-diff <(cut -f 1,2 c-tests/llama/upstream.txt | sort) <(sort "$work/found.txt") || {
-  echo "upstream's tests differ otherwise than c-tests/llama/upstream.txt says (<: expected, >: found); what they print is in $work"
+diff <(cut -f 1,2 judges/llama/upstream.txt | sort) <(sort "$work/found.txt") || {
+  echo "upstream's tests differ otherwise than judges/llama/upstream.txt says (<: expected, >: found); what they print is in $work"
   exit 1
 }
-echo "upstream's tests differ as c-tests/llama/upstream.txt says"
+echo "upstream's tests differ as judges/llama/upstream.txt says"

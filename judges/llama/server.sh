@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# llama.cpp's server beside the same one on chatparse's headers: .ci/upstream-server.sh PREFIX, of an installation, after .ci/upstream.sh, which
-# brings the sources. What they answer differs as c-tests/llama/server.txt says at most. Ends with 77 where sources or model cannot be had.
+# llama.cpp's server beside the same one on chatparse's headers: judges/llama/server.sh PREFIX, of an installation, after judges/llama/upstream.sh, which
+# brings the sources. What they answer differs as judges/llama/server.txt says at most. Ends with 77 where sources or model cannot be had.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 prefix=$(realpath "$1")
 work=$PWD/target/upstream
@@ -26,4 +26,4 @@ build() {
   tail -n 40 "$work/server.txt"
   exit 1
 }
-python3 c-tests/llama/upstream/requests.py "$work"/llama-server-{theirs,ours} "$model" "$work/tree/models/templates" c-tests/llama/server.txt
+python3 judges/llama/requests.py "$work"/llama-server-{theirs,ours} "$model" "$work/tree/models/templates" judges/llama/server.txt

@@ -9,7 +9,7 @@ import sys
 
 every = int(sys.argv[1])
 sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-packs = [("c-tests/parity.jsonl", open, "templates/", every)]
+packs = [("corpus/parity.jsonl", open, "templates/", every)]
 packs.append(("../shared/parity/scenarios.jsonl.gz", gzip.open, "../shared/templates/", 20 * every))
 for path, opened, folder, step in packs:
     if not os.path.exists(path):

@@ -1,7 +1,7 @@
 """The cases of jinja.py: small templates, many of them products of operations and values.
 
 Where we render what Python refuses, on purpose (values of two kinds compared, none as an empty list, ...), a few cases say so
-by name in tests/jinja/exceptions.txt; the products leave such pairs out.
+by name in corpus/jinja/exceptions.txt; the products leave such pairs out.
 """
 
 import itertools
