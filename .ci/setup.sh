@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the checks need and this machine lacks. Quick where all is there. On a terminal it asks first. What only some tests
 # need it tries to install; where that cannot be, they are skipped. With the argument `all` that is also what `.ci/test.sh --all` needs, with
-# `platforms` also what .ci/platforms.sh needs, from Debian 12's packages.
+# `platforms` also what judges/platforms.sh needs, from Debian 12's packages.
 set -euo pipefail
 
 # 0.10.24 is the last cargo-c for the Rust version that is tested; distributions carry ones that are too old.

@@ -93,7 +93,7 @@ c_tests() {
 
 # 77: no node, or no compiler for WebAssembly.
 javascript() {
-  .ci/javascript.sh || {
+  bindings/javascript/test.sh || {
     [ $? -eq 77 ] || return 1
     skipped+=(JavaScript)
   }

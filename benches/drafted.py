@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What drafting saves with a real model: forced text of a call as tokens that are never sampled. See docs/sampler.md, "Draft what must come".
 
-    drafted.py MODEL.gguf [--per N] [--formats NAME...] [--show]     MODEL: as .ci/model.sh gives it
+    drafted.py MODEL.gguf [--per N] [--formats NAME...] [--show]     MODEL: as judges/run.py --get model gives it
 
 llama.cpp, by its C API in the package xllamacpp, writes one required call for each of 10 built-in formats and 20 requests, each time twice behind the
 same prompt: every token sampled, and with `forced` drafted by the rule of docs/tokens.md, in one forward pass with the token in front of it.

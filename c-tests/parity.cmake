@@ -27,7 +27,7 @@ foreach(target parity parity_asan)
     target_link_libraries(${target} PRIVATE yyjson ${PCRE2_LIBRARY})
   endif()
 endforeach()
-# .ci/platforms.sh runs it on other systems.
+# judges/platforms.sh runs it on other systems.
 add_executable(replay replay.c answer.c parts.c text.c)
 target_link_libraries(replay PRIVATE chatparse::chatparse_shared yyjson)
 set_target_properties(parity replay PROPERTIES C_STANDARD 11)

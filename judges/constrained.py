@@ -177,7 +177,7 @@ def main():
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--only", default="")
     options.add_argument("--show", type=int, default=0)
-    options.add_argument("--model", help="a model for llama.cpp, as .ci/model.sh gives it")
+    options.add_argument("--model", help="a model for llama.cpp, as judges/run.py --get model gives it")
     options.add_argument("--requests", type=int, default=40, help="how many the model gets")
     options.add_argument("--timed", type=int, default=40, help="for how many tokens of an output time is taken")
     options.add_argument("--max-cost", type=float, default=float("inf"), help="fail where a token under our grammar costs more of llama.cpp's")

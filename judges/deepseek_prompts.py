@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prompts and messages beside deepseek-recipe, the vendor's own layer for two models: the same bytes, the same messages?
 
-    deepseek_prompts.py --bin target/release/chatparse --v4 TEMPLATE --v41 TEMPLATE [--requests N] [--show N] [--prompts SHARE] [--messages SHARE]
+    deepseek_prompts.py --bin target/release/chatparse --v4 TEMPLATE --v41 TEMPLATE [--requests N] [--show N] [--prompts PERCENT] [--messages PERCENT]
 
 Makes N chat-completions requests for each model, renders each with the package and with `chatparse replay`, and counts where the bytes
 differ. Then it lets the package render an answer behind each prompt, reads that text with both, in pieces, and compares reasoning,
@@ -164,8 +164,8 @@ def main():
     parser.add_argument("--v41", help="the template of DeepSeek V4.1")
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--show", type=int, default=5)
-    parser.add_argument("--prompts", type=float, default=0, help="the least share of prompts that are equal or decided")
-    parser.add_argument("--messages", type=float, default=0, help="the least share of messages that are equal or decided")
+    parser.add_argument("--prompts", type=float, default=0, help="fail where fewer prompts are equal or decided, in percent")
+    parser.add_argument("--messages", type=float, default=0, help="fail where fewer messages are equal or decided, in percent")
     args = parser.parse_args()
     try:
         import deepseek_recipe as package
@@ -223,11 +223,11 @@ def main():
                     print(f"{name}: {kind}: {why}")
         for group, count in [*groups.most_common(), *((f"decided: {why}", count) for why, count in counts.items() if ": " in why and count)]:
             print(f"{name}: {count} × {group}")
-        def share(kind, of):
-            on_purpose = sum(count for why, count in counts.items() if why.startswith(kind[:-1] + ": "))
-            return (counts[kind] + on_purpose) / max(1, counts[of])
-        print(f"{name}: {counts['prompts']} of {counts['requests']} prompts and {counts['messages']} of {counts['outputs']} messages are equal")
-        failed |= share("prompts", "requests") < args.prompts or share("messages", "outputs") < args.messages
+        print(f"{name}: {counts['prompts']} prompts and {counts['messages']} messages are equal")
+        for kind, of, least in [("prompts", "requests", args.prompts), ("messages", "outputs", args.messages)]:
+            right = counts[kind] + sum(count for why, count in counts.items() if why.startswith(kind[:-1] + ": "))
+            failed |= 100 * right < least * counts[of]
+            print(f"{name}: {kind} that are equal, or differ as decided: {right} of {counts[of]}")
     sys.exit(1 if failed else 0)
 
 

@@ -3,7 +3,7 @@
 
     ids.py --vocabularies FOLDER --templates FOLDER [--loops N] [--turns N] [--attacks N] [--beside N] [--speed] [--seed N] [--only TEXT]
 
-FOLDER of vocabularies has a folder for each, with `tokenizer.json` (.ci/vocabularies.sh makes it); mistral-common brings its own. For each pair of a
+FOLDER of vocabularies has a folder for each, with `tokenizer.json` (judges/run.py --get vocabularies); mistral-common brings its own. For each pair of a
 template and a vocabulary:
 
 - seams: the rules of docs/tokens.md, and the mask beside that of segments.

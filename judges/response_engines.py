@@ -2,7 +2,7 @@
 """Response templates for engines, which read the exports themselves.
 
     response_engines.py --bin target/release/chatparse --packs PACK... --templates FOLDER... --sources FOLDER [--only TEXT] [--show N]
-        [--engine NAME...] [--min NAME:SERVED:PERCENT...]
+        [--engine NAME...] [--min "NAME served=COUNT"]... [--min "NAME same=PERCENT"]...
 
 Each template is exported for each engine. `served`: how many exports the engine takes for serving. Then the engine reads every message of
 the packs, as the template renders it, and what it reads is compared with what chatparse reads. A message that differs, and whose field
@@ -244,7 +244,7 @@ def main():
     ap.add_argument("--engine", nargs="+", default=list(ENGINES), choices=ENGINES)
     ap.add_argument("--only", default="")
     ap.add_argument("--show", type=int, default=0)
-    ap.add_argument("--min", nargs="+", default=[])
+    ap.add_argument("--min", action="append", default=[], help="NAME served=COUNT, NAME same=PERCENT")
     a = ap.parse_args()
     if importlib.util.find_spec("regex") is None:
         skip("there is no regex")
@@ -258,14 +258,13 @@ def main():
         third = len(cases) // 3 + 1
         chunks = [[case["in"] for case in cases[at:at + third]] for at in range(0, len(cases), third)]
         results = [result for chunk in pool.map(lambda chunk: replay(a.bin, chunk), chunks) for result in chunk]
-    floors = {name: (int(served), float(share)) for name, served, share in (floor.split(":") for floor in a.min)}
+    floors = dict(floor.split("=") for floor in a.min)
     worse = False
     for name in a.engine:
         engine = ENGINES[name](a.sources)
         if engine.folder:
             served, share, silent = judged(a, name, engine, cases, results)
-            least = floors.get(name, (0, 0))
-            worse |= silent > 0 or served < least[0] or share < least[1]
+            worse |= silent > 0 or served < int(floors.get(f"{name} served", 0)) or share < float(floors.get(f"{name} same", 0))
     sys.exit(worse)
 
 

@@ -158,8 +158,8 @@ def main():
     sums = [sum(row[column] for row in counts.values()) for column in columns]
     share = [100 * each / max(1, templates * len(counts)) for each in sums]
     print("| all | " + " | ".join(f"{each:.1f} %" for each in share) + " |")
-    if args.max is not None and (share[2] + share[3] > args.max or silent):
-        sys.exit(f"shapes: {share[2] + share[3]:.2f} % are refused or lose a text, {silent} of them without a note")
+    print(f"{sums[2] + sums[3]} of {templates * len(counts)} are refused or lose a text, {silent} of them without a note")
+    sys.exit(args.max is not None and (share[2] + share[3] > args.max or silent > 0))
 
 
 if __name__ == "__main__":

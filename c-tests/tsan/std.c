@@ -1,5 +1,5 @@
 // Rust's standard library comes compiled without ThreadSanitizer. Most of its locks are compiled into the program, and seen; these
-// functions are not. Put around them, these say what each of them orders. .ci/threads.sh gives their names.
+// functions are not. Put around them, these say what each of them orders. c-tests/tsan/test.sh gives their names.
 #include <stdbool.h>
 
 #define JOIN_(a, b) a##b

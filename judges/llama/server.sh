@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# llama.cpp's server beside the same one on chatparse's headers: judges/llama/server.sh PREFIX, of an installation, after judges/llama/upstream.sh, which
-# brings the sources. What they answer differs as judges/llama/server.txt says at most. Ends with 77 where sources or model cannot be had.
+# llama.cpp's server beside the same one on chatparse's headers: judges/llama/server.sh PREFIX SOURCES MODEL, of an
+# installation, and of llama.cpp. What they answer differs as judges/llama/server.txt says at most.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 prefix=$(realpath "$1")
 work=$PWD/target/upstream
-[ -d "$work/tree" ] || { echo "SKIP: no sources of llama.cpp" && exit 77; }
-model=$(.ci/model.sh) || exit 77
+tree=$(realpath "$2")
 # One folder for both builds, so that the second compiles what is replaced.
 rm -rf "$work/served"
-cp -a "$work/tree" "$work/served"
+cp -a "$tree" "$work/served"
 build() {
   cmake -S "$work/served" -B "$work/server" -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O3 -DCMAKE_CXX_FLAGS="-O1 -w" -DBUILD_SHARED_LIBS=OFF \
     -DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_OPENMP=OFF -DLLAMA_BUILD_{TESTS,EXAMPLES,APP,UI}=OFF \
@@ -26,4 +25,4 @@ build() {
   tail -n 40 "$work/server.txt"
   exit 1
 }
-python3 judges/llama/requests.py "$work"/llama-server-{theirs,ours} "$model" "$work/tree/models/templates" judges/llama/server.txt
+python3 judges/llama/requests.py "$work"/llama-server-{theirs,ours} "$3" "$tree/models/templates" judges/llama/server.txt

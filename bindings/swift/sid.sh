@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests bindings/swift where there is no Swift: .ci/swift.sh PREFIX [FOLDER]. PREFIX is where the C library is installed. Makes a Debian
+# Tests bindings/swift where there is no Swift: bindings/swift/sid.sh PREFIX [FOLDER]. PREFIX is where the C library is installed. Makes a Debian
 # sid with Swift in FOLDER (default: target/sid), which takes minutes and 5 GB, and runs the tests in it. Ends with 77 without root or
 # debootstrap. Not part of the checks.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 prefix=$(realpath "$1")
 root=$(realpath -m "${2:-target/sid}")

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the program and the C library for other systems, and lets them answer the same cases: .ci/platforms.sh [TARGET...]. Prints
+# Builds the program and the C library for other systems, and lets them answer the same cases: judges/platforms.sh [TARGET...]. Prints
 # a line for each target; fails where a build does, or where the answers are not the bytes that this machine gives. Without targets,
 # all that can be run. What is not installed is skipped, by name; `.ci/setup.sh platforms` installs it.
 #
-#   EVERY=1 .ci/platforms.sh                         all cases; emulators take a while
-#   LIMIT=780 .ci/platforms.sh                       no target is begun after so many seconds
-#   .ci/platforms.sh aarch64-apple-darwin            the static library, for systems that this one cannot run or link for
+#   EVERY=1 judges/platforms.sh                      all cases; emulators take a while
+#   LIMIT=780 judges/platforms.sh                    no target is begun after so many seconds
+#   judges/platforms.sh aarch64-apple-darwin         the static library, for systems that this one cannot run or link for
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

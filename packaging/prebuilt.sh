@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the prebuilt archive of the source release in FOLDER, for this machine's system, with the page that is there:
-# .ci/prebuilt.sh FOLDER. The same tarball, compiler and tools give the same bytes, wherever it is built. BUILD_TYPE=Debug tries the script in a fraction of the time.
+# packaging/prebuilt.sh FOLDER. The same tarball, compiler and tools give the same bytes, wherever it is built. BUILD_TYPE=Debug tries the script in a fraction of the time.
 set -euo pipefail
 umask 022
 export LC_ALL=C

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# ThreadSanitizer over c-tests/threads.c and the library: .ci/threads.sh [ROUNDS]. A stable compiler will do. It cannot compile
+# ThreadSanitizer over c-tests/threads.c and the library: c-tests/tsan/test.sh [ROUNDS]. A stable compiler will do. It cannot compile
 # the standard library anew, so tsan/std.c tells what that orders.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 rounds=${1:-8}
 target=$(rustc -vV | sed -n 's/^host: //p')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the release of what is committed: .ci/release.sh [FOLDER]. docs/packaging.md says what it holds. The same commit gives the same
+# Makes the release of what is committed: packaging/release.sh [FOLDER]. docs/packaging.md says what it holds. The same commit gives the same
 # bytes. The Conan recipe and the vcpkg port fetch the tarball from URL, which is the tarball in FOLDER if it is not set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,7 +19,7 @@ cd "$work/$name"
 mkdir .cargo
 cargo vendor --locked --versioned-dirs vendor >"$work/config" 2>"$work/said" || { cat "$work/said" >&2 && exit 1; }
 mv "$work/config" .cargo/config.toml
-python3 .ci/materials.py LICENCES.txt chatparse.cdx.json
+python3 packaging/materials.py LICENCES.txt chatparse.cdx.json
 cd ..
 
 tar --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner --mode=go=rX -c "$name" | gzip -9n >"$out/$name.tar.gz"
@@ -31,6 +31,6 @@ sum() { "$1" "$out/$name.tar.gz" | cut -d ' ' -f 1; }
 sed -i "s|@URL@|${URL:-file://$out/$name.tar.gz}|; s|@VERSION@|${name#*-}|; s|@SHA256@|$(sum sha256sum)|; s|@SHA512@|$(sum sha512sum)|" \
   "$out"/{conan/conanfile.py,vcpkg/portfile.cmake,vcpkg/vcpkg.json}
 
-"$name/.ci/prebuilt.sh" "$out"
-"$name/.ci/debs.sh" "$out"
+"$name/packaging/prebuilt.sh" "$out"
+"$name/packaging/debs.sh" "$out"
 cd "$out" && sha256sum "$name"* ./*.deb LICENCES.txt chatparse.cdx.json

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Runs each fuzz target, or those named behind it, for so many seconds: .ci/fuzz.sh SECONDS [TARGET...]. What it finds stays in
+# Runs each fuzz target, or those that are named, for so many seconds: fuzz/run.sh SECONDS [TARGET...]. What it finds stays in
 # fuzz/artifacts, what it has learnt in fuzz/corpus; both are this clone's own. Needs cargo-fuzz; a stable compiler will do.
 set -euo pipefail
-cd "$(dirname "$0")/../fuzz"
+cd "$(dirname "$0")"
 
-seconds=${1:?usage: .ci/fuzz.sh SECONDS [TARGET...]}
+seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(template operands request bodies schema feed parser)
 
-# A text is a case of its own behind "=".
+# After "=" a text is a case of its own.
 seed() {
   mkdir -p "corpus/$1"
   { printf '='; cat; } >"corpus/$1/$2"

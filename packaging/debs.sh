@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes Debian packages of the prebuilt archive in FOLDER: .ci/debs.sh FOLDER. The same archive gives the same bytes.
+# Makes Debian packages of the prebuilt archive in FOLDER: packaging/debs.sh FOLDER. The same archive gives the same bytes.
 set -euo pipefail
 umask 022
 export LC_ALL=C

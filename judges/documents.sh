@@ -21,7 +21,7 @@ if [ "${1:-}" != --inside ]; then
     echo "SKIP: no mounts of its own"
     exit 77
   fi
-  unshare --mount "$work/copy/.ci/readme.sh" --inside "$work" "$PWD" "$@"
+  unshare --mount "$work/copy/judges/documents.sh" --inside "$work" "$PWD" "$@"
   exit
 fi
 
@@ -52,4 +52,4 @@ if [ -n "${WARM:-}" ]; then
 else
   cd "$work/copy"
 fi
-python3 .ci/readme.py "$PWD" "$@"
+python3 judges/documents.py "$PWD" "$@"
