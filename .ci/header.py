@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""header.py DIRECTORY: arranges what cbindgen writes (standard input) as a manual: sections by noun, with an index.
+"""header.py [--write]: arranges what cbindgen makes of src/ffi as a manual, sections by noun, with an index; run by header.sh.
 
-Writes chatparse.h and the files that it includes. A declaration belongs to the section that lists the longest beginning of its
-name. A declaration without a section, a section without declarations, and text that this program cannot read are errors.
+Compares chatparse.h and the files that it includes with what is committed, or writes them. A declaration belongs to the section that lists
+the longest beginning of its name. A declaration without a section, a section without declarations, and text that this program cannot read
+are errors. In place of `pub use ... as chat_...` cbindgen gets the library's enumerations: with the comment of the `pub use`, and the
+library's comments of their variants.
 """
+import difflib
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 import textwrap
 
 WIDTH = 100
@@ -69,6 +74,7 @@ STRUCT = re.compile(r"typedef struct \{\n(.*?)\n\} (\w+);", re.S)
 HANDLE = re.compile(r"typedef struct chat_(\w+) (chat_\1);")
 FUNCTION = re.compile(r"([^()]*?\b(\w+))\((.*)\);", re.S)
 OTHER = re.compile(r"(?:#define |typedef \w+ (?:\(\*)?)(\w+)\b[^\n]*")
+USE = re.compile(r"^pub use (chatparse_\w+)(?:::\w+)*::(\w+) as (chat_\w+);$", re.M)
 MEMBER = re.compile(r"  /\*\*\n((?:   \*[^\n]*\n)+)   \*/\n  (\w[^\n]*)")
 
 
@@ -169,8 +175,38 @@ def paragraphs(declarations):
     return text
 
 
+def enumeration(use):
+    crate, name, c_name = use.groups()
+    found = []
+    for file in pathlib.Path("crates", crate.removeprefix("chatparse_"), "src").rglob("*.rs"):
+        found += re.findall(rf"^( *)#\[repr\(u32\)\]\n(?: *#\[.*\]\n)*\1pub enum {name} {{\n(.*?)^\1}}$", file.read_text(), re.M | re.S)
+    if len(found) != 1:
+        sys.exit(f"header: {use[0]}: there is no such enumeration with #[repr(u32)], or several")
+    variants = re.sub(r"\((\d+)\) = \"[^\"]*\"", r" = \1", re.sub(r" *#.*\n", "", found[0][1]))
+    return f"#[repr(u32)]\npub enum {c_name} {{\n{variants}}}"
+
+
+def declared():
+    """What cbindgen makes of a copy of src/ffi, because it sees no alias, and no other folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in pathlib.Path("src/ffi").glob("*.rs"):
+            text = re.sub(r": ErrorOut\b", ": Out<*mut chat_error>", USE.sub(enumeration, file.read_text()))
+            pathlib.Path(folder, file.name).write_text(re.sub(r": Out<([^<>']*)>", r": Option<&mut MaybeUninit<\1>>", text))
+        command = ["cbindgen", "--quiet", "--config", "cbindgen.toml", f"{folder}/mod.rs"]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def keep(file, text):
+    path = pathlib.Path("include", file)
+    if sys.argv[1:] == ["--write"]:
+        path.write_text(text)
+    elif (committed := path.read_text()) != text:
+        print("\n".join(difflib.unified_diff(committed.splitlines(), text.splitlines(), str(path), "now", lineterm="")))
+        sys.exit(f"{path} is out of date: run .ci/header.sh --write")
+
+
 def main():
-    written = LISTS.sub(lambda name: f"chat_{name[1].replace('u32', 'id')}_list", sys.stdin.read())
+    written = LISTS.sub(lambda name: f"chat_{name[1].replace('u32', 'id')}_list", declared())
     head, start, rest = written.partition("#include <stdbool.h>")
     includes, *blocks = (start + rest).strip("\n").split("\n\n")
     opening = [block for block in blocks if block.startswith("#ifdef __cplusplus\nextern")]
@@ -189,9 +225,7 @@ def main():
         texts[file] += [f"/* == {title} ".ljust(WIDTH - 3, "=") + " */", paragraphs(declarations)]
     for file, text in texts.items():
         end = closing if file != MAIN else [closing[0], "\n".join(f'#include "{name}"' for name in texts if name not in (MAIN, UNSTABLE)), closing[1]]
-        path = pathlib.Path(sys.argv[1], file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n\n".join(text + [block.replace("CHATPARSE_H", re.sub(r"\W", "_", file).upper()) for block in end]) + "\n")
+        keep(file, "\n\n".join(text + [block.replace("CHATPARSE_H", re.sub(r"\W", "_", file).upper()) for block in end]) + "\n")
 
 
 MACROS = """\
