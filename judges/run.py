@@ -170,8 +170,14 @@ class Judge:
         except Skip as lacking:
             self.outcome, self.printed = "skipped", f"{lacking}\n"
         self.took = time.monotonic() - began
-        if self.outcome == "passed" and self.floors and self.figures and not self.reached():
-            self.outcome, self.printed = "FAILED", f"{self.printed}judges.toml finds none of its figures here\n"
+        if self.figures and self.outcome != "skipped":
+            reached = self.reached()
+            below = [line(name, self.floors[name]) for name, figure in reached.items() if (figure < self.floor(name) if self.least else figure > self.floor(name))]
+            if below or not reached:
+                self.outcome, self.printed = "FAILED", f"{self.printed}not reached: {', '.join(below) or 'any figure of judges.toml'}\n"
+
+    def floor(self, name):
+        return Fraction(str(self.floors[name]))
 
     def reached(self):
         """The worst figure that was printed for each floor."""
@@ -189,9 +195,9 @@ class Judge:
         """The floors that may rise: a figure to a tenth, on the safe side."""
         rounded = math.floor if self.least else math.ceil
         for name, reached in (self.reached() if self.figures else {}).items():
-            floor = float(Fraction(rounded(reached * 10), 10))
-            if floor > self.floors[name] if self.least else floor < self.floors[name]:
-                yield name, floor
+            floor = Fraction(rounded(reached * 10), 10)
+            if floor > self.floor(name) if self.least else floor < self.floor(name):
+                yield name, float(floor)
 
 
 def figure(match):
