@@ -115,10 +115,12 @@ def llama():
     """The sources of llama.cpp b11549, from a package that has all of them."""
     work, name = pathlib.Path("target/upstream"), f"xllamacpp-{LLAMA}"
     if not (work / "tree").is_dir():
-        get("llama.cpp's sources cannot be had", "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", work,
+        get("llama.cpp's sources cannot be had", "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "xllamacpp", "--dest", work,
             f"xllamacpp=={LLAMA}")
         get("llama.cpp's sources cannot be had", "tar", "-xzf", f"{name}.tar.gz", f"{name}/thirdparty/llama.cpp", cwd=work)
         (work / name / "thirdparty/llama.cpp").rename(work / "tree")
+        shutil.rmtree(work / name)
+        (work / f"{name}.tar.gz").unlink()
     return str(work / "tree")
 
 
