@@ -71,7 +71,7 @@ def python():
 
 def site():
     """Where that Python has its packages."""
-    return glob.glob(f"{needed('python')}/../../lib/python*/site-packages")[0]
+    return next(str(path) for path in pathlib.Path(needed("python")).parents[1].glob("lib/python*/site-packages"))
 
 
 def packages():
