@@ -1,5 +1,7 @@
 // Reads the output of each case of tests/cases, in one piece and in pieces of 1 and 7 bytes. Standard input has the lines of
 // tests/cases/expand.py.
+#include <chatparse/server.h>
+
 #include "support.h"
 #include "text.h"
 
@@ -38,21 +40,40 @@ static const known_template *template_of(known_template **templates, yyjson_val 
   return entry;
 }
 
-// NULL where there are none, and why.
-static chat_params *params_of(const chat_template *template, yyjson_val *request, buffer *why) {
-  char *text = yyjson_val_write(request, YYJSON_WRITE_NOFLAG, NULL);
-  chat_params *params = NULL;
-  chat_error *error = NULL;
-  done(chat_params_from_template(template, text, strlen(text), &params, &error), error, why);
-  free(text);
-  return params;
-}
-
 static bool has(chat_str text, chat_str part) {
   for (size_t at = 0; at + part.len <= text.len; at++)
     if (same_texts((chat_str){text.data + at, part.len}, part)) return true;
   return false;
 }
+
+// The body of chat completions; one of another API becomes it. False where there is none, and why.
+static bool request_of(yyjson_val *line, buffer *request, buffer *why) {
+  yyjson_val *body = yyjson_obj_get(line, "body");
+  char *text = yyjson_val_write(body == NULL ? yyjson_obj_get(line, "request") : body, YYJSON_WRITE_NOFLAG, NULL);
+  chat_answer *answer = NULL;
+  chat_error *error = NULL;
+  bool made = true;
+  if (body == NULL) {
+    buffer_add(request, text_at(text));
+  } else {
+    const chat_str name = string_at(line, "api");
+    const uint32_t api = has(name, text_at("resp")) ? CHAT_API_RESPONSES : has(name, text_at("mess")) ? CHAT_API_MESSAGES : CHAT_API_CHAT_COMPLETIONS;
+    made = done(chat_answer_new(api, text, strlen(text), NULL, 0, &answer, &error), error, why);
+    if (made) buffer_add(request, chat_answer_view(answer)->request);
+    chat_answer_free(answer);
+  }
+  free(text);
+  return made;
+}
+
+// NULL where there are none, and why.
+static chat_params *params_of(const chat_template *template, chat_str request, buffer *why) {
+  chat_params *params = NULL;
+  chat_error *error = NULL;
+  done(chat_params_from_template(template, request.data, request.len, &params, &error), error, why);
+  return params;
+}
+
 
 static bool ends_with(chat_str text, chat_str end) {
   return text.len >= end.len && same_texts((chat_str){text.data + text.len - end.len, end.len}, end);
@@ -74,8 +95,10 @@ static void output_of(const chat_template *template, chat_str prompt, yyjson_val
     break;
   }
   buffer why = {0};
-  chat_params *after = params_of(template, yyjson_obj_get(line, "after"), &why);
+  char *request = yyjson_val_write(yyjson_obj_get(line, "after"), YYJSON_WRITE_NOFLAG, NULL);
+  chat_params *after = params_of(template, text_at(request), &why);
   CHECK(after != NULL);
+  free(request);
   const chat_str all = chat_params_view(after)->prompt;
   CHECK(prompt.len <= all.len && same_texts(prompt, (chat_str){all.data, prompt.len}));
   buffer_add(output, (chat_str){all.data + prompt.len, all.len - prompt.len});
@@ -130,6 +153,13 @@ static bool as_expected(const chat_message *message, yyjson_val *line) {
   return same;
 }
 
+static bool same_json(chat_str text, yyjson_val *expected) {
+  yyjson_doc *found = read_json(text);
+  const bool same = found != NULL && yyjson_equals(expected, yyjson_doc_get_root(found));
+  yyjson_doc_free(found);
+  return same;
+}
+
 static bool same_notes(const chat_params *params, yyjson_val *notes) {
   chat_str text;
   OK(chat_params_json(params, &text, &error));
@@ -143,20 +173,30 @@ static bool same_notes(const chat_params *params, yyjson_val *notes) {
 static bool run(known_template **templates, yyjson_val *line) {
   static const size_t pieces[] = {SIZE_MAX / 2, 1, 7};
   const known_template *known = template_of(templates, line);
-  buffer why = {0}, output = {0};
+  buffer why = {0}, request = {0}, output = {0};
   buffer_add(&why, text_in(&known->why));
-  chat_params *params = known->chat == NULL ? NULL : params_of(known->chat, yyjson_obj_get(line, "request"), &why);
-  yyjson_val *prompt = yyjson_obj_get(line, "prompt"), *notes = yyjson_obj_get(line, "notes"), *error = yyjson_obj_get(line, "error");
-  bool right = (params == NULL) == (error != NULL) && (params != NULL || has(text_in(&why), string_of(error)));
+  chat_params *params = NULL;
+  yyjson_val *chat = yyjson_obj_get(line, "chat"), *fault = yyjson_obj_get(line, "error");
+  yyjson_val *prompt = yyjson_obj_get(line, "prompt"), *notes = yyjson_obj_get(line, "notes");
+  bool right = fault == NULL;
+  if (known->chat == NULL || !request_of(line, &request, &why)) {
+    right = fault != NULL && has(text_in(&why), string_of(fault));
+  } else if (chat != NULL) {
+    right = same_json(text_in(&request), chat);
+  } else {
+    params = params_of(known->chat, text_in(&request), &why);
+    right = (params == NULL) == (fault != NULL) && (params != NULL || has(text_in(&why), string_of(fault)));
+  }
   if (right && params != NULL)
     right = (prompt == NULL || same_texts(string_of(prompt), chat_params_view(params)->prompt)) &&
             (notes == NULL || same_notes(params, notes));
   if (!right) {
-    const chat_str found = params == NULL ? text_in(&why) : chat_params_view(params)->prompt;
+    const chat_str found = params != NULL ? chat_params_view(params)->prompt : why.len > 0 ? text_in(&why) : text_in(&request);
     printf("%s, %s: %s writes %.*s\n", string_at(line, "file").data, string_at(line, "name").data, string_at(line, "template").data,
            (int)found.len, found.data);
   }
   buffer_free(&why);
+  buffer_free(&request);
   if (!right || yyjson_obj_get(line, "output") == NULL) {
     chat_params_free(params);
     return right;
