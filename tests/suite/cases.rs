@@ -307,7 +307,14 @@ impl File {
         body: &Value,
     ) -> Vec<String> {
         let mut wrong = Vec::new();
-        let asked = Request::from_json(body).and_then(|request| template.params(&request));
+        let request = Request::from_json(body);
+        let asked = request.and_then(|request| {
+            let params = template.params(&request)?;
+            if template.prompt(&request)? != params.prompt {
+                wrong.push(format!("{name}: the prompt is another one in the params"));
+            }
+            Ok(params)
+        });
         let params = match (asked.map_err(told), &case.error) {
             (Ok(params), None) => params,
             (Err(told), Some(error)) if told.contains(error) => return wrong,
@@ -317,7 +324,11 @@ impl File {
             }
         };
         let prompt = &params.prompt;
-        if case.notes.as_ref().is_some_and(|notes| *notes != params.notes) {
+        if case
+            .notes
+            .as_ref()
+            .is_some_and(|notes| *notes != params.notes)
+        {
             wrong.push(format!("{name} notes {:?}", params.notes));
         }
         if case
