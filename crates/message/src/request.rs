@@ -36,8 +36,8 @@ impl Request {
     /// Reads a request from JSON text.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON; otherwise as
-    /// [`Request::from_json`].
+    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON, [`crate::ErrorKind::Limit`] if
+    /// it nests too deep; otherwise as [`Request::from_json`].
     pub fn from_text(text: &str) -> Result<Request> {
         Request::from_text_with(text, "{}")
     }
@@ -45,8 +45,8 @@ impl Request {
     /// [`Request::from_json_with`] from JSON texts.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as
-    /// [`Request::from_json_with`].
+    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON, [`crate::ErrorKind::Limit`] if
+    /// one nests too deep; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
         let fields = match number::read::<Body>(body) {
             Ok(Body(body)) => body?,
