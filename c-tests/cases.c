@@ -57,8 +57,11 @@ static bool request_of(yyjson_val *line, buffer *request, buffer *why) {
     buffer_add(request, text_at(text));
   } else {
     const chat_str name = string_at(line, "api");
-    const uint32_t api = has(name, text_at("resp")) ? CHAT_API_RESPONSES : has(name, text_at("mess")) ? CHAT_API_MESSAGES : CHAT_API_CHAT_COMPLETIONS;
-    made = done(chat_answer_new(api, text, strlen(text), NULL, 0, &answer, &error), error, why);
+    const uint32_t api = same_texts(name, text_at("responses"))  ? CHAT_API_RESPONSES
+                         : same_texts(name, text_at("messages")) ? CHAT_API_MESSAGES
+                                                                 : CHAT_API_CHAT_COMPLETIONS;
+    const chat_status status = chat_answer_new(api, text, strlen(text), NULL, 0, &answer, &error);
+    made = done(status, error, why);
     if (made) buffer_add(request, chat_answer_view(answer)->request);
     chat_answer_free(answer);
   }
@@ -70,7 +73,8 @@ static bool request_of(yyjson_val *line, buffer *request, buffer *why) {
 static chat_params *params_of(const chat_template *template, chat_str request, buffer *why) {
   chat_params *params = NULL;
   chat_error *error = NULL;
-  done(chat_params_from_template(template, request.data, request.len, &params, &error), error, why);
+  const chat_status status = chat_params_from_template(template, request.data, request.len, &params, &error);
+  done(status, error, why);
   return params;
 }
 

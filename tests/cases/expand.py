@@ -83,7 +83,7 @@ def lines(path):
             for request in bodies(file, case):
                 line["request"] = request
                 if not {"output", "content", "reasoning", "calls"} & case.keys():
-                    yield line
+                    yield {**line}
                     continue
                 if "output" not in case:
                     line["after"] = {**request, "messages": [*request["messages"], said(case, line["calls"])], "add_generation_prompt": False}

@@ -243,29 +243,21 @@ impl File {
         for case in self.case.iter().skip(part).step_by(PARTS) {
             let names = case.template.as_ref().unwrap_or(&self.template).all();
             let except: Vec<&String> = self.named(&case.except).collect();
-            let mut found = Vec::new();
-            let mut run = false;
+            let (mut found, mut run) = (Vec::new(), false);
             for body in self.bodies(case) {
                 for [source, prompt] in &case.writes {
-                    let said = said(source, &body);
                     run = true;
-                    if said.as_ref() != Ok(prompt) {
-                        found.push(format!("{source:?}\n  {prompt:?}\n  {said:?}"));
-                    }
+                    found.extend(unlike(source, &said(source, &body), Ok(prompt)));
                 }
                 for [source, error] in &case.fails {
-                    let said = said(source, &body);
                     run = true;
-                    if !said.as_ref().is_err_and(|said| said.contains(error)) {
-                        found.push(format!("{source:?}\n  {error:?}\n  {said:?}"));
-                    }
+                    found.extend(unlike(source, &said(source, &body), Err(error)));
                 }
             }
             for [body, chat] in &case.asks {
-                let body = serde_json::from_str(body).unwrap();
-                let chat: Value = serde_json::from_str(chat).unwrap();
-                let said = case.api.request(&body).map_err(told);
                 run = true;
+                let chat: Value = serde_json::from_str(chat).unwrap();
+                let said = case.api.request(&serde_json::from_str(body).unwrap());
                 if said.as_ref() != Ok(&chat) {
                     found.push(format!("{body}\n  {chat}\n  {said:?}"));
                 }
@@ -273,15 +265,12 @@ impl File {
             for name in self.named(names).filter(|name| !except.contains(name)) {
                 let template = &*templates.entry(name).or_insert_with(|| self.template(name));
                 for [body, error] in &case.refuses {
-                    let body = serde_json::from_str(body).unwrap();
-                    let asked = case.api.request(&body);
-                    let asked = asked.and_then(|chat| Request::from_json(&chat));
-                    let said = asked.and_then(|request| template.params(&request));
-                    let said = said.map(|params| params.prompt).map_err(told);
                     run = true;
-                    if !said.as_ref().is_err_and(|said| said.contains(error)) {
-                        found.push(format!("{body}\n  {error:?}\n  {said:?}"));
-                    }
+                    let asked = case.api.request(&serde_json::from_str(body).unwrap());
+                    let request = asked.and_then(|chat| Request::from_json(&chat));
+                    let said = request.and_then(|request| template.params(&request));
+                    let said = said.map(|params| params.prompt);
+                    found.extend(unlike(body, &said.map_err(told), Err(error)));
                 }
                 let all = Some(self.bodies(case)).filter(|_| case.is_asked());
                 for body in all.into_iter().flatten() {
@@ -357,6 +346,20 @@ impl File {
         }
         wrong
     }
+}
+
+/// How what was said is not as expected, whole or, of an error, in part.
+fn unlike(
+    of: &str,
+    said: &Result<String, String>,
+    expected: Result<&String, &String>,
+) -> Option<String> {
+    let alike = match (said, expected) {
+        (Ok(said), Ok(whole)) => said == whole,
+        (Err(said), Err(part)) => said.contains(part),
+        _ => false,
+    };
+    (!alike).then(|| format!("{of}\n  {expected:?}\n  {said:?}"))
 }
 
 /// What an error says, after its kind.
