@@ -30,16 +30,6 @@ static bool done(chat_status status, chat_error **error, buffer *why) {
   return false;
 }
 
-// Templates are compiled once for all scenarios that share them.
-struct known_template {
-  // The source and the texts of its tokens, with a NUL between them.
-  buffer key;
-  chat_template *chat;
-  // Why there is no template.
-  buffer why;
-  known_template *next;
-};
-
 static bool source_of(const answerer *answers, yyjson_val *scenario, buffer *source, buffer *why) {
   yyjson_val *text = yyjson_obj_get(scenario, "template_source"), *name = yyjson_obj_get(scenario, "template");
   if (yyjson_is_str(text)) {
@@ -65,6 +55,7 @@ static bool source_of(const answerer *answers, yyjson_val *scenario, buffer *sou
 
 // NULL where there is none, and why.
 static const chat_template *template_of(answerer *answers, yyjson_val *scenario, buffer *why) {
+  // The source and the texts of its tokens, with a NUL between them.
   buffer key = {0};
   if (!source_of(answers, scenario, &key, why)) {
     buffer_free(&key);
@@ -76,17 +67,10 @@ static const chat_template *template_of(answerer *answers, yyjson_val *scenario,
   buffer_add(&key, bos);
   buffer_add(&key, (chat_str){"", 1});
   buffer_add(&key, eos);
-  known_template *entry = answers->templates;
-  while (entry != NULL && !same_texts(text_in(&entry->key), text_in(&key))) entry = entry->next;
-  if (entry != NULL) {
-    buffer_free(&key);
-  } else {
-    entry = calloc(1, sizeof *entry);
-    CHECK(entry != NULL);
-    *entry = (known_template){.key = key, .next = answers->templates};
-    answers->templates = entry;
+  known_template *entry = known_of(&answers->templates, key);
+  if (entry->chat == NULL && entry->why.len == 0) {
     chat_error *error = NULL;
-    const chat_status status = chat_template_new(key.data, source, bos.data, bos.len, eos.data, eos.len, &entry->chat, &error);
+    const chat_status status = chat_template_new(entry->key.data, source, bos.data, bos.len, eos.data, eos.len, &entry->chat, &error);
     done(status, &error, &entry->why);
   }
   buffer_add(why, text_in(&entry->why));
@@ -395,13 +379,4 @@ char *answer(answerer *answers, yyjson_val *scenario, size_t *len) {
   return text;
 }
 
-void answerer_free(answerer *answers) {
-  while (answers->templates != NULL) {
-    known_template *entry = answers->templates;
-    answers->templates = entry->next;
-    buffer_free(&entry->key);
-    buffer_free(&entry->why);
-    chat_template_free(entry->chat);
-    free(entry);
-  }
-}
+void answerer_free(answerer *answers) { known_free(answers->templates); }

@@ -4,8 +4,6 @@
 
 #include "text.h"
 
-typedef struct known_template known_template;
-
 typedef struct {
   // Where the templates are, with a slash behind; NULL where scenarios have whole paths.
   const char *dir;

@@ -19,6 +19,29 @@ void buffer_free(buffer *out) {
   *out = (buffer){0};
 }
 
+known_template *known_of(known_template **list, buffer key) {
+  for (known_template *entry = *list; entry != NULL; entry = entry->next) {
+    if (!same_texts(text_in(&entry->key), text_in(&key))) continue;
+    buffer_free(&key);
+    return entry;
+  }
+  known_template *entry = calloc(1, sizeof *entry);
+  CHECK(entry != NULL);
+  *entry = (known_template){.key = key, .next = *list};
+  return *list = entry;
+}
+
+void known_free(known_template *list) {
+  while (list != NULL) {
+    known_template *next = list->next;
+    buffer_free(&list->key);
+    buffer_free(&list->why);
+    chat_template_free(list->chat);
+    free(list);
+    list = next;
+  }
+}
+
 bool read_line(FILE *file, buffer *line) {
   int c;
   do {

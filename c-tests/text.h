@@ -17,6 +17,17 @@ typedef struct {
 void buffer_add(buffer *out, chat_str text);
 void buffer_free(buffer *out);
 
+// A template, which is compiled once for all that share it. `key` says where it is from, `why` why there is none.
+typedef struct known_template {
+  buffer key, why;
+  chat_template *chat;
+  struct known_template *next;
+} known_template;
+
+// The entry of this key, which moves into the list; a new one has neither a template nor a reason.
+known_template *known_of(known_template **list, buffer key);
+void known_free(known_template *list);
+
 static inline chat_str text_at(const char *text) { return (chat_str){text, strlen(text)}; }
 
 static inline chat_str text_in(const buffer *buffer) { return (chat_str){buffer->data, buffer->len}; }

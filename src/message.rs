@@ -18,6 +18,6 @@ pub use chatparse_stream::{
 /// in a [`Value`](serde_json::Value) that this library reads: [`write`](number::write) writes such
 /// a value, for it is no JSON of others.
 pub mod number {
-    pub use chatparse_base::json::fault;
+    pub use chatparse_base::json::wrong;
     pub use chatparse_base::number::{read, write};
 }

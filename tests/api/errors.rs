@@ -133,14 +133,14 @@ fn how_an_answer_ended_is_read_from_json() {
         stopped
     );
     for (json, message) in [
-        (json!([]), "the request: must be an object, not an array"),
+        (json!(3), "end: must be an object, not a number"),
         (
             json!({"reason": "end"}),
-            "reason: must be \"stop\" or \"length\", not \"end\"",
+            "end.reason: must be \"stop\" or \"length\", not \"end\"",
         ),
         (
             json!({"usage": {"input_tokens": -1}}),
-            "usage.input_tokens: must be a whole number, not a number",
+            "end.usage.input_tokens: must be a whole number, not a number",
         ),
     ] {
         assert_eq!(read(json).unwrap_err().message(), message);

@@ -48,20 +48,43 @@ def said(case, calls):
     return message
 
 
+def bodies(file, case):
+    for fields in many(case.get("request", {})):
+        if isinstance(fields, str) and fields.startswith("{"):
+            yield json.loads(fields)
+        else:
+            yield body(file, file["requests"][fields] if isinstance(fields, str) else fields)
+
+
 def lines(path):
     file = tomllib.loads(path.read_text(encoding="utf-8"))
     for case in file["case"]:
+        of = {"file": path.name, "name": case["name"], "api": case.get("api", "chat_completions")}
+        for asked, chat in case.get("asks", []):
+            yield {**of, "template": "chatml", "body": json.loads(asked), "chat": json.loads(chat)}
+        for request in bodies(file, case):
+            for key, says in (("writes", "prompt"), ("fails", "error")):
+                for source, expected in case.get(key, []):
+                    own = {"source": source, "bos": "<s>", "eos": "</s>"}
+                    yield {"file": path.name, "name": case["name"], "template": source, "own": own, "request": request, says: expected}
         except_ = named(file, case.get("except", []))
         for template in named(file, case.get("template", file.get("template", []))):
             if template in except_:
+                continue
+            for asked, error in case.get("refuses", []):
+                yield {**of, "template": template, "body": json.loads(asked), "error": error}
+            if {"asks", "refuses", "writes", "fails"} & case.keys():
                 continue
             line = {"file": path.name, "name": case["name"], "template": template}
             line |= {"own": file["templates"][template]} if template in file.get("templates", {}) else {}
             line |= {"reasoning": case.get("reasoning", ""), "calls": calls(file, case, template)}
             line |= {"limit": case.get("ended_by") == "limit", "status": case.get("status", "complete")}
-            line |= {key: case[key] for key in ("prompt", "diagnostics") if key in case}
-            for fields in many(case.get("request", {})):
-                line["request"] = request = body(file, file["requests"][fields] if isinstance(fields, str) else fields)
+            line |= {key: case[key] for key in ("prompt", "diagnostics", "notes", "error") if key in case}
+            for request in bodies(file, case):
+                line["request"] = request
+                if not {"output", "content", "reasoning", "calls"} & case.keys():
+                    yield {**line}
+                    continue
                 if "output" not in case:
                     line["after"] = {**request, "messages": [*request["messages"], said(case, line["calls"])], "add_generation_prompt": False}
                     line["opened"] = [] if line["reasoning"] else file.get("opened", {}).get(template, [])

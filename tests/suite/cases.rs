@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::support::{check_streaming, shown};
-use chatparse::{ChatTemplate, EndedBy, Parser, Request, TemplateOptions, builtin};
+use chatparse::{ChatTemplate, EndedBy, Error, Parser, Request, TemplateOptions, builtin};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -36,6 +36,7 @@ struct File {
 #[serde(default, deny_unknown_fields)]
 struct Source {
     source: String,
+    bos: String,
     eos: String,
     learn_only: bool,
 }
@@ -47,6 +48,13 @@ struct Case {
     template: Option<Texts>,
     except: Vec<String>,
     request: Requests,
+    api: Api,
+    asks: Vec<[String; 2]>,
+    refuses: Vec<[String; 2]>,
+    writes: Vec<[String; 2]>,
+    fails: Vec<[String; 2]>,
+    error: Option<String>,
+    notes: Option<Vec<String>>,
     prompt: Option<String>,
     output: Option<Texts>,
     ended_by: By,
@@ -65,6 +73,28 @@ enum By {
     #[default]
     Model,
     Limit,
+}
+
+/// The API that a body is of.
+#[derive(Default, Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Api {
+    #[default]
+    ChatCompletions,
+    Responses,
+    Messages,
+}
+
+impl Api {
+    /// The body as chat completions have it.
+    fn request(self, body: &Value) -> chatparse::Result<Value> {
+        let api = match self {
+            Api::ChatCompletions => chatparse::api::Api::ChatCompletions,
+            Api::Responses => chatparse::api::Api::Responses,
+            Api::Messages => chatparse::api::Api::Messages,
+        };
+        api.request(body)
+    }
 }
 
 /// One text or several.
@@ -127,6 +157,7 @@ impl File {
                 .unwrap_or_else(|| panic!("{}: there is no template {name}", self.name));
         };
         let mut options = TemplateOptions::default();
+        options.bos.clone_from(&own.bos);
         options.eos.clone_from(&own.eos);
         options.learn_only = own.learn_only;
         ChatTemplate::with_options(&own.source, &options).unwrap()
@@ -134,15 +165,15 @@ impl File {
 
     /// The requests of a case, as bodies.
     fn bodies(&self, case: &Case) -> Vec<Value> {
-        let fields: Vec<&Object> = match &case.request {
-            Requests::Given(fields) => vec![fields],
-            Requests::Named(names) => names
-                .all()
-                .iter()
-                .map(|name| &self.requests[name])
-                .collect(),
+        let names = match &case.request {
+            Requests::Given(fields) => return vec![self.body(fields)],
+            Requests::Named(names) => names.all().iter(),
         };
-        fields.into_iter().map(|fields| self.body(fields)).collect()
+        let body = |name: &String| match name.starts_with('{') {
+            true => serde_json::from_str(name).unwrap(),
+            false => self.body(&self.requests[name]),
+        };
+        names.map(body).collect()
     }
 
     fn body(&self, fields: &Object) -> Value {
@@ -212,11 +243,37 @@ impl File {
         for case in self.case.iter().skip(part).step_by(PARTS) {
             let names = case.template.as_ref().unwrap_or(&self.template).all();
             let except: Vec<&String> = self.named(&case.except).collect();
-            let mut found = Vec::new();
-            let mut run = false;
+            let (mut found, mut run) = (Vec::new(), false);
+            for body in self.bodies(case) {
+                for [source, prompt] in &case.writes {
+                    run = true;
+                    found.extend(unlike(source, &said(source, &body), Ok(prompt)));
+                }
+                for [source, error] in &case.fails {
+                    run = true;
+                    found.extend(unlike(source, &said(source, &body), Err(error)));
+                }
+            }
+            for [body, chat] in &case.asks {
+                run = true;
+                let chat: Value = serde_json::from_str(chat).unwrap();
+                let said = case.api.request(&serde_json::from_str(body).unwrap());
+                if said.as_ref() != Ok(&chat) {
+                    found.push(format!("{body}\n  {chat}\n  {said:?}"));
+                }
+            }
             for name in self.named(names).filter(|name| !except.contains(name)) {
                 let template = &*templates.entry(name).or_insert_with(|| self.template(name));
-                for body in self.bodies(case) {
+                for [body, error] in &case.refuses {
+                    run = true;
+                    let asked = case.api.request(&serde_json::from_str(body).unwrap());
+                    let request = asked.and_then(|chat| Request::from_json(&chat));
+                    let said = request.and_then(|request| template.params(&request));
+                    let said = said.map(|params| params.prompt);
+                    found.extend(unlike(body, &said.map_err(told), Err(error)));
+                }
+                let all = Some(self.bodies(case)).filter(|_| case.is_asked());
+                for body in all.into_iter().flatten() {
                     found.extend(self.try_case(case, name, template, &body));
                     run = true;
                 }
@@ -239,8 +296,30 @@ impl File {
         body: &Value,
     ) -> Vec<String> {
         let mut wrong = Vec::new();
-        let params = template.params(&Request::from_json(body).unwrap()).unwrap();
+        let request = Request::from_json(body);
+        let asked = request.and_then(|request| {
+            let params = template.params(&request)?;
+            if template.prompt(&request)? != params.prompt {
+                wrong.push(format!("{name}: the prompt is another one in the params"));
+            }
+            Ok(params)
+        });
+        let params = match (asked.map_err(told), &case.error) {
+            (Ok(params), None) => params,
+            (Err(told), Some(error)) if told.contains(error) => return wrong,
+            (asked, _) => {
+                let said = asked.map(|params| params.prompt);
+                return vec![format!("{name} makes of {body} {said:?}")];
+            }
+        };
         let prompt = &params.prompt;
+        if case
+            .notes
+            .as_ref()
+            .is_some_and(|notes| *notes != params.notes)
+        {
+            wrong.push(format!("{name} notes {:?}", params.notes));
+        }
         if case
             .prompt
             .as_ref()
@@ -253,6 +332,7 @@ impl File {
                 let stored = Parser::from_text(&params.parser.to_text()).unwrap();
                 (outputs.all().to_vec(), stored)
             }
+            None if !case.has_message() => return wrong,
             // `each_template` has the law of what stored parsers read of it.
             None => (
                 self.written(name, template, body, case),
@@ -268,6 +348,32 @@ impl File {
     }
 }
 
+/// How what was said is not as expected, whole or, of an error, in part.
+fn unlike(
+    of: &str,
+    said: &Result<String, String>,
+    expected: Result<&String, &String>,
+) -> Option<String> {
+    let alike = match (said, expected) {
+        (Ok(said), Ok(whole)) => said == whole,
+        (Err(said), Err(part)) => said.contains(part),
+        _ => false,
+    };
+    (!alike).then(|| format!("{of}\n  {expected:?}\n  {said:?}"))
+}
+
+/// What an error says, after its kind.
+fn told(error: Error) -> String {
+    format!("{}: {error}", error.kind().name())
+}
+
+/// What a template writes for a request, or its error.
+fn said(source: &str, body: &Value) -> Result<String, String> {
+    let template = ChatTemplate::new(source, "<s>", "</s>").map_err(told)?;
+    let request = Request::from_json(body).map_err(told)?;
+    template.prompt(&request).map_err(told)
+}
+
 fn prompt(template: &ChatTemplate, body: &Value) -> String {
     template.prompt(&Request::from_json(body).unwrap()).unwrap()
 }
@@ -280,6 +386,16 @@ fn text(arguments: &Value) -> String {
 }
 
 impl Case {
+    /// Whether the case has one request, and no list of pairs.
+    fn is_asked(&self) -> bool {
+        let pairs = [&self.asks, &self.refuses, &self.writes, &self.fails];
+        pairs.iter().all(|pairs| pairs.is_empty())
+    }
+
+    fn has_message(&self) -> bool {
+        self.content.is_some() || !self.reasoning.is_empty() || !self.calls.is_empty()
+    }
+
     /// The message as a template takes it.
     fn said(&self) -> Value {
         let content = self.content.as_deref().unwrap_or_default();

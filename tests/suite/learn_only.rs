@@ -28,7 +28,7 @@ fn options_are_read_from_json() {
     );
     for (wrong, part) in [
         (r#"{"learn": true}"#, "`learn`"),
-        (r#"{"bos": 1}"#, "string"),
+        (r#"{"eos": "", "bos": 1}"#, "options.bos: must be a string"),
         ("x", "options"),
         ("[]", "options"),
     ] {

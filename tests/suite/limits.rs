@@ -61,9 +61,12 @@ fn render(source: &str) -> Result<String> {
 #[test]
 fn hostile_1_tools_of_three_thousand_brackets() {
     on_a_small_stack(|| {
-        for end in [String::new(), "]".repeat(3_000)] {
+        for (end, kind) in [
+            (String::new(), ErrorKind::InvalidArgument),
+            ("]".repeat(3_000), ErrorKind::Limit),
+        ] {
             let body = format!(r#"{{"messages": [], "tools": {}{end}}}"#, "[".repeat(3_000));
-            fails(Request::from_text(&body), ErrorKind::InvalidArgument);
+            fails(Request::from_text(&body), kind);
         }
     });
 }
@@ -77,11 +80,11 @@ fn hostile_2_schemas_ten_thousand_deep() {
             ("{\"anyOf\":[", "]}"),
         ] {
             let text = format!("{}{{}}{}", open.repeat(10_000), close.repeat(10_000));
-            fails(schema::from_text(&text), ErrorKind::InvalidArgument);
+            fails(schema::from_text(&text), ErrorKind::Limit);
             let body = format!(
                 r#"{{"messages": [], "tools": [{{"type": "function", "function": {{"name": "f", "parameters": {text}}}}}]}}"#
             );
-            fails(Request::from_text(&body), ErrorKind::InvalidArgument);
+            fails(Request::from_text(&body), ErrorKind::Limit);
         }
         // As deep without nesting.
         let rules = (0..10_000).map(|n| {

@@ -375,13 +375,20 @@ fn what_is_no_description_is_refused() {
     use ErrorKind::{InvalidArgument, Limit};
     for (root, why) in [
         (json!({"char": "[z-a]"}), "node 0"),
+        (
+            json!({"char": "[a"}),
+            "node 0: character class \"[a\": has no end",
+        ),
         (json!({"sequence": ["nothing"]}), "nothing"),
         (
             json!({"sequence": "end"}),
-            "node 0 must be an array, not string",
+            "node 0: must be an array, not string",
         ),
-        (json!({"rule": ["r", 7, false]}), "node 0 must be an object"),
-        (json!({"tag": ["content"]}), "node 0 must be an array"),
+        (
+            json!({"rule": ["r", 7, false]}),
+            "node 0: must be an object",
+        ),
+        (json!({"tag": ["content"]}), "node 0: must be an array"),
         (json!({"calls": {"turn": {}}}), "node 0"),
         (
             json!({"schema": {"child": "json", "name": "n", "schema": {"document": 0}}}),

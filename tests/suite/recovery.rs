@@ -247,6 +247,12 @@ fn calls_without_an_end_are_settled_as_the_host_asks() {
             output[unfinished.span.clone()].contains("read"),
             "{unfinished:?}"
         );
+        let says = match option {
+            "keep" => "the call has no end",
+            "drop" => "a call that has no end is not in the message",
+            _ => "a call that has no end is content",
+        };
+        assert_eq!(unfinished.message, says);
         let written = ended
             .spans(DeltaKind::Content, 0)
             .iter()

@@ -369,26 +369,6 @@ fn options_count_before_the_body() {
     );
 }
 
-#[test]
-fn a_slip_in_an_option_is_an_error() {
-    for (slip, meant) in [
-        ("enable_thinkin", "enable_thinking"),
-        ("enableThinking", "enable_thinking"),
-        ("enable-thinking", "enable_thinking"),
-        ("grammer", "grammar"),
-        ("dialect", "dialects"),
-        ("xchat_template_kwargs", "chat_template_kwargs"),
-        ("JSON_schema", "json_schema"),
-        ("Now", "now"),
-    ] {
-        let error = request(json!({"messages": [], slip: true})).unwrap_err();
-        assert_eq!(
-            error.message(),
-            format!("{slip}: there is no such field; did you mean {meant}?")
-        );
-    }
-}
-
 /// The fields of OpenAI, vLLM, SGLang, llama.cpp's server, Ollama, and of those who sell models.
 const FIELDS_OF_OTHERS: &str = "audio best_of cache_prompt chat_format dry_allowed_length dry_base \
     dry_multiplier dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range early_stopping ebnf echo \

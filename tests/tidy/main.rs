@@ -20,7 +20,7 @@ const IMPORTS: &[(&str, &str, &[&str])] = &[
     ("crates/base/src", "names", &[]),
     ("crates/base/src", "error", &["names"]),
     ("crates/base/src", "find", &[]),
-    ("crates/base/src", "json", &["stack"]),
+    ("crates/base/src", "json", &["error", "stack"]),
     ("crates/base/src", "json_string", &["find"]),
     ("crates/base/src", "limits", &[]),
     (

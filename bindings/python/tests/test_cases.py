@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from chatparse import Outcome, Template
+from chatparse import Answer, Api, Error, Outcome, Template
 
 pytest.importorskip("tomllib")
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests" / "cases"))
@@ -26,6 +26,10 @@ def value(arguments):
         return arguments
 
 
+def request_of(line):
+    return line["request"] if "request" in line else Answer(Api[line["api"].upper()], line["body"]).request
+
+
 def said(message):
     calls = [(call.name, value(call.arguments), call.id) for call in message.tool_calls]
     return message.outcome, message.reasoning, message.content, calls
@@ -33,9 +37,21 @@ def said(message):
 
 @pytest.mark.parametrize("line", [pytest.param(line, id=f"{line['file']}: {line['name']} ({line['template']})") for line in all_lines()])
 def test_case(line):
-    template = template_of(json.dumps(line["own"]) if "own" in line else "", line["template"])
+    own = json.dumps(line["own"]) if "own" in line else ""
+    if "error" in line:
+        with pytest.raises(Error) as failed:
+            template_of(own, line["template"]).params(request_of(line))
+        assert line["error"] in f"{failed.value.kind}: {failed.value}"
+        return
+    if "chat" in line:
+        assert json.loads(request_of(line)) == line["chat"]
+        return
+    template = template_of(own, line["template"])
     params = template.params(line["request"])
     assert line.get("prompt", params.prompt) == params.prompt
+    assert line.get("notes") in (None, params.to_dict().get("notes"))
+    if "output" not in line:
+        return
     output = line["output"].encode()
     if "after" in line:
         before, after = params.prompt, template.params(line["after"]).prompt

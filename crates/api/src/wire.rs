@@ -110,7 +110,7 @@ impl Finish {
     /// # Errors
     /// [`chatparse_base::ErrorKind::InvalidArgument`] with the name of the field.
     pub fn from_json(json: &Value) -> Result<Finish> {
-        let fields = Fields::new(json, "")?;
+        let fields = Fields::new(json, "end")?;
         let reason = match (fields.text("reason")?, fields.text("stop_sequence")?) {
             (None | Some("stop"), Some(text)) => Reason::StopSequence(text.to_owned()),
             (None | Some("stop"), None) => Reason::Stop,

@@ -293,7 +293,7 @@ impl Check<'_> {
             Err(error) => {
                 return self.add(
                     "not-json",
-                    format!("the arguments are not JSON: {}", number::fault(&error)),
+                    number::wrong("the arguments are not JSON", &error).to_string(),
                 );
             }
         };
@@ -506,10 +506,7 @@ impl Check<'_> {
         // A call may replace the answer that the schema asks for.
         if !request.output.json_schema.is_null() && is_whole && !has_calls {
             let wrong = match number::read::<Value>(turn.content.trim()) {
-                Err(error) => Some(format!(
-                    "the content is not JSON: {}",
-                    number::fault(&error)
-                )),
+                Err(error) => Some(number::wrong("the content is not JSON", &error).to_string()),
                 Ok(value) => first_wrong(&request.output.json_schema, &value),
             };
             if let Some(wrong) = wrong {

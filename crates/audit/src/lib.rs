@@ -85,7 +85,7 @@ impl Findings {
 /// Why the line cannot be read.
 pub fn audit(line: &str, template: &ChatTemplate) -> Result<Vec<Finding>, String> {
     let mut line: Value =
-        number::read(line).map_err(|error| format!("not JSON: {}", number::fault(&error)))?;
+        number::read(line).map_err(|error| number::wrong("not JSON", &error).to_string())?;
     if !line.is_object() {
         return Err("not an object".into());
     }

@@ -253,9 +253,12 @@ impl<'a> Stream<'a> {
             }
             What::Part(place, begins) => {
                 let item = of.items.get_mut(&place.index).filter(|item| item.is_open);
-                let stands = item.is_some_and(|Item { parts, .. }| match begins {
-                    true => parts.insert(place.part),
-                    false => parts.remove(&place.part),
+                let stands = item.is_some_and(|Item { parts, .. }| {
+                    if *begins {
+                        parts.insert(place.part)
+                    } else {
+                        parts.remove(&place.part)
+                    }
                 });
                 if !stands {
                     found.add("order", at, "a part begins or ends where it does not stand");

@@ -288,9 +288,10 @@ impl List {
                     self.add(What::Wrong(None, "index", "a call has no index"));
                 }
                 let custom = call.get("custom").is_some();
-                let (called, text) = match custom {
-                    true => (&call["custom"], "input"),
-                    false => (&call["function"], "arguments"),
+                let (called, text) = if custom {
+                    (&call["custom"], "input")
+                } else {
+                    (&call["function"], "arguments")
                 };
                 let [id] = texts(call, ["id"]);
                 let head = Head {

@@ -1,6 +1,7 @@
 //! [`json!`](crate::json!), used as serde_json's macro of this name. That macro expands to some 200
 //! bytes of code for each field; this one calls functions that are compiled once.
 
+use std::fmt::Display;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
@@ -8,6 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 pub use serde_json::Value;
+
+use crate::error::Error;
 
 /// A JSON value: `json!({"type": "text", "text": text})`. Keys are `&str`; values are JSON, or
 /// anything that can be written as JSON.
@@ -63,6 +66,17 @@ pub fn from_text<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T
         .unwrap_or_else(|error| Err(serde::de::Error::custom(error)))
 }
 
+/// The error for a text or a value that errors call `what`.
+pub fn wrong(what: impl Display, error: &serde_json::Error) -> Error {
+    let why = fault(error);
+    let told = format!("{what}: {why}");
+    if why.starts_with("too deep") {
+        Error::limit(told)
+    } else {
+        Error::invalid(told)
+    }
+}
+
 /// What is wrong with a text or a value, and where, in other words than serde's, which are about
 /// types of Rust.
 pub fn fault(error: &serde_json::Error) -> String {
@@ -81,17 +95,15 @@ pub fn fault(error: &serde_json::Error) -> String {
     ] {
         told = told.replacen(theirs, ours, 1);
     }
-    match told.split_once(", expected ") {
-        Some((got, wanted)) => {
-            let wanted = match wanted.split(' ').next() {
-                Some("struct") => "an object",
-                Some("tuple") => "an array",
-                _ => wanted,
-            };
-            format!("must be {wanted}, not {got}")
-        }
-        None => told,
-    }
+    let Some((got, wanted)) = told.split_once(", expected ") else {
+        return told;
+    };
+    let wanted = match wanted.split(' ').next() {
+        Some("struct") => "an object",
+        Some("tuple") => "an array",
+        _ => wanted,
+    };
+    format!("must be {wanted}, not {got}")
 }
 
 /// Whether brackets outside of strings nest deeper than `most`.

@@ -8,9 +8,9 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Number, Value};
 
 use crate::decimal::Decimal;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::find::find2;
-use crate::json::{fault, from_text};
+use crate::json::{from_text, wrong};
 
 /// The only name in an object that replaces a number.
 const NAME: &str = "$chatparse.number";
@@ -32,18 +32,19 @@ pub fn read<T: DeserializeOwned + Send>(text: &str) -> serde_json::Result<T> {
 /// Reads a JSON text, which errors call `what`.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, with the place.
+/// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, with the place;
+/// [`crate::ErrorKind::Limit`] where it nests too deeply.
 pub fn parse(text: &str, what: &str) -> Result<Value> {
     read(text).map_err(|error| {
         // Other languages print words for numbers that JSON does not have.
         let line = text.lines().nth(error.line().saturating_sub(1));
         let rest = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
         let why = match rest {
-            Some(rest) if rest.starts_with("NaN") => "JSON has no NaN: ",
-            Some(rest) if rest.starts_with("Infinity") => "JSON has no Infinity: ",
+            Some(rest) if rest.starts_with("NaN") => ": JSON has no NaN",
+            Some(rest) if rest.starts_with("Infinity") => ": JSON has no Infinity",
             _ => "",
         };
-        Error::invalid(format!("{what}: not JSON: {why}{}", fault(&error)))
+        wrong(format_args!("{what}: not JSON{why}"), &error)
     })
 }
 

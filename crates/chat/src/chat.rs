@@ -518,9 +518,10 @@ impl ChatTemplate {
             writing = Arc::new(writing.without(without));
         }
         let ends = || reader.all_ends(thinks);
-        let compiled = match request.force_pure_content {
-            true => Arc::new(CompiledFormat::pure_content(&spec, ends())?),
-            false => self.0.formats.get_or_make(&writing, &spec, ends)?,
+        let compiled = if request.force_pure_content {
+            Arc::new(CompiledFormat::pure_content(&spec, ends())?)
+        } else {
+            self.0.formats.get_or_make(&writing, &spec, ends)?
         };
         let Format {
             constraint,

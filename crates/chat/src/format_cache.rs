@@ -231,9 +231,10 @@ impl FormatCache {
         // A prefilled message hardly occurs twice.
         let keeps = spec.opening.begun.is_none();
         let parts = format.parts.map(|size| {
-            let (kept, texts) = match keeps {
-                true => (Arc::downgrade(&self.parts), Arc::clone(&self.texts)),
-                false => Default::default(),
+            let (kept, texts) = if keeps {
+                (Arc::downgrade(&self.parts), Arc::clone(&self.texts))
+            } else {
+                Default::default()
             };
             Parts::new(size, &key, kept, texts)
         });

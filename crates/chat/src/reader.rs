@@ -304,9 +304,7 @@ impl AnalyzedTemplate {
     pub fn reader_named(self: &Arc<Self>, name: &str) -> Option<Arc<Reader>> {
         let all = self.candidates();
         let named = all.iter().find(|reader| reader.name() == name);
-        let mut learning = all
-            .iter()
-            .filter(|reader| matches!(reader.maker, Maker::Learning));
-        named.or_else(|| learning.next()).cloned()
+        let learning = |reader: &&Arc<Reader>| matches!(reader.maker, Maker::Learning);
+        named.or_else(|| all.iter().find(learning)).cloned()
     }
 }

@@ -84,9 +84,10 @@ impl Board {
             row.downloads = downloads.get(&row.name).copied();
         }
         rows.sort_by_cached_key(|row| (row.name.to_lowercase(), row.name.clone()));
-        match self.markdown {
-            true => markdown(&rows, screen),
-            false => screen.print(page(&rows)),
+        if self.markdown {
+            markdown(&rows, screen)
+        } else {
+            screen.print(page(&rows))
         }
         Ok(())
     }

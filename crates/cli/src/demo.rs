@@ -104,9 +104,10 @@ fn quoted(line: &str, screen: &mut Screen) {
 
 /// A line, cut to `width`.
 fn cut(line: &str, width: usize) -> String {
-    match line.chars().count() > width {
-        true => format!("{}…", folded(line, width - 1)[0].trim_end()),
-        false => line.trim_end().to_owned(),
+    if line.chars().count() > width {
+        format!("{}…", folded(line, width - 1)[0].trim_end())
+    } else {
+        line.trim_end().to_owned()
     }
 }
 

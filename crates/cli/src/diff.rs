@@ -43,8 +43,7 @@ impl Diff {
         input::check_stdin([self.old.as_os_str(), self.new.as_os_str()])?;
         let compiled = |word: &OsString| {
             let source = input::source(word)?;
-            input::compile(&source, &self.reading, Value::Null)
-                .map_err(|error| input::failed(word, &error))
+            input::compile(&source, &self.reading, Value::Null).map_err(input::failed(word))
         };
         let changes = diff(&compiled(&self.old)?, &compiled(&self.new)?);
         if self.json {

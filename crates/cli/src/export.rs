@@ -37,7 +37,7 @@ impl Export {
             .template
             .compiled(&self.reading, None)?
             .response_template_for(engine);
-        let written = written.map_err(|error| input::failed(&self.template.template, &error))?;
+        let written = written.map_err(input::failed(&self.template.template))?;
         writeln!(screen, "{:#}", written.template.to_json());
         screen.notes(
             written

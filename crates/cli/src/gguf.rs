@@ -1,6 +1,6 @@
 //! The metadata of a model in GGUF: its templates, special tokens and end tokens.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 
 use serde_json::{Map, Value, json};
 
@@ -14,24 +14,32 @@ const SPECIAL: [u64; 2] = [3, 4];
 /// Reads the metadata after the first four bytes, `GGUF`, as the fields of a
 /// `tokenizer_config.json`, and `ends`, the texts of all tokens that end an output.
 pub fn config(input: &mut dyn Read) -> io::Result<Value> {
+    let mut last = "GGUF".to_owned();
+    fields(input, &mut last).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => invalid(format!("the file is cut off, after {last:?}")),
+        _ => error,
+    })
+}
+
+/// The same; `last` is the key that was read last.
+fn fields(input: &mut dyn Read, last: &mut String) -> io::Result<Value> {
     let version = number(input, 4)?;
     if !(2..=3).contains(&version) {
         return Err(invalid(format!("GGUF of version {version}, not 2 or 3")));
     }
     let (_tensors, count) = (number(input, 8)?, number(input, 8)?);
     let (mut tokens, mut types, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut default, mut named) = (None, Vec::new());
+    let mut templates = Vec::new();
     for _ in 0..count {
-        let (key, kind) = (string(input)?, number(input, 4)? as u32);
-        let key = key.strip_prefix("tokenizer.").unwrap_or_default();
+        *last = string(input)?;
+        let kind = number(input, 4)? as u32;
+        let key = last.strip_prefix("tokenizer.").unwrap_or_default();
         match (key, kind) {
-            ("chat_template", STRING) => default = Some(string(input)?),
             ("ggml.tokens", ARRAY) => tokens = array(input, string)?,
             ("ggml.token_type", ARRAY) => types = array(input, |input| number(input, 4))?,
-            (_, STRING) if key.starts_with("chat_template.") => {
-                named.push(
-                    json!({"name": key["chat_template.".len()..], "template": string(input)?}),
-                );
+            (_, STRING) if key.starts_with("chat_template") => {
+                let name = key.strip_prefix("chat_template.").unwrap_or("default");
+                templates.push(json!({"name": name, "template": string(input)?}));
             }
             (_, 4 | 5) => {
                 let id = number(input, 4)?;
@@ -45,15 +53,11 @@ pub fn config(input: &mut dyn Read) -> io::Result<Value> {
             _ => skip(input, kind)?,
         }
     }
-    let Some(default) = default else {
+    if templates.is_empty() {
         return Err(invalid("there is no tokenizer.chat_template in it".into()));
-    };
-    let mut fields = Map::new();
-    fields.insert("chat_template".into(), default.clone().into());
-    if !named.is_empty() {
-        named.push(json!({"name": "default", "template": default}));
-        fields.insert("chat_template".into(), named.into());
     }
+    let mut fields = Map::new();
+    fields.insert("chat_template".into(), templates.into());
     add_tokens(&mut fields, &tokens, &types, &ids);
     Ok(fields.into())
 }
@@ -100,13 +104,9 @@ fn number(input: &mut dyn Read, size: usize) -> io::Result<u64> {
 
 /// A string with its length before it. No more is allocated than the file has.
 fn string(input: &mut dyn Read) -> io::Result<String> {
-    let size = number(input, 8)?;
-    let mut bytes = Vec::new();
-    input.take(size).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 == size {
-        true => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        false => Err(ErrorKind::UnexpectedEof.into()),
-    }
+    let (size, mut bytes) = (number(input, 8)?, Vec::new());
+    pass(input, size, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The elements of an array, after its own type. An end of the file ends it.
@@ -129,21 +129,20 @@ fn skip(input: &mut dyn Read, kind: u32) -> io::Result<()> {
     };
     if element == STRING {
         for _ in 0..count {
-            let size = number(input, 8)?;
-            pass(input, size)?;
+            string(input)?;
         }
         return Ok(());
     }
     match SIZES.get(element as usize) {
-        Some(size @ 1..) => pass(input, size.saturating_mul(count)),
+        Some(size @ 1..) => pass(input, size.saturating_mul(count), &mut io::sink()),
         _ => Err(invalid(format!(
             "a value of type {element}, which this reader does not know"
         ))),
     }
 }
 
-fn pass(input: &mut dyn Read, size: u64) -> io::Result<()> {
-    match io::copy(&mut input.take(size), &mut io::sink())? {
+fn pass(input: &mut dyn Read, size: u64, out: &mut dyn Write) -> io::Result<()> {
+    match io::copy(&mut input.take(size), out)? {
         passed if passed == size => Ok(()),
         _ => Err(ErrorKind::UnexpectedEof.into()),
     }
@@ -202,11 +201,14 @@ mod tests {
             pair("tokenizer.chat_template", STRING, text("{{ messages }}")),
         ]);
         let special = json!({"0": {"content": "<s>"}, "2": {"content": "<|end|>"}, "3": {"content": "<|eot|>"}});
-        let expected = json!({"chat_template": "{{ messages }}", "eos_token": "<|end|>", "ends": ["<|eot|>"], "added_tokens_decoder": special});
+        let expected = json!({"chat_template": [{"name": "default", "template": "{{ messages }}"}], "eos_token": "<|end|>", "ends": ["<|eot|>"], "added_tokens_decoder": special});
         assert_eq!(config(&mut &*whole).unwrap(), expected);
         for end in 0..whole.len() {
-            assert!(config(&mut &whole[..end]).is_err(), "{end}");
+            let error = config(&mut &whole[..end]).unwrap_err().to_string();
+            assert!(error.starts_with("the file is cut off, after "), "{end}");
         }
+        let error = config(&mut &whole[..whole.len() - 1]).unwrap_err();
+        assert!(error.to_string().ends_with("\"tokenizer.chat_template\""));
     }
 
     #[test]

@@ -60,11 +60,8 @@ impl Grammar {
         };
         let dialect = self.dialect.parse().unwrap_or(Dialect::Gbnf);
         let schema = input::json(file)?;
-        let grammar = grammar::from_json_schema_as(&schema, style)
-            .map_err(|error| input::failed(file, &error))?;
-        let printed = grammar
-            .print(dialect)
-            .map_err(|error| input::failed(file, &error))?;
+        let grammar = grammar::from_json_schema_as(&schema, style).map_err(input::failed(file))?;
+        let printed = grammar.print(dialect).map_err(input::failed(file))?;
         screen.print(printed.text);
         let report = grammar.report.iter().chain(&printed.report);
         screen.notes(report.map(|entry| {
@@ -80,8 +77,7 @@ impl Grammar {
 
 fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
     input::check_stdin([file, text.unwrap_or_default()])?;
-    let recogniser =
-        Recogniser::new(&input::text(file)?).map_err(|error| input::failed(file, &error))?;
+    let recogniser = Recogniser::new(&input::text(file)?).map_err(input::failed(file))?;
     let text = text.map(input::text).transpose()?;
     let told = if text.is_some() {
         "the grammar allows the text"
@@ -92,9 +88,7 @@ fn check(file: &OsStr, text: Option<&OsStr>, screen: &mut Screen) -> Outcome {
         writeln!(screen, "{told}");
         return Ok(());
     };
-    let fit = recogniser
-        .reach(&text)
-        .map_err(|error| input::failed(file, &error))?;
+    let fit = recogniser.reach(&text).map_err(input::failed(file))?;
     let rest: String = text[fit..].chars().take(40).collect();
     Err(Failure::Failed(if rest.is_empty() {
         "the text is incomplete: the grammar expects more".to_owned()

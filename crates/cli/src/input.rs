@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use chatparse::message::number;
 use chatparse::{ChatTemplate, ErrorKind, Place, Request, TemplateOptions, builtin};
 use clap::ValueHint;
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome};
 use crate::gguf;
@@ -124,23 +124,23 @@ pub fn source(word: &OsStr) -> Outcome<Source> {
     let file = checkpoint(Path::new(word)).unwrap_or_else(|| word.into());
     let mut input = BufReader::new(open(file.as_os_str())?);
     let head = input.fill_buf();
-    let head = head.map_err(|error| unreadable(word, &error))?;
+    let head = head.map_err(unreadable(word))?;
     let mut fields = Value::Null;
     let text = if head.starts_with(b"GGUF") {
         input.consume(4);
-        fields = gguf::config(&mut input).map_err(|error| unreadable(word, &error))?;
+        fields = gguf::config(&mut input).map_err(unreadable(word))?;
         fields.to_string()
     } else {
-        let most = ChatTemplate::MAX_BYTES;
-        let text = read(word, input, most)?;
-        match file.file_name().is_some_and(|name| name == TEMPLATES[0]) {
-            true => {
-                fields = beside(&file, TEMPLATES[2]);
-                fields["chat_template"] = text.into();
-                fields["ends"] = ends(&file, &fields);
-                fields.to_string()
-            }
-            false => text,
+        let text = read(word, input, ChatTemplate::MAX_BYTES)?;
+        if file.file_name().is_some_and(|name| name == TEMPLATES[0]) {
+            fields = beside(&file, TEMPLATES[2])?;
+            fields["chat_template"] = text.into();
+            fields["ends"] = ends(&file, &fields)?;
+            fields.to_string()
+        } else if is_json(&file) {
+            parsed::<IgnoredAny>(file.as_os_str(), &text).map(|_| text)?
+        } else {
+            text
         }
     };
     for end in fields["ends"].as_array().into_iter().flatten() {
@@ -155,16 +155,22 @@ fn checkpoint(folder: &Path) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
-/// The JSON object in a file of the same folder; empty if it cannot be read.
-fn beside(file: &Path, name: &str) -> Value {
-    let text = std::fs::read_to_string(file.with_file_name(name)).unwrap_or_default();
-    let fields = serde_json::from_str(&text).unwrap_or_default();
-    Value::Object(fields)
+/// The JSON object in a file of the same folder; empty if there is none.
+fn beside(file: &Path, name: &str) -> Outcome<Value> {
+    let file = file.with_file_name(name);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => parsed(file.as_os_str(), &text).map(Value::Object),
+        Err(_) => Ok(json!({})),
+    }
+}
+
+fn is_json(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end == "json")
 }
 
 /// The texts of the tokens that end outputs, by the `generation_config.json` beside a template.
-fn ends(file: &Path, fields: &Value) -> Value {
-    let ids = beside(file, "generation_config.json")["eos_token_id"].take();
+fn ends(file: &Path, fields: &Value) -> Outcome<Value> {
+    let ids = beside(file, "generation_config.json")?["eos_token_id"].take();
     let ids = match ids {
         Value::Array(ids) => ids,
         id => vec![id],
@@ -173,7 +179,7 @@ fn ends(file: &Path, fields: &Value) -> Value {
     let texts = ids
         .iter()
         .map(|id| tokens[id.to_string()]["content"].clone());
-    texts.filter(Value::is_string).collect()
+    Ok(texts.filter(Value::is_string).collect())
 }
 
 /// Whether a file is a template or a model by its ending.
@@ -192,7 +198,7 @@ pub fn places(words: &[OsString]) -> Outcome<Vec<OsString>> {
             all.push(word.clone());
             continue;
         }
-        let entries = std::fs::read_dir(folder).map_err(|error| unreadable(word, &error))?;
+        let entries = std::fs::read_dir(folder).map_err(unreadable(word))?;
         let mut found = Vec::new();
         for entry in entries.flatten() {
             let path = entry.path();
@@ -253,27 +259,31 @@ fn no_template(word: &OsStr, text: &str) -> Option<String> {
         return None;
     }
     let beside = Path::new(word).with_file_name("chat_template.jinja");
-    Some(match beside.is_file() {
-        true => format!("there is a template beside it: {}", beside.display()),
-        false => "a model's template may be in a file of its own, chat_template.jinja or chat_template.json".into(),
+    Some(if beside.is_file() {
+        format!("there is a template beside it: {}", beside.display())
+    } else {
+        "a model's template may be in a file of its own, chat_template.jinja or chat_template.json"
+            .into()
     })
 }
 
 /// Reads the request, with options in addition.
 pub fn request(word: &OsStr, options: &Value) -> Outcome<Request> {
     let text = text(word)?;
-    Request::from_text_with(&text, &options.to_string()).map_err(
-        |error| match serde_json::from_str::<IgnoredAny>(&text) {
-            Err(error) => no_json(word, &text, &error),
-            Ok(_) => failed(word, &error),
-        },
-    )
+    Request::from_text_with(&text, &options.to_string()).map_err(|error| {
+        let shape = parsed::<IgnoredAny>(word, &text).err();
+        shape.unwrap_or_else(|| failed(word)(error))
+    })
 }
 
 /// Reads a JSON value.
 pub fn json(word: &OsStr) -> Outcome<Value> {
-    let text = text(word)?;
-    number::read(&text).map_err(|error| no_json(word, &text, &error))
+    parsed(word, &text(word)?)
+}
+
+/// Parses the JSON text of a file.
+fn parsed<T: DeserializeOwned + Send>(word: &OsStr, text: &str) -> Outcome<T> {
+    number::read(text).map_err(|error| no_json(word, text, &error))
 }
 
 /// Reads a text.
@@ -293,7 +303,7 @@ pub fn lines(word: &OsStr, mut each: impl FnMut(&str) -> Outcome) -> Outcome {
             .by_ref()
             .take(most)
             .read_line(&mut line)
-            .map_err(|error| unreadable(word, &error))?
+            .map_err(unreadable(word))?
         {
             0 => return Ok(()),
             size if size > FILE_BYTES && !line.ends_with('\n') => {
@@ -310,15 +320,15 @@ pub fn open(word: &OsStr) -> Outcome<Box<dyn Read>> {
         return Ok(Box::new(io::stdin().lock()));
     }
     if Path::new(word).is_dir() {
-        return Err(unreadable(word, &"it is a directory"));
+        return Err(unreadable(word)("it is a directory"));
     }
-    let file = File::open(word).map_err(|error| unreadable(word, &error))?;
+    let file = File::open(word).map_err(unreadable(word))?;
     Ok(Box::new(file))
 }
 
 /// An error about an input.
-pub fn failed(word: &OsStr, error: &chatparse::Error) -> Failure {
-    Failure::Failed(placed(word, error))
+pub fn failed(word: &OsStr) -> impl Fn(chatparse::Error) -> Failure {
+    move |error| Failure::Failed(placed(word, &error))
 }
 
 /// The error with the name of its input, and the line if it is in a template.
@@ -334,7 +344,7 @@ pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
     };
     let mut text = name(word);
     // The lines of a template in a JSON file are not those of the file.
-    if Path::new(word).extension().is_some_and(|end| end == "json") {
+    if is_json(Path::new(word)) {
         text += ": chat_template";
     }
     text += &format!(":{line}");
@@ -349,10 +359,10 @@ pub fn placed(word: &OsStr, error: &chatparse::Error) -> String {
 }
 
 /// The error of rendering a request with a template: what the template raises concerns the request.
-pub fn refused(template: &OsStr, request: &OsStr, error: &chatparse::Error) -> Failure {
-    match error.kind() {
-        ErrorKind::Template => failed(template, error),
-        _ => failed(request, error),
+pub fn refused(template: &OsStr, request: &OsStr) -> impl Fn(chatparse::Error) -> Failure {
+    move |error| match error.kind() {
+        ErrorKind::Template => failed(template)(error),
+        _ => failed(request)(error),
     }
 }
 
@@ -362,8 +372,8 @@ fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
         return unusable(word, "not JSON: it is empty");
     }
     let (mut line, mut column) = (error.line(), error.column());
-    let fault = number::fault(error);
-    let what = fault.split(" at line ").next().unwrap_or_default();
+    let wrong = number::wrong("not JSON", error);
+    let what = wrong.message().split(" at line ").next();
     if error.is_eof() {
         // The text ends too early: the mark comes after its last character.
         let written = text.trim_end();
@@ -371,11 +381,12 @@ fn no_json(word: &OsStr, text: &str, error: &serde_json::Error) -> Failure {
         column = written.lines().last().map_or(0, str::len) + 1;
     }
     let message = format!(
-        "{}:{line}:{column}: not JSON: {what}{}",
+        "{}:{line}:{column}: {}{}",
         name(word),
+        what.unwrap_or_default(),
         marked(text, line, column)
     );
-    let template = text.contains("{%") || text.contains("{{");
+    let template = !is_json(Path::new(word)) && (text.contains("{%") || text.contains("{{"));
     with_hint(
         message,
         template.then(|| "this reads like a template; TEMPLATE comes first, then REQUEST".into()),
@@ -412,8 +423,8 @@ fn with_hint(message: String, hint: Option<String>) -> Failure {
 }
 
 /// An error of reading an input.
-pub fn unreadable(word: &OsStr, error: &dyn Display) -> Failure {
-    Failure::Failed(format!("cannot read {}: {error}", name(word)))
+pub fn unreadable<E: Display>(word: &OsStr) -> impl Fn(E) -> Failure {
+    move |error| Failure::Failed(format!("cannot read {}: {error}", name(word)))
 }
 
 /// The error for an input that is too long.
@@ -433,7 +444,7 @@ pub fn unusable(word: &OsStr, why: &str) -> Failure {
 fn read(word: &OsStr, input: impl Read, most: usize) -> Outcome<String> {
     let mut bytes = Vec::new();
     let read = input.take(most as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(word, &error))?;
+    read.map_err(unreadable(word))?;
     if bytes.len() > most {
         return Err(too_long(word, most));
     }

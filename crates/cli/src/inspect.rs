@@ -104,9 +104,10 @@ fn details(template: &ChatTemplate, screen: &mut Screen) {
     let used = template.reader() == "turn";
     let rows = template.turn(true).rows();
     if !rows.is_empty() {
-        screen.heading(match used {
-            true => "how it writes",
-            false => "how it would be read by what was learnt (not used)",
+        screen.heading(if used {
+            "how it writes"
+        } else {
+            "how it would be read by what was learnt (not used)"
         });
         screen.margin = 4 + widest(rows.iter().map(|(name, _)| &**name));
         for (name, text) in rows {
@@ -119,9 +120,10 @@ fn details(template: &ChatTemplate, screen: &mut Screen) {
     }
     let found = template.evidence();
     if !found.is_empty() {
-        screen.heading(match used {
-            true => "what showed it",
-            false => "what showed that (not used)",
+        screen.heading(if used {
+            "what showed it"
+        } else {
+            "what showed that (not used)"
         });
     }
     for group in found.chunk_by(|a, b| a.source == b.source) {

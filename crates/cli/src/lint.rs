@@ -176,9 +176,10 @@ fn show(linted: &Linted, screen: &mut Screen) {
 }
 
 fn finding(found: &Finding, screen: &mut Screen) {
-    let (kind, paint) = match found.is_fault {
-        true => ("fault", Paint::Red),
-        false => ("note", Paint::Faint),
+    let (kind, paint) = if found.is_fault {
+        ("fault", Paint::Red)
+    } else {
+        ("note", Paint::Faint)
     };
     screen.row(kind, &format!("{}: {}", found.law, found.message), paint);
     screen.row("  so", found.law.effect(), Paint::Plain);

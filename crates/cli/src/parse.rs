@@ -118,7 +118,7 @@ impl Parse {
         let body = input::request(request, &json!({}))?;
         let params = compiled
             .params(&body)
-            .map_err(|error| input::refused(template, request, &error))?;
+            .map_err(input::refused(template, request))?;
         let mut stream = Stream::new(&params.parser);
         let mut source = input::open(output)?;
         let mut chunk = [0; CHUNK];
@@ -137,7 +137,7 @@ impl Parse {
                     screen.flush()?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(input::unreadable(output, &error)),
+                Err(error) => return Err(input::unreadable(output)(error)),
             }
         }
         let ended = stream.finish(EndedBy::limit_if(self.partial));
@@ -148,7 +148,7 @@ impl Parse {
             && let Err(error) = ended.strict(EndedBy::limit_if(self.partial))
         {
             view.end(&ended, true, screen);
-            return Err(input::failed(output, &error));
+            return Err(input::failed(output)(error));
         }
         view.end(&ended, false, screen);
         match unwanted(&ended, &self.fail_on) {

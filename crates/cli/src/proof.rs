@@ -44,10 +44,7 @@ pub fn show(template: &ChatTemplate, screen: &mut Screen) {
 }
 
 fn warned(is_wrong: bool) -> Paint {
-    match is_wrong {
-        true => Paint::Red,
-        false => Paint::Plain,
-    }
+    if is_wrong { Paint::Red } else { Paint::Plain }
 }
 
 /// Details of the two numbers.

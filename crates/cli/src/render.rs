@@ -55,20 +55,20 @@ impl Render {
         };
         let compiled = self.template.compiled(&reading, None)?;
         let request = input::request(word, &json!({"plain": self.plain}))?;
-        let refused = |error| input::refused(template, word, &error);
+        let refused = input::refused(template, word);
         if self.params {
             writeln!(
                 screen,
                 "{:#}",
-                compiled.params(&request).map_err(refused)?.to_json()
+                compiled.params(&request).map_err(&refused)?.to_json()
             );
         } else if self.tools {
-            let found = compiled.segments(&request).map_err(refused)?;
+            let found = compiled.segments(&request).map_err(&refused)?;
             list(&found, request.tools.iter().map(|tool| &*tool.name), screen);
         } else if self.segments {
-            show(&compiled.segments(&request).map_err(refused)?, screen);
+            show(&compiled.segments(&request).map_err(&refused)?, screen);
         } else {
-            screen.print(compiled.prompt(&request).map_err(refused)?);
+            screen.print(compiled.prompt(&request).map_err(&refused)?);
         }
         Ok(())
     }

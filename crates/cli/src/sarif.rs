@@ -62,9 +62,10 @@ fn result(name: &str, rule: &str, is_fault: bool, text: String, place: Option<&P
 fn uri(name: &str) -> String {
     let mut path = String::new();
     for byte in name.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            true => path.push(byte.into()),
-            false => path += &format!("%{byte:02X}"),
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            path.push(byte.into())
+        } else {
+            path += &format!("%{byte:02X}")
         }
     }
     match chatparse::builtin::find(name) {

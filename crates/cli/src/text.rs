@@ -13,9 +13,10 @@ pub fn tamed(text: &str) -> String {
 fn with_escapes(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_escaped(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
+        if is_escaped(c) {
+            shown.extend(c.escape_default())
+        } else {
+            shown.push(c)
         }
     }
     shown

@@ -447,6 +447,15 @@ fn errors_show_the_place_and_a_way_on() {
         1,
         &["without a chat_template", "hint: ", "a file of its own"],
     );
+    let cut = file(
+        "cut/tokenizer_config.json",
+        b"{\"chat_template\": \"{{ a }}\",\n\"eos",
+    );
+    for place in [&cut, cut.trim_end_matches("tokenizer_config.json")] {
+        run(&["inspect", place]).failed(1, &["tokenizer_config.json:2:5: not JSON: it ends in a"]);
+    }
+    let beside = file("cut/chat_template.jinja", b"{{ a }}");
+    run(&["inspect", &beside]).failed(1, &["tokenizer_config.json:2:5: not JSON: it ends in a"]);
     // The folder of a checkpoint is its template; another one is none.
     let folder = Path::new(&bare).parent().unwrap();
     run(&["inspect", folder.to_str().unwrap()]).failed(1, &["without a chat_template"]);
@@ -461,7 +470,7 @@ fn errors_show_the_place_and_a_way_on() {
     );
     std::fs::remove_file(beside).unwrap();
     let model = file("model.gguf", b"GGUF\x03\0\0\0\xff\xff");
-    run(&["inspect", &model]).failed(1, &["model.gguf"]);
+    run(&["inspect", &model]).failed(1, &["model.gguf: the file is cut off, after \"GGUF\""]);
 }
 
 #[cfg(unix)]

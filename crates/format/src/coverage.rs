@@ -25,14 +25,11 @@ pub fn number(p: &Builder) -> ExprId {
 
 /// A word of the characters that names have in the APIs.
 pub fn name(p: &Builder) -> ExprId {
-    word(
-        p,
-        1,
-        &[('A', 'Z'), ('a', 'z'), ('0', '9'), ('_', '_'), ('-', '-')],
-    )
+    word(p, 1, &WORD[..5])
 }
 
-/// The characters of words in markers.
+/// The characters of words in markers, those of names in the APIs first. Beyond ASCII they are
+/// those of scripts, without the signs that markers have.
 pub const WORD: &[(char, char)] = &[
     ('a', 'z'),
     ('A', 'Z'),
@@ -41,6 +38,8 @@ pub const WORD: &[(char, char)] = &[
     ('-', '-'),
     ('.', '.'),
     (':', ':'),
+    ('\u{C0}', '\u{1FFF}'),
+    ('\u{3041}', '\u{D7FF}'),
 ];
 
 /// An expression that matches text of the model's own outside of all fields.

@@ -116,16 +116,6 @@ fn quoted(text: &str) -> String {
     pattern
 }
 
-/// The characters of recipients.
-const NAME: &[(char, char)] = &[
-    ('A', 'Z'),
-    ('a', 'z'),
-    ('0', '9'),
-    ('_', '_'),
-    ('-', '-'),
-    ('.', '.'),
-];
-
 impl Harmony<'_> {
     fn output(&self) -> Arena {
         let (p, spec) = (self.p, self.spec);
@@ -237,7 +227,7 @@ impl Harmony<'_> {
     /// A recipient in a header that is no function.
     pub fn recipient(&self) -> ExprId {
         let p = self.p;
-        let word = coverage::word(p, 1, NAME);
+        let word = coverage::any_word(p);
         let ends = p.not(word);
         let offered = self
             .spec
@@ -471,7 +461,7 @@ impl Harmony<'_> {
     /// The recipient is before or after the channel.
     fn call(&self, tool: &Tool) -> ExprId {
         let p = self.p;
-        let more = p.one_of(NAME);
+        let more = p.one_of(coverage::WORD);
         let to =
             |before: &str| p.sequence([p.marker(before), p.tool_name(&tool.name), p.not(more)]);
         // A name with a namespace is a recipient.

@@ -35,7 +35,7 @@ pub struct Late {
     want: Want,
     /// What is added to the numbers of parts: several formats of one program have parts of their
     /// own.
-    first: u32,
+    pub first: u32,
     /// For each tool whose calls are parts, how large they are; empty without parts.
     tools: Vec<Option<u32>>,
     /// For each tool, how many parts it has so far.
@@ -99,11 +99,6 @@ impl Late {
             },
             ..Late::default()
         }
-    }
-
-    /// The same, with this number for the first part; those that are built are counted from 0.
-    pub fn numbered_from(self, first: u32) -> Late {
-        Late { first, ..self }
     }
 
     /// The number of the next part of a tool, if its calls have parts: that of the tool at the

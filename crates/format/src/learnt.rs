@@ -125,9 +125,10 @@ impl<'a> Writer<'a> {
 
     /// Where the first text or call may begin: after the prompt, unless that opens the reasoning.
     pub fn begin(&self) -> &'static [SlotKind] {
-        match self.thought.is_some_and(|thought| thought.open.is_empty()) {
-            true => &[SlotKind::Reasoning],
-            false => &[Prompt, SlotKind::Reasoning],
+        if self.thought.is_some_and(|thought| thought.open.is_empty()) {
+            &[SlotKind::Reasoning]
+        } else {
+            &[Prompt, SlotKind::Reasoning]
         }
     }
 
@@ -170,9 +171,10 @@ impl<'a> Writer<'a> {
     /// A structured response, with the markers of content or without.
     fn response(&self, schema: &Value) -> ExprId {
         let (p, spec) = (self.p, self.spec);
-        let fenced = match spec.is_faithful() {
-            true => spec.options.prose,
-            false => !self.tolerances.bare_response,
+        let fenced = if spec.is_faithful() {
+            spec.options.prose
+        } else {
+            !self.tolerances.bare_response
         };
         let (all, close) = (p.response(schema, fenced), self.close(Content));
         let mut ways = Vec::new();
@@ -183,9 +185,10 @@ impl<'a> Writer<'a> {
             }
         }
         // A response without a marker before it need not have the one after it.
-        let close = match ways.is_empty() {
-            true => close,
-            false => p.optional(close),
+        let close = if ways.is_empty() {
+            close
+        } else {
+            p.optional(close)
         };
         ways.push(p.sequence([all, close]));
         p.choice(ways)

@@ -416,9 +416,10 @@ impl Writer<'_> {
             let mut after_text = self.turn.glues([Content], Call);
             is_strong(glue) || after_text.any(|other| other == glue)
         });
-        let marked_text = match own.is_empty() || own == stops {
-            true => text,
-            false => self.text_up_to([own, ends].concat()),
+        let marked_text = if own.is_empty() || own == stops {
+            text
+        } else {
+            self.text_up_to([own, ends].concat())
         };
         let (blank, marked): (Vec<&Glue>, Vec<&Glue>) = self
             .turn

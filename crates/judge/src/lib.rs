@@ -41,7 +41,7 @@ impl Judge {
             Ok(scenario) => (scenario["id"].clone(), self.answer_of(&scenario)),
             Err(error) => (
                 Value::Null,
-                Err(format!("not a scenario: {}", number::fault(&error)).into()),
+                Err(number::wrong("not a scenario", &error).into()),
             ),
         };
         let mut answer = answer.unwrap_or_else(|error| json!({"error": error.to_string()}));

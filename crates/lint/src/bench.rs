@@ -69,9 +69,10 @@ impl<'t> Bench<'t> {
 
     /// A request with these messages, and with tools if the template takes any.
     pub fn request(&self, messages: Vec<Value>) -> Value {
-        match self.takes_tools {
-            true => with_tools(messages),
-            false => request(messages),
+        if self.takes_tools {
+            with_tools(messages)
+        } else {
+            request(messages)
         }
     }
 

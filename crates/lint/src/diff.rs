@@ -295,9 +295,10 @@ fn outputs(old: &ChatTemplate, new: &ChatTemplate) -> Vec<Change> {
     let mut changes = Vec::new();
     let (mut first, mut second) = (old.probes(), new.probes());
     for is_better in [false, true] {
-        let (own, others) = match is_better {
-            true => (&mut second, &mut first),
-            false => (&mut first, &mut second),
+        let (own, others) = if is_better {
+            (&mut second, &mut first)
+        } else {
+            (&mut first, &mut second)
         };
         let (probes, other_probes) = (Rc::clone(&own.probes), Rc::clone(&others.probes));
         let mut found: Option<Change> = None;

@@ -135,9 +135,10 @@ fn outcome(reading: &mut RoundTrip, probe: usize, to: &mut Case) -> Result<Outco
     for text in [&mut trimmed.content, &mut trimmed.reasoning_content] {
         *text = text.trim().to_owned();
     }
-    Ok(match render(&trimmed)? == *rendered {
-        true => Outcome::Spaced,
-        false => Outcome::Rewritten,
+    Ok(if render(&trimmed)? == *rendered {
+        Outcome::Spaced
+    } else {
+        Outcome::Rewritten
     })
 }
 
@@ -261,9 +262,10 @@ fn named(cases: &[&Case], all: &[Case]) -> String {
     let count = all.chunk_by(|a, b| a.probe == b.probe).count();
     let mut listed = Vec::new();
     for (thinking, probes) in groups {
-        listed.push(match probes.len() == count {
-            true => "all".to_owned() + &thinking,
-            false => probes.join(", ") + &thinking,
+        listed.push(if probes.len() == count {
+            "all".to_owned() + &thinking
+        } else {
+            probes.join(", ") + &thinking
         });
     }
     listed.join("; ")

@@ -149,9 +149,10 @@ fn grows_after(bench: &mut Bench, messages: Vec<Value>, next: &Value, thought: &
         return;
     }
     bench.ask(Law::Grows);
-    let sent = match closed.starts_with(&prompt) {
-        true => without_end(bench, &closed),
-        false => &prompt,
+    let sent = if closed.starts_with(&prompt) {
+        without_end(bench, &closed)
+    } else {
+        &prompt
     };
     let (at, all) = (shared(sent, &now), sent.len());
     if at < all {

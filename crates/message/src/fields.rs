@@ -288,7 +288,7 @@ pub(super) fn choice<T: DeserializeOwned>(body: &Fields, name: &str, other: T) -
     let Some(text) = body.text(name)? else {
         return Ok(other);
     };
-    serde_json::from_value(text.into()).map_err(|error| body.refuse(name, &json::fault(&error)))
+    serde_json::from_value(text.into()).map_err(|error| json::wrong(body.path(name), &error))
 }
 
 /// Whether a field names the second of two choices; the first one is the default.

@@ -200,9 +200,10 @@ impl Reader {
                 } else if self.skip(".") {
                     imported.push(self.name()?);
                 }
-                let other = match self.skip("->") {
-                    true => Some(self.name()?),
-                    false => None,
+                let other = if self.skip("->") {
+                    Some(self.name()?)
+                } else {
+                    None
                 };
                 for name in imported {
                     let Some(text) = COMMON

@@ -198,9 +198,10 @@ pub fn tools(body: &Fields, given: Option<&mut [Given]>, keeps_hosted: bool) -> 
             Given::New(value) => {
                 let (before, noted) = (tools.offered.len(), tools.notes.len());
                 // The largest part is not copied.
-                let parameters = match value["type"] == "function" {
-                    true => value.pointer_mut("/function/parameters").map(Value::take),
-                    false => None,
+                let parameters = if value["type"] == "function" {
+                    value.pointer_mut("/function/parameters").map(Value::take)
+                } else {
+                    None
                 };
                 tools.read_any(&body.item("tools", index, value)?, keeps_hosted)?;
                 if let [tool] = &mut tools.offered[before..] {
@@ -324,9 +325,10 @@ fn custom_parameters(custom: &Fields) -> Result<Value> {
     {
         let grammar = format.required_object("grammar")?;
         let definition = grammar.required_text("definition")?;
-        let pattern = match is_second(&grammar, "syntax", ["regex", "lark"])? {
-            true => lark::pattern(definition).map_err(|why| grammar.refuse("definition", &why))?,
-            false => definition.to_owned(),
+        let pattern = if is_second(&grammar, "syntax", ["regex", "lark"])? {
+            lark::pattern(definition).map_err(|why| grammar.refuse("definition", &why))?
+        } else {
+            definition.to_owned()
         };
         input["pattern"] = json!(format!("^(?:{pattern})$"));
     }
@@ -348,9 +350,10 @@ pub fn tool_choice(body: &Fields, offered: &[Tool]) -> Result<(ToolChoice, Optio
         return Ok((ToolChoice::Required, Some(vec![named(&given, offered)?])));
     }
     let allowed = given.required_object("allowed_tools")?;
-    let mode = match is_second(&allowed, "mode", ["auto", "required"])? {
-        true => ToolChoice::Required,
-        false => ToolChoice::Auto,
+    let mode = if is_second(&allowed, "mode", ["auto", "required"])? {
+        ToolChoice::Required
+    } else {
+        ToolChoice::Auto
     };
     Ok((
         mode,

@@ -36,8 +36,8 @@ impl Request {
     /// Reads a request from JSON text.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON; otherwise as
-    /// [`Request::from_json`].
+    /// [`crate::ErrorKind::InvalidArgument`] if the text is not JSON, [`crate::ErrorKind::Limit`] if
+    /// it nests too deep; otherwise as [`Request::from_json`].
     pub fn from_text(text: &str) -> Result<Request> {
         Request::from_text_with(text, "{}")
     }
@@ -45,8 +45,8 @@ impl Request {
     /// [`Request::from_json_with`] from JSON texts.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON; otherwise as
-    /// [`Request::from_json_with`].
+    /// [`crate::ErrorKind::InvalidArgument`] if a text is not JSON, [`crate::ErrorKind::Limit`] if
+    /// one nests too deep; otherwise as [`Request::from_json_with`].
     pub fn from_text_with(body: &str, options: &str) -> Result<Request> {
         let fields = match number::read::<Body>(body) {
             Ok(Body(body)) => body?,
@@ -161,9 +161,10 @@ impl Request {
             let level = template_kwargs.entry("reasoning_effort");
             level.or_insert_with(|| effort.into());
         }
-        let roles_by_default = match is_plain {
-            true => Roles::AsSent,
-            false => compat.choose(Roles::Fit, Roles::AsSent),
+        let roles_by_default = if is_plain {
+            Roles::AsSent
+        } else {
+            compat.choose(Roles::Fit, Roles::AsSent)
         };
         let roles = choice(body, "roles", roles_by_default)?;
         if roles == Roles::Fit && is_plain {
@@ -225,10 +226,14 @@ impl Request {
             grammar: body.text_or_empty("grammar")?,
             add_generation_prompt: body.flag("add_generation_prompt", !for_training)?,
             continuation: match body.get("continue_final_message") {
+                None | Some(Value::Bool(false)) => Continuation::None,
                 Some(Value::Bool(true)) => Continuation::Auto,
                 Some(part) if part == "reasoning_content" => Continuation::Reasoning,
                 Some(part) if part == "content" => Continuation::Content,
-                _ => Continuation::None,
+                Some(_) => {
+                    let known = "true, false, \"content\" or \"reasoning_content\"";
+                    return Err(body.unknown("continue_final_message", known));
+                }
             },
             media_marker: body
                 .text("media_marker")?

@@ -10,15 +10,19 @@ impl CharSet {
     /// `\UHHHHHHHH`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::InvalidArgument`] if the brackets are empty, a range is reversed, or an
-    /// escape does not denote a character.
+    /// [`crate::ErrorKind::InvalidArgument`] if the brackets are empty or not closed, a range is
+    /// reversed, or an escape does not denote a character.
     pub fn parse(class: &str) -> Result<CharSet> {
-        let text = class.strip_prefix('[').unwrap_or(class);
-        let text = text.strip_suffix(']').unwrap_or(text);
+        let wrong = |what: String| Error::invalid(format!("character class {class:?}: {what}"));
+        let text = match class.strip_prefix('[') {
+            Some(open) => open
+                .strip_suffix(']')
+                .ok_or_else(|| wrong("has no end".to_owned()))?,
+            None => class,
+        };
         let (negated, text) = text
             .strip_prefix('^')
             .map_or((false, text), |rest| (true, rest));
-        let wrong = |what: String| Error::invalid(format!("character class {class:?}: {what}"));
         let mut ranges = Ranges::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -51,7 +55,7 @@ fn character(text: &str) -> Result<(char, &str), String> {
         Err(Unreadable::Escape(Some(c)) | Unreadable::Digits(c, _)) => {
             Ok((c, &text[1 + c.len_utf8()..]))
         }
-        Err(Unreadable::Escape(None) | Unreadable::End) => Ok(('\\', "")),
+        Err(Unreadable::Escape(None) | Unreadable::End) => Err("has no end".to_owned()),
     }
 }
 
@@ -75,7 +79,6 @@ mod tests {
             ("[é-ü]", "ê", "e"),
             (r"[\xzz]", "xz", "\\"),
             ("[-a]", "-a", "b"),
-            ("[\\", "\\", "["),
         ] {
             assert!(
                 inside.chars().all(|c| set(class).contains(c)),
@@ -91,6 +94,8 @@ mod tests {
             ("[^]", "empty"),
             ("[b-a]", "comes after"),
             (r"[\uD800]", "not a character"),
+            ("[a", "no end"),
+            (r"[a\]", "no end"),
         ] {
             assert!(
                 CharSet::parse(class).unwrap_err().message().contains(says),

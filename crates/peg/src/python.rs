@@ -190,11 +190,13 @@ impl Builder {
         let string = string();
         let gap = self.gap(value);
         let member = self.member(string, gap, self.reference(value));
-        let container =
-            |name, brackets, item| match value.starts_with(NEARLY[0]) || value == PRINTED[0] {
-                true => self.nearly_container(name, brackets, item, gap),
-                false => self.json_container(name, brackets, item),
-            };
+        let container = |name, brackets, item| {
+            if value.starts_with(NEARLY[0]) || value == PRINTED[0] {
+                self.nearly_container(name, brackets, item, gap)
+            } else {
+                self.json_container(name, brackets, item)
+            }
+        };
         let others = [
             container(dict, ["{", "}"], member),
             container(list, ["[", "]"], self.reference(value)),

@@ -153,9 +153,10 @@ impl Table {
             }
             let all = table.list(group.clone().map(alternative));
             let outside = (group.start..longer.start).chain(longer.end..group.end);
-            let here = match longer.is_empty() {
-                true => all.clone(),
-                false => table.list(outside.map(alternative)),
+            let here = if longer.is_empty() {
+                all.clone()
+            } else {
+                table.list(outside.map(alternative))
             };
             let first = groups.len() as u32;
             let (mut from, mut head) = (longer.start, longer.clone().next().map(next));

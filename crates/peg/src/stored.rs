@@ -41,8 +41,13 @@ struct Reader {
 }
 
 impl Reader {
+    /// The node that is read, for errors.
+    fn place(&self) -> String {
+        format!("format: node {}", self.ids.len())
+    }
+
     fn wrong(&self, reason: &str) -> Error {
-        Error::invalid(format!("format: node {} {reason}", self.ids.len()))
+        Error::invalid(format!("{} {reason}", self.place()))
     }
 
     fn add(&mut self, mut node: Value) -> Result<ExprId> {
@@ -50,13 +55,11 @@ impl Reader {
             *place = self.child(place.take())?.index().into();
         }
         let read = (self.read_kind)(&mut self.builder, &mut node);
-        if let Some(id) =
-            read.map_err(|error| Error::new(error.kind(), self.wrong(error.message()).message()))?
-        {
+        if let Some(id) = read.map_err(|error| error.within(&self.place()))? {
             return Ok(id);
         }
         let mut node =
-            serde_json::from_value(node).map_err(|error| self.wrong(&json::fault(&error)))?;
+            serde_json::from_value(node).map_err(|error| json::wrong(self.place(), &error))?;
         let parts = if let Expr::Unordered(_, parts) = &node {
             parts.all().collect()
         } else {
@@ -190,8 +193,7 @@ fn read(json: Value, read_kind: ReadKind) -> Result<Arena> {
         schemas,
         labels,
         spacing,
-    } = serde_json::from_value(json)
-        .map_err(|error| Error::invalid(format!("format: {}", json::fault(&error))))?;
+    } = serde_json::from_value(json).map_err(|error| json::wrong("format", &error))?;
     let builder = Builder::new();
     builder.set_spacing(spacing);
     for (index, label) in labels.iter().enumerate() {

@@ -461,9 +461,10 @@ fn tags(turn: &mut Turn, members: &Members) -> (String, Map<String, Value>) {
         let next = format!("{}{KEY}{open}|{}", glue(&members.next), turn.engine.end());
         let takes =
             turn.engine.looks() || slots.len() == 1 && !quoted && !next.contains(['(', ')']);
-        let next = match slot.close.marker_spans().is_empty() && !separator.is_blank() && takes {
-            true => format!("(?={next})"),
-            false => String::new(),
+        let next = if slot.close.marker_spans().is_empty() && !separator.is_blank() && takes {
+            format!("(?={next})")
+        } else {
+            String::new()
         };
         let values: &[&str] = match (slot.encoding, single) {
             // Where nothing separates two arguments, a value ends by itself.

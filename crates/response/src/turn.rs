@@ -540,9 +540,10 @@ fn unclosed(front: &str, head: &str, close: &str) -> String {
     }
     let name = last.split(|c: char| c == '=' || c.is_whitespace()).next();
     let end = format!("</{}>", name.unwrap_or_default());
-    match end == "</>" || close.contains(&end) {
-        true => String::new(),
-        false => end + "\n",
+    if end == "</>" || close.contains(&end) {
+        String::new()
+    } else {
+        end + "\n"
     }
 }
 

@@ -247,8 +247,8 @@ impl Parser {
     /// [`crate::ErrorKind::InvalidArgument`] for text of another shape or version; otherwise as
     /// [`Parser::new`].
     pub fn from_text(text: &str) -> Result<Self> {
-        let stored: Stored = number::read(text)
-            .map_err(|error| Error::invalid(format!("not a parser: {}", json::fault(&error))))?;
+        let stored: Stored =
+            number::read(text).map_err(|error| json::wrong("not a parser", &error))?;
         if stored.chatparse_parser != VERSION {
             let found = stored.chatparse_parser;
             return Err(Error::invalid(format!(

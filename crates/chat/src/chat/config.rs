@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::options::TemplateOptions;
-use chatparse_base::limits;
+use chatparse_base::limits::CONFIG_BYTES;
 use chatparse_base::{Error, Result};
 
 /// Reads `text`, if it is a JSON object; `None` if it is a template's source. Returns the template,
@@ -30,10 +30,11 @@ pub(super) fn read(
     if !inside.is_some_and(|inside| inside.starts_with(['"', '}'])) {
         return Ok(None);
     }
-    if text.len() > limits::CONFIG_BYTES {
-        let (bytes, most) = (text.len(), limits::CONFIG_BYTES);
-        let message = format!("the file has {bytes} bytes, more than {most}");
-        return Err(Error::limit(message));
+    if text.len() > CONFIG_BYTES {
+        return Err(Error::limit(format!(
+            "the file has {} bytes, more than {CONFIG_BYTES}",
+            text.len()
+        )));
     }
     let Ok(fields) = chatparse_base::json::from_text::<Value>(text) else {
         return Ok(None);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use chatparse_base::{Error, Result, json};
+use chatparse_base::{Result, json};
 
 /// Options for compiling a template. Later versions may add fields: use
 /// `..TemplateOptions::default()` for the rest.
@@ -68,8 +68,15 @@ impl TemplateOptions {
     /// [`crate::ErrorKind::InvalidArgument`] for another shape, and for an unknown field.
     pub fn from_text(text: &str) -> Result<Self> {
         // Parsed as an object first, because serde would accept an array of values.
-        let fields = json::from_text::<Map<String, Value>>(text);
-        let options = fields.and_then(|fields| serde_json::from_value(fields.into()));
-        options.map_err(|error| Error::invalid(format!("options: {}", json::fault(&error))))
+        let fields: Map<_, _> =
+            json::from_text(text).map_err(|error| json::wrong("options", &error))?;
+        for (name, value) in &fields {
+            // Alone, because errors of serde do not name the field.
+            let alone = Value::from_iter([(&**name, value.clone())]);
+            let read = TemplateOptions::deserialize(alone);
+            read.map_err(|error| json::wrong(format_args!("options.{name}"), &error))?;
+        }
+        TemplateOptions::deserialize(Value::from(fields))
+            .map_err(|error| json::wrong("options", &error))
     }
 }

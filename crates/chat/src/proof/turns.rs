@@ -277,9 +277,10 @@ pub(super) fn arguments(call: &ToolCall) -> Map<String, Value> {
 fn begin(rendered: &str, prompt: &str) -> Option<usize> {
     let (before, white_space) = prompt.split_at(prompt.trim_end().len());
     let at = behind(rendered, before)?;
-    match rendered[at..].starts_with(white_space) {
-        true => Some(at + white_space.len()),
-        false => rendered[at..].ends_with(white_space).then_some(at),
+    if rendered[at..].starts_with(white_space) {
+        Some(at + white_space.len())
+    } else {
+        rendered[at..].ends_with(white_space).then_some(at)
     }
 }
 

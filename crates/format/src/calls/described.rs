@@ -16,8 +16,7 @@ use chatparse_peg::{Builder, ExprId};
 /// # Errors
 /// [`chatparse_base::ErrorKind::InvalidArgument`] if the turn has another shape or no calls.
 pub fn described(builder: &mut Builder, request: &Request, turn: &Value) -> Result<ExprId> {
-    let turn = TurnFormat::deserialize(turn)
-        .map_err(|error| Error::invalid(format!("turn: {}", json::fault(&error))))?;
+    let turn = TurnFormat::deserialize(turn).map_err(|error| json::wrong("turn", &error))?;
     if turn.calls.is_empty() {
         return Err(Error::invalid("turn.calls: missing"));
     }

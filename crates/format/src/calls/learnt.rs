@@ -705,9 +705,10 @@ impl Call<'_> {
             tool,
             root: p.parameters(tool).into(),
             members,
-            opens: match each {
-                true => glue(p, &members.next, Some(tool), ""),
-                false => p.empty(),
+            opens: if each {
+                glue(p, &members.next, Some(tool), "")
+            } else {
+                p.empty()
             },
             call_open: Some(self.open).filter(|_| each && members.name_close().is_some()),
             close,
@@ -730,9 +731,12 @@ impl Call<'_> {
                 .iter()
                 .any(|(_, slot)| !slot.close.is_literal());
         let extra = each.then(|| self.extra_ends(Some(members)));
-        let marked = |argument| match each {
-            true => p.sequence([Some(p.blank()), Some(argument), extra]),
-            false => argument,
+        let marked = |argument| {
+            if each {
+                p.sequence([Some(p.blank()), Some(argument), extra])
+            } else {
+                argument
+            }
         };
         let any = (!repeats && (no.is_some() || self.is_any())).then(|| {
             p.only_read(

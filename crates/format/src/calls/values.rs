@@ -533,9 +533,10 @@ impl Nest<'_> {
         let filled = p.sequence([items, p.blank(), close]);
         let empty = p.only_read(!may_be_empty, close);
         // Without an end, the object is empty only if nothing else matches.
-        let ways = match container.close.is_blank() {
-            true => [filled, empty],
-            false => [empty, filled],
+        let ways = if container.close.is_blank() {
+            [filled, empty]
+        } else {
+            [empty, filled]
         };
         p.sequence([open, p.tag(tag, p.sequence([p.blank(), p.choice(ways)]))])
     }

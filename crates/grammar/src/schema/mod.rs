@@ -31,7 +31,8 @@ use chatparse_peg::SchemaRef;
 /// Parses a schema.
 ///
 /// # Errors
-/// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, or nested too deep.
+/// [`crate::ErrorKind::InvalidArgument`] where it is no JSON, and [`crate::ErrorKind::Limit`] where
+/// it nests too deep.
 pub fn from_text(text: &str) -> Result<Value, Error> {
     number::parse(text, "the schema")
 }

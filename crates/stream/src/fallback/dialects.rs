@@ -67,19 +67,17 @@ static DIALECTS: LazyLock<Vec<Dialect>> = LazyLock::new(|| {
 
 impl From<StoredRow> for Dialect {
     fn from((name, starts, turn): StoredRow) -> Dialect {
-        let named = Named::of(&turn);
+        let mut named = Named::of(&turn);
         // Where nothing marks the calls, the name of an offered tool on a line of its own begins
         // them.
-        let (rows, named) = match starts.is_empty() && named.is_none() {
-            true => (
-                Rows::Bare,
-                Some(Named {
-                    before: vec![String::new()],
-                    behind: "\n{".to_owned(),
-                }),
-            ),
-            false => (Rows::Marked, named),
-        };
+        let mut rows = Rows::Marked;
+        if starts.is_empty() && named.is_none() {
+            rows = Rows::Bare;
+            named = Some(Named {
+                before: vec![String::new()],
+                behind: "\n{".to_owned(),
+            });
+        }
         Dialect {
             name,
             rows,
@@ -97,13 +95,11 @@ impl Dialect {
         let mut starts = self.starts.clone();
         if let Some(Named { before, behind }) = &self.named {
             for before in before {
-                match whole || before.is_empty() {
-                    true => starts.extend(
-                        tools
-                            .iter()
-                            .map(|tool| format!("{before}{}{behind}", tool.name)),
-                    ),
-                    false => starts.push(before.clone()),
+                if whole || before.is_empty() {
+                    let names = tools.iter().map(|tool| &tool.name);
+                    starts.extend(names.map(|name| format!("{before}{name}{behind}")));
+                } else {
+                    starts.push(before.clone());
                 }
             }
         }
@@ -130,7 +126,8 @@ impl Dialect {
         let Some(turn) = &self.turn else {
             return bare_json(p, offer);
         };
-        p.late = Late::of(turn, offer.tools, want).numbered_from(first);
+        p.late = Late::of(turn, offer.tools, want);
+        p.late.first = first;
         // No thought is left open before a call.
         let marks = p.any_of(turn.reasoning.iter().flat_map(marks_of));
         let front = p.repeat(p.sequence([marks, p.space()]), 0, Some(wrappers::MARKS));

@@ -182,12 +182,11 @@ impl FallbackParser {
             Scope::BehindCall | Scope::BehindWrapped | Scope::InCall
         );
         let seen = Seen::default();
-        let (prefilter, machine) = match at_once {
-            true => (
-                None,
-                Some(Machine::committed(config.program(scope, seen)?, at)),
-            ),
-            false => (Some(config.prefilter(scope)?), None),
+        let (prefilter, machine) = if at_once {
+            let program = config.program(scope, seen)?;
+            (None, Some(Machine::committed(program, at)))
+        } else {
+            (Some(config.prefilter(scope)?), None)
         };
         let mends = config.mends();
         Some(FallbackParser {

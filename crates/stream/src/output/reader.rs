@@ -100,9 +100,10 @@ impl CaptureReader {
         if capture.pos > self.call.literal_end {
             self.end_word(sink);
         }
-        match capture.opens {
-            true => self.open(tag, capture.pos, sink),
-            false => self.close(tag, capture.pos, output, sink),
+        if capture.opens {
+            self.open(tag, capture.pos, sink)
+        } else {
+            self.close(tag, capture.pos, output, sink)
         }
     }
 

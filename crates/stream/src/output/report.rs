@@ -163,7 +163,7 @@ fn report_call(
         }
         Err(_) => {
             wrong(match number::read::<Value>(&call.arguments) {
-                Err(error) => format!("the arguments are not JSON: {}", json::fault(&error)),
+                Err(error) => json::wrong("the arguments are not JSON", &error).to_string(),
                 Ok(_) => "the arguments are not an object".to_owned(),
             });
             (false, BTreeSet::new())

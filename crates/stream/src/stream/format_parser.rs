@@ -74,9 +74,10 @@ impl ParserState {
             return to;
         };
         let read_to = parser.read_to;
-        match parser.paused {
-            true => parser.close(End::Region, output.to(read_to), &mut self.builder),
-            false => parser.close(end, output.to(to.max(read_to)), &mut self.builder),
+        if parser.paused {
+            parser.close(End::Region, output.to(read_to), &mut self.builder)
+        } else {
+            parser.close(end, output.to(to.max(read_to)), &mut self.builder)
         }
         self.account(&parser);
         to.max(read_to)
@@ -200,9 +201,10 @@ impl FormatParser {
     pub fn region(&self) -> Option<Tag> {
         let (mut open, mut gone) = (Vec::new(), 0);
         for capture in self.machine.visible().hidden() {
-            match capture.opens {
-                true => open.push(Tag::from_id(capture.tag)),
-                false => gone += usize::from(open.pop().is_none()),
+            if capture.opens {
+                open.push(Tag::from_id(capture.tag))
+            } else {
+                gone += usize::from(open.pop().is_none())
             }
         }
         open.pop().unwrap_or_else(|| self.reader.region(gone))
