@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use chatparse::segments::Limit;
 use chatparse::{ChatTemplate, MaskParts, Offsets, Origin, Request};
 use serde_json::{Value, json};
 
@@ -151,7 +150,7 @@ fn a_batch_has_what_each_request_has_alone() {
 }
 
 #[test]
-fn what_runs_out_is_said() {
+fn any_text_and_any_comparison_is_known() {
     let template = ChatTemplate::new(THINKING, "", "").unwrap();
     let limit = |template: &ChatTemplate, messages: Value| {
         template
@@ -160,7 +159,7 @@ fn what_runs_out_is_said() {
             .limit
     };
     assert_eq!(limit(&template, conversation()), None);
-    // The letters of labels.
+    // Letters that no prompt has.
     let letters: String = ('\u{a840}'..='\u{a871}')
         .chain('\u{a500}'..='\u{a60b}')
         .chain('\u{a000}'..='\u{a0ff}')
@@ -169,12 +168,18 @@ fn what_runs_out_is_said() {
         json!([{"role": "user", "content": letters}, {"role": "assistant", "content": "x"}]);
     let variable = json!({"chat_template_kwargs": {"note": "mine"}});
     let found = template.segments(&request(&messages, &variable)).unwrap();
-    assert_eq!(
-        (found.limit, found.turns.len(), found.segments.len()),
-        (Some(Limit::Labels), 0, 1)
+    assert_eq!((found.limit, found.turns.len()), (None, 1));
+    let content = Origin::Message {
+        index: 0,
+        path: "/content".to_owned(),
+    };
+    assert!(
+        found
+            .segments
+            .iter()
+            .any(|segment| segment.origin == content)
     );
-    assert_eq!(found.segments[0].origin, Origin::Unknown);
-    // Renders: each value is compared by itself.
+    // Each value is compared by itself.
     let compared: String = (0..60)
         .map(|index| {
             format!("{{% if messages[{index}].content == 'v{index}' %}}{index}{{% endif %}}")
@@ -189,5 +194,5 @@ fn what_runs_out_is_said() {
     let messages: Value = (0..60)
         .map(|index| json!({"role": "user", "content": format!("v{index}")}))
         .collect();
-    assert_eq!(limit(&comparing, messages), Some(Limit::Renders));
+    assert_eq!(limit(&comparing, messages), None);
 }

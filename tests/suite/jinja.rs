@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chatparse::internals::template::{Conversation, Host, Template};
+use chatparse::internals::template::{Conversation, GENERATED, Host, MIXED, Template, Traced};
 use serde_json::{Map, Value, json};
 
 const CASES: &str = include_str!("../../corpus/jinja/cases.jsonl");
@@ -21,9 +21,44 @@ fn render(template: &str, variables: &Map<String, Value>) -> Option<String> {
         extra: variables.clone(),
         now: Some(1_787_356_800),
     };
-    Template::new(template, "", "")
-        .and_then(|template| template.render(&conversation))
-        .ok()
+    let template = Template::new(template, "", "").ok()?;
+    let plain = template.render(&conversation).ok();
+    let tracing = template.tracing();
+    assert_eq!(tracing.render(&conversation).ok(), plain, "{template:?}");
+    for (_, traced) in tracing.take_traced() {
+        check_origins(&traced, variables);
+    }
+    plain
+}
+
+/// Stretches follow each other, and one that has more than a letter of its value's text is in it.
+fn check_origins(traced: &Traced, variables: &Map<String, Value>) {
+    let variables = Value::Object(variables.clone());
+    let mut start = 0;
+    for piece in &traced.pieces {
+        let end = piece.end as usize;
+        assert!(
+            start < end && traced.text.is_char_boundary(end),
+            "{traced:?}"
+        );
+        let from = piece.from & !GENERATED;
+        let source = (from as usize).checked_sub(1).filter(|_| from != MIXED);
+        if let Some((path, false)) = source.map(|source| &traced.sources[source])
+            && let Some(text) = variables.pointer(path).and_then(Value::as_str)
+        {
+            let shown = &traced.text[start..end];
+            let at = piece.at as usize;
+            let same = text
+                .get(at..at + shown.len())
+                .is_some_and(|part| part == shown || part.to_lowercase() == shown.to_lowercase());
+            // Escapes and other letters are shorter or longer.
+            assert!(
+                same || text.len() != shown.len() || !text.is_ascii(),
+                "{traced:?}"
+            );
+        }
+        start = end;
+    }
 }
 
 /// Each template that may differ, by the reason: a line that begins with `#`, above the templates

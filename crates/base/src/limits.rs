@@ -29,21 +29,13 @@ pub const NAME_BYTES: usize = 256;
 /// Maximum length of a rendered prompt, in bytes.
 pub const PROMPT_BYTES: usize = 64 << 20;
 
-/// Maximum number of engine steps for one render. Conversations of the parity data need at most
-/// 10,000, one of 1,000 messages 4 million.
-pub const RENDER_FUEL: u64 = 20_000_000;
-
 /// Maximum work of one render, in units of about a nanosecond: bytes and items that are read,
 /// copied, compared or built. Conversations of the parity data need 52,000, one of 4 MB in 1,000
 /// messages 40 million.
 pub const RENDER_WORK: u64 = 1_000_000_000;
 
-/// The work of one step of the engine, where steps and work are counted together.
-pub const STEP_WORK: u64 = 50;
-
-/// Maximum number of steps for one render of a short probe: there are some hundred, each of a few
-/// messages.
-pub const PROBE_FUEL: u64 = 100_000;
+/// The work of one step of a render: a statement, a round of a loop, an operator.
+pub const STEP_WORK: usize = 20;
 
 /// Maximum work of one render of a probe.
 pub const PROBE_WORK: u64 = 50_000_000;
@@ -89,10 +81,6 @@ pub const RENDER_DEPTH: usize = 500;
 /// Nesting up to which a render uses the caller's stack, at most 700 bytes for a level. A render
 /// that nests deeper runs again, on a stack of its own.
 pub const SHALLOW_DEPTH: usize = 64;
-
-/// Maximum nesting of lists and maps that a render builds. Twice that of requests, so that a
-/// template can wrap values.
-pub const VALUE_DEPTH: usize = 2 * JSON_DEPTH;
 
 /// Maximum nesting of JSON in a request or a schema.
 pub const JSON_DEPTH: usize = 128;

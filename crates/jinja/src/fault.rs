@@ -1,19 +1,54 @@
-//! Results and errors of functions that the engine calls, and locks.
+//! Why a render fails.
 
-use std::borrow::Cow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+/// What an operation makes.
+pub type Made<T> = Result<T, Fault>;
 
-use minijinja::{Error, ErrorKind};
-
-/// The result of a function that the engine calls.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// The error of an operation that its operands do not allow.
-pub fn invalid(what: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, what)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The template raised it.
+    Raised,
+    /// Operands do not allow the operation.
+    Invalid,
+    /// An amount is used up.
+    Limit,
+    /// The render nests deeper than the stack allows.
+    Depth,
 }
 
-/// The value of a lock, also after a panic.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+#[derive(Debug)]
+pub struct Fault(Box<(Kind, String)>);
+
+impl Fault {
+    #[cold]
+    pub fn new(kind: Kind, what: impl Into<String>) -> Fault {
+        Fault(Box::new((kind, what.into())))
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.0.0
+    }
+
+    pub fn what(&self) -> &str {
+        &self.0.1
+    }
 }
+
+impl From<String> for Fault {
+    fn from(what: String) -> Fault {
+        Fault::new(Kind::Invalid, what)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(what: &str) -> Fault {
+        Fault::new(Kind::Invalid, what)
+    }
+}
+
+/// Fails with a formatted reason.
+macro_rules! fail {
+    ($($what:tt)*) => {
+        return Err($crate::fault::Fault::from(format!($($what)*)))
+    };
+}
+pub(crate) use fail;

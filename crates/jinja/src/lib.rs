@@ -1,14 +1,14 @@
 //! Renders chat templates to prompts as llama.cpp and transformers do, within bounds
-//! ([`Template`]). Nothing else of chatparse knows the engine, minijinja.
+//! ([`Template`]). Nothing else of chatparse knows minijinja, which parses them.
 //!
 //! - **In:** the source of a template, and a request.
 //! - **Out:** the prompt; what the template can do, found by trial.
 //! - **Never:** it knows nothing of outputs, and no render outlives its budget.
 //!
 //! ```text
-//! source ──source──▶ engine (env) ◀── python: values; builtins: filters, tests, functions, methods
-//! request ──request──▶ Conversation ──▶ context ──render──▶ prompt    (budget, reading: what a render may use)
-//!                                        probe: what a template accepts, by trial
+//! source ──read──▶ tree ──run──▶ prompt, whose texts know whose they are  (budget: what a render may use)
+//! request ──request──▶ Conversation ──given──▶ values ▲
+//!                                      probe: what a template accepts, by trial
 //! ```
 //!
 //! ```
@@ -25,18 +25,26 @@
 extern crate chatparse_base;
 
 mod budget;
-mod builtins;
-mod env;
+mod calls;
+mod engine;
 mod fault;
+mod given;
+mod json;
+mod memo;
+mod ops;
 mod probe;
 mod python;
-mod reading;
+mod read;
 mod request;
+mod run;
 mod source;
+mod text;
+mod tree;
+mod value;
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -44,13 +52,11 @@ use serde_json::{Map, Value};
 
 use chatparse_base::find::shared;
 use chatparse_base::limits::{LEARNING_WORK, TEMPLATE_BYTES};
-use chatparse_base::stack;
 use chatparse_message::text_part;
 
 pub use chatparse_base::{Error, ErrorKind, Result};
-use env::{Engine, Rendered};
+use engine::{Engine, Rendered, Way};
 use probe::findings::Findings;
-pub use probe::labels::{Edge, Label, Labels, VALUES};
 pub use probe::marks::Marks;
 use request::context::{self, EFFORT, THINKS};
 pub use request::continued::{cut, whole};
@@ -63,9 +69,9 @@ pub use request::prepare::{Prepared, ReasoningIn, blocks, prepare, resolve};
 pub use request::roles::{Arranged, Fit};
 pub use request::said::{Said, is_system, lost};
 pub use request::tools::Tools;
-pub use source::rewrite::place;
+pub use source::place;
 pub use source::texts::{SourceParts, SourceText};
-use source::{macros, rewrite};
+pub use text::{From, GENERATED, MIXED, Piece, TEMPLATE};
 
 /// The capabilities of a template, found by trial renders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -183,6 +189,18 @@ pub struct Conversation {
     pub now: Option<i64>,
 }
 
+/// A prompt with the origins of its stretches.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The prompt.
+    pub text: String,
+    /// Its stretches, in order; what follows the last one is the template's.
+    pub pieces: Vec<Piece>,
+    /// The values by their numbers in [`Piece::from`], from 1: a pointer into the conversation,
+    /// whose first step is the variable, and whether it is the name of a member.
+    pub sources: Vec<(String, bool)>,
+}
+
 /// The texts before the name and before the number in an id that has both, as models write it.
 pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
 
@@ -190,66 +208,36 @@ pub const NAMED_ID: [&str; 2] = ["functions.", ":"];
 #[derive(Clone)]
 pub struct Template {
     own: Arc<Source>,
-    /// The source without the patches for known faults, and with macros that do not see their
-    /// callers' variables.
+    /// The source without the patches for known faults, if it has such.
     unpatched: Option<Arc<Source>>,
     bos: String,
     eos: String,
     ways: prepare::Ways,
     findings: Findings,
-    /// The labels that texts of conversations may contain.
-    labels: Option<Labels>,
     /// The variables that the template is learnt under.
     variables: Arc<Map<String, Value>>,
+    /// The renders of a template that traces them, each with its conversation.
+    log: Option<Arc<Mutex<Vec<(Conversation, Traced)>>>>,
     /// All names and numbers of the source.
     words: OnceLock<Arc<HashSet<String>>>,
 }
 
-/// A text, and its engine, which is compiled on first use.
+/// A text, and its engine, which is made on first use.
 struct Source {
     text: String,
-    /// Whether macros may read variables of their callers.
-    sees_callers: bool,
     engine: OnceLock<Engine>,
 }
 
 impl Source {
-    fn new(text: String, sees_callers: bool) -> Arc<Source> {
+    fn new(text: String) -> Arc<Source> {
         Arc::new(Source {
             text,
-            sees_callers,
             engine: OnceLock::new(),
         })
     }
 
-    /// The same, rendered by another engine.
-    fn by(&self, engine: Engine) -> Arc<Source> {
-        Arc::new(Source {
-            text: self.text.clone(),
-            sees_callers: false,
-            engine: engine.into(),
-        })
-    }
-
-    /// The same, whose engine shows labels.
-    fn labelled(&self, labels: &Labels) -> Arc<Source> {
-        let mut engine = self.engine().clone();
-        engine.show_labels(labels);
-        self.by(engine)
-    }
-
-    /// Recurses as deeply as the text nests.
     fn engine(&self) -> &Engine {
-        self.engine
-            .get_or_init(|| stack::deep(|| self.compile()).unwrap_or_else(Engine::failing))
-    }
-
-    fn compile(&self) -> Result<Engine> {
-        let callers = match self.sees_callers {
-            true => macros::callers(&self.text),
-            false => Vec::new(),
-        };
-        env::compile(rewrite::rewrite(&self.text, &callers)?, &self.text)
+        self.engine.get_or_init(|| Engine::new(&self.text))
     }
 }
 
@@ -262,7 +250,7 @@ impl Template {
     /// where it does not parse.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<Template> {
         let template = Template::uncompiled(source, bos, eos, Findings::default())?;
-        let fault = template.own.engine().fault.clone();
+        let fault = template.own.engine().fault().cloned();
         fault.map_or(Ok(template), Err)
     }
 
@@ -288,12 +276,10 @@ impl Template {
             let why = format!("the template has {bytes} bytes, more than {TEMPLATE_BYTES}");
             return Err(Error::limit(why));
         }
-        let whole = rewrite::normalize(source);
-        let patched = rewrite::patched(&whole);
-        let sees_callers = !macros::callers(&whole).is_empty();
-        let unpatched =
-            (patched.is_some() || sees_callers).then(|| Source::new(whole.clone(), false));
-        let own = Source::new(patched.unwrap_or(whole), sees_callers);
+        let whole = source::normalize(source);
+        let patched = source::patched(&whole);
+        let unpatched = patched.is_some().then(|| Source::new(whole.clone()));
+        let own = Source::new(patched.unwrap_or(whole));
         Ok(Template {
             ways: prepare::Ways::of(&own.text),
             own,
@@ -301,8 +287,8 @@ impl Template {
             bos: bos.to_owned(),
             eos: eos.to_owned(),
             findings,
-            labels: None,
             variables: Arc::default(),
+            log: None,
             words: OnceLock::new(),
         })
     }
@@ -311,7 +297,10 @@ impl Template {
     /// probe that reaches a limit, all others fail.
     pub fn probing(&self) -> Template {
         Template {
-            own: self.own.by(self.own.engine().for_probes(LEARNING_WORK)),
+            own: Arc::new(Source {
+                text: self.own.text.clone(),
+                engine: self.own.engine().for_probes(LEARNING_WORK).into(),
+            }),
             ..self.clone()
         }
     }
@@ -366,17 +355,6 @@ impl Template {
             .any(|quote| text.contains(&[quote, literal, quote].concat()))
     }
 
-    /// The same template for conversations with labels in their texts.
-    pub fn labelled(&self, labels: Labels) -> Template {
-        let unpatched = self.unpatched.as_ref();
-        Template {
-            own: self.own.labelled(&labels),
-            unpatched: unpatched.map(|source| source.labelled(&labels)),
-            labels: Some(labels),
-            ..self.clone()
-        }
-    }
-
     /// The template's text: with line feeds only, without the last one, and with the patches for
     /// known faults.
     pub fn source(&self) -> &str {
@@ -410,25 +388,48 @@ impl Template {
     /// [`ErrorKind::Limit`] where it takes too many steps, recurses too deeply or builds too much
     /// text.
     pub fn render(&self, conversation: &Conversation) -> Result<String> {
-        Ok(self.rendered(conversation)?.0)
+        Ok(self.rendered(conversation)?.text)
     }
 
-    /// The same, as [`Engine::render`] has it.
-    fn rendered(&self, conversation: &Conversation) -> Rendered {
+    /// The same template, which keeps the origins of what it renders.
+    pub fn tracing(&self) -> Template {
+        Template {
+            log: Some(Arc::default()),
+            ..self.clone()
+        }
+    }
+
+    /// The renders since [`Template::tracing`], with what they were of.
+    pub fn take_traced(&self) -> Vec<(Conversation, Traced)> {
+        let log = self.log.as_ref().map(|log| log.lock());
+        let log = log.map(|log| std::mem::take(&mut *log.unwrap_or_else(PoisonError::into_inner)));
+        log.unwrap_or_default()
+    }
+
+    fn rendered(&self, conversation: &Conversation) -> Result<Rendered> {
+        let is_traced = self.log.is_some();
         let engine = self.engine(conversation);
         let takes_none = conversation.host == Host::Own && self.takes_none();
-        engine.render(|watch| {
-            context::conversation(
-                conversation,
-                &self.bos,
-                &self.eos,
-                takes_none,
-                self.labels.as_ref(),
-                engine.memo.as_deref(),
-                watch,
-            )
-            .map_err(|error| Error::invalid(format!("the conversation: {error}")))
-        })
+        let way = Way {
+            is_plain: conversation.host == Host::Transformers,
+            is_traced,
+            now: conversation.now,
+            trial: None,
+        };
+        let rendered = engine.render(way, |tree| {
+            let memo = engine.memo.as_deref();
+            context::conversation(tree, self, conversation, takes_none, memo, is_traced)
+        })?;
+        if let Some(log) = &self.log {
+            let traced = Traced {
+                text: rendered.text.clone(),
+                pieces: rendered.pieces.clone(),
+                sources: rendered.sources.paths.clone(),
+            };
+            let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.push((conversation.clone(), traced));
+        }
+        Ok(rendered)
     }
 
     fn engine(&self, conversation: &Conversation) -> &Engine {
@@ -449,16 +450,16 @@ impl Template {
         &self,
         conversation: &Conversation,
     ) -> Result<(String, String)> {
-        let (prompt, same) = self.rendered(conversation)?;
-        let Some((same, once)) = same else {
-            return Ok((prompt, String::new()));
+        let rendered = self.rendered(conversation)?;
+        let Some(same) = rendered.asked_at() else {
+            return Ok((rendered.text, String::new()));
         };
         let asks = conversation.add_generation_prompt;
         // A variable of the request may have the value of the other prompt.
-        let opens_last =
-            self.engine(conversation).opens_last && !conversation.extra.contains_key(context::ASKS);
+        let opens_last = self.engine(conversation).opens_last(&rendered)
+            && !conversation.extra.contains_key(tree::ASKS);
+        let prompt = rendered.text;
         if asks
-            && once
             && opens_last
             && let Some(opening) = prompt.get(same..).map(str::to_owned)
         {

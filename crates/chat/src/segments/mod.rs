@@ -1,35 +1,32 @@
 //! Finds the origin of each byte of a prompt.
 //!
-//! The request is rendered again with a label around each of its values
-//! (`chatparse_jinja::Labels`), and each value changed in each of its characters (`change`).
-//! Without its labels, that render must be as long as the prompt. Then the labels locate each
-//! value, and a stretch that is the same in both is the template's. If the template inspects a
-//! value, a label or a change may make another prompt: such values are found (`choice`) and
-//! labelled in another way, changed one by one, or not at all. The range that depends on such a
-//! value is unknown.
+//! The render that made it traced them (`chatparse_jinja::Traced`): each byte has the value of the
+//! conversation that it is of. `origins` finds that value in the request.
 
 mod batch;
-mod change;
-mod choice;
 mod json_text;
-mod marking;
-mod places;
+mod marked;
+mod origins;
+mod punctuation;
 mod tokens;
 mod turns;
 mod words;
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::messages::Messages;
+use crate::messages::Messages as Texts;
 use crate::reader::Reader;
 pub use batch::in_threads;
 use chatparse_base::Result;
-use chatparse_jinja::{Fit, Labels, Template, is_system};
+use chatparse_base::find::shared;
+use chatparse_jinja::{Conversation, Fit, Messages, Template, is_system};
 use chatparse_learn::analysis::turn::TurnFormat;
 use chatparse_message::{Continuation, Request};
+use marked::{Marked, without_marks};
+use origins::Origins;
 pub use tokens::{Offsets, TokenLabel};
 pub use turns::{MaskParts, Turn, TurnPart};
 
@@ -54,7 +51,7 @@ pub enum Origin {
     Tool(usize),
     /// A template variable that the request sets, by its name.
     Kwarg(String),
-    /// Unknown: the template changes a value so that its label is lost.
+    /// Some value of the request; the template mixes several, and none is known to be that.
     Unknown,
 }
 
@@ -91,14 +88,6 @@ chatparse_base::names! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum Limit {
-        /// The letters that labels are made of: the prompt has too many of them. All of it is
-        /// unknown, and no turn is found.
-        Labels = "labels",
-        /// The numbers of labels: the request has too many values. Further ones are unknown.
-        Values = "values",
-        /// The renders that find values which the template inspects, or the words that are looked
-        /// for one by one: what depends on further ones is unknown.
-        Renders = "renders",
         /// The renders that find where turns begin and end: they are told by the text around them.
         Turns = "turns",
     }
@@ -108,15 +97,6 @@ impl Limit {
     /// A description.
     pub fn words(self) -> &'static str {
         match self {
-            Limit::Labels => {
-                "the prompt has the letters that labels are made of: all of it is unknown, and it has no turns"
-            }
-            Limit::Values => {
-                "the request has more values than there are labels: further ones are unknown"
-            }
-            Limit::Renders => {
-                "the template inspects more values than are tried one by one: further ones are unknown"
-            }
             Limit::Turns => {
                 "the turns need more renders than are made: some begin or end where others do"
             }
@@ -182,20 +162,16 @@ impl Segment {
     }
 }
 
-/// The prompt of `request`, and the origin of each byte. Takes two renders, a third one if a value
-/// has outer white space, two to four of parts for turns, and up to some eighty if the template
-/// inspects values. Turns are found if they are asked for.
+/// The prompt of `request`, and the origin of each byte. Takes one render more than the prompt, and
+/// some for turns, if they are asked for.
 pub(crate) fn segments(reader: &Reader, request: &Request, turns: bool) -> Result<Segments> {
-    let (prompts, fit) = reader.fitted(request, false)?;
+    let (_, fit) = reader.fitted(request, false)?;
     let asked = Asked {
         reader,
         fit: fit.without_ids(),
     };
-    Ok(asked.labelled(
-        &fit.with_ids(reader.template(), request, &mut Vec::new()),
-        prompts.prompt,
-        turns,
-    ))
+    let request = fit.with_ids(reader.template(), request, &mut Vec::new());
+    asked.traced(&request, turns)
 }
 
 /// A reader whose prompts are divided into segments.
@@ -212,42 +188,60 @@ impl Asked<'_> {
         Ok(prompts.prompt)
     }
 
-    /// The segments of a prompt as labels show them.
-    fn labelled(&self, request: &Request, prompt: String, turns: bool) -> Segments {
+    /// The messages of this conversation with the marks of the request's texts.
+    fn marked(
+        &self,
+        request: &Request,
+        conversation: &Conversation,
+    ) -> Option<(Messages, Vec<Marked>)> {
+        let (marked, values) = marked::mark(request).filter(|_| request.plain.is_none())?;
+        let tracing = self.reader.template().tracing();
+        let _ = self.render(&tracing, &marked);
+        let mut renders = tracing
+            .take_traced()
+            .into_iter()
+            .map(|(with, _)| with.messages);
+        let messages = renders.find(|with| without_marks(with) == *conversation.messages)?;
+        Some((messages, values))
+    }
+
+    /// The segments of a prompt.
+    fn traced(&self, request: &Request, turns: bool) -> Result<Segments> {
         let template = self.reader.template();
-        let texts = [template.source(), template.bos(), template.eos(), &prompt];
-        // Values of the request that are not in the prompt may contain such letters; then a label
-        // is damaged or superfluous.
-        let Some(labels) = Labels::unused_in(&texts) else {
-            return Segments {
-                segments: vec![Segment {
-                    bytes: 0..prompt.len(),
-                    origin: Origin::Unknown,
-                }],
-                prompt,
-                limit: Some(Limit::Labels),
-                ..Segments::default()
-            };
-        };
-        let labelled = template.labelled(labels);
-        let render = |request: &Request| self.render(&labelled, request).ok();
-        let found = choice::choose(&prompt, template.source(), labels, request, render);
-        let limit = found.limit;
-        let (segments, generation) = places::segments(&prompt, found);
+        let tracing = template.tracing();
+        let fitted = self.fit.apply(template, request);
+        let prompt = self
+            .reader
+            .prompts(&tracing, &fitted.request, false)?
+            .prompt;
+        // Several renders may have been tried: the last one that is most like the prompt made it.
+        let renders = tracing.take_traced();
+        let made = renders
+            .iter()
+            .max_by_key(|(_, traced)| shared(&traced.text, &prompt));
         let mut segmented = Segments {
             prompt,
-            segments,
-            generation,
-            limit,
             ..Segments::default()
         };
+        if let Some((conversation, traced)) = made {
+            let marked = self.marked(request, conversation);
+            let marked = marked.as_ref();
+            let origins = Origins {
+                request,
+                conversation,
+                marked: marked.map(|(messages, values)| (&**messages, &**values)),
+                tools: OnceCell::new(),
+            };
+            let (segments, generation) = origins::segments(&segmented.prompt, traced, &origins);
+            (segmented.segments, segmented.generation) = (segments, generation);
+        }
         if !turns {
-            return segmented;
+            return Ok(segmented);
         }
         let prompt = &segmented.prompt;
         let is_open = request.add_generation_prompt || request.continuation != Continuation::None;
         let mut without = request.clone();
-        let all = Messages::take(&mut without);
+        let all = Texts::take(&mut without);
         without.continuation = Continuation::None;
         let turn = &self.reader.writing(request.output.enable_thinking).turn;
         let prefills = [true, false].map(|thinking| prefill(&self.reader.writing(thinking).turn));
@@ -289,7 +283,7 @@ impl Asked<'_> {
             segmented.limit.get_or_insert(Limit::Turns);
         }
         segmented.turns = turns;
-        segmented
+        Ok(segmented)
     }
 }
 

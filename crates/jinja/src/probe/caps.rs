@@ -8,9 +8,8 @@ use serde_json::Value as Json;
 
 use super::trace::{Trace, Usage, Use};
 use crate::Caps;
-use crate::env::Engine;
-use crate::python::from_json::traced;
-use crate::request::context::{EFFORT, NOW, OTHER_SWITCH, THINKS, preserve_reasoning};
+use crate::engine::{Engine, Way};
+use crate::request::context::{self, EFFORT, OTHER_SWITCH, THINKS, preserve_reasoning};
 use crate::request::effort::{LADDER, Level};
 use chatparse_message::{REASONING, text_part};
 
@@ -81,16 +80,25 @@ impl Trials<'_> {
     /// The same, where accesses to the string at `text_at` are recorded as well.
     fn watched(&self, messages: Json, more: Json, text_at: Option<&'static str>) -> Trial {
         let usage = Usage::new(WATCHED, text_at);
-        let mut variables = json!({"tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": true, NOW: 0});
+        let mut variables =
+            json!({"tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": true});
         variables["messages"] = messages;
         for (name, value) in more.as_object().into_iter().flatten() {
             variables[name] = value.clone();
         }
-        let output = match traced(&variables, Trace::root(&usage)) {
-            Ok(context) => self.engine.try_with(context).ok(),
-            Err(_) => None,
+        let way = Way {
+            now: Some(0),
+            trial: Some(&usage),
+            ..Way::default()
         };
-        Trial { output, usage }
+        let trace = Trace::root(&usage);
+        let rendered = self
+            .engine
+            .render(way, |tree| context::of_json(tree, &variables, &trace));
+        Trial {
+            output: rendered.ok().map(|rendered| rendered.text),
+            usage,
+        }
     }
 
     /// Finds the capabilities, with renders in order; later ones depend on the results of earlier

@@ -11,8 +11,6 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::labels::escape;
-
 /// The two characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
@@ -86,6 +84,11 @@ impl Marks {
         let end = start + render[start..].find(self.close)? + self.close.len_utf8();
         Some(start..end)
     }
+}
+
+/// The letter as a JSON escape.
+fn escape(letter: char) -> String {
+    format!("\\u{:04x}", u32::from(letter))
 }
 
 #[cfg(test)]

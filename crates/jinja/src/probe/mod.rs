@@ -2,6 +2,5 @@
 
 pub mod caps;
 pub mod findings;
-pub mod labels;
 pub mod marks;
 pub mod trace;

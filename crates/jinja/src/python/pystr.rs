@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::chars;
-use crate::budget::{ITEM, charge_items, charge_piece, check_text, note, work};
-use crate::fault::{Result, invalid};
+use crate::budget::{ITEM, note, work};
+use crate::fault::{Made, fail};
 
 /// The ends of a text to strip.
 #[derive(Clone, Copy)]
@@ -21,12 +21,12 @@ impl Ends {
 }
 
 /// Removes white space, or any of `chars`, from the ends.
-pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Result<&'a str> {
+pub fn strip<'a>(text: &'a str, ends: Ends, chars: Option<&str>) -> Made<&'a str> {
     let kept = match chars {
         None => strip_matches(text, ends, chars::space),
         Some(chars) if chars.len() <= FEW => strip_matches(text, ends, |c| chars.contains(c)),
         Some(chars) => {
-            charge_items(chars.len())?;
+            work(chars.len().saturating_mul(ITEM))?;
             let chars: HashSet<char> = chars.chars().collect();
             strip_matches(text, ends, |c| chars.contains(&c))
         }
@@ -143,40 +143,6 @@ pub fn is_identifier(text: &str) -> bool {
             .all(|c| c == '_' || chars::alpha(c) || chars::decimal(c))
 }
 
-/// Replaces tabs by spaces, up to the next multiple of `width` in the line.
-pub fn expand_tabs(text: &str, width: usize) -> Result<String> {
-    let tabs = text.matches('\t').count();
-    check_text(text.len().saturating_add(tabs.saturating_mul(width)))?;
-    let (mut out, mut column) = (String::with_capacity(text.len()), 0_usize);
-    for c in text.chars() {
-        match c {
-            '\t' => {
-                let fill = width - column.checked_rem(width).unwrap_or(0);
-                out.extend(std::iter::repeat_n(' ', fill));
-                column += fill;
-            }
-            '\n' | '\r' => {
-                out.push(c);
-                column = 0;
-            }
-            _ => {
-                out.push(c);
-                column += 1;
-            }
-        }
-    }
-    Ok(out)
-}
-
-/// Replaces the first `count` occurrences of `old`, or all.
-pub fn replace(text: &str, old: &str, new: &str, count: Option<i64>) -> Result<String> {
-    let count = limit(count);
-    let hits = text.matches(old).take(count).count();
-    work(hits.saturating_mul(ITEM))?;
-    check_text(text.len().saturating_add(hits.saturating_mul(new.len())))?;
-    Ok(text.replacen(old, new, count))
-}
-
 /// A number of times, which is not bounded if it is missing or negative.
 fn limit(count: Option<i64>) -> usize {
     count
@@ -191,11 +157,11 @@ pub fn split<'t>(
     separator: Option<&str>,
     most: Option<i64>,
     right: bool,
-) -> Result<Vec<&'t str>> {
+) -> Made<Vec<&'t str>> {
     let most = limit(most);
     let parts = most.saturating_add(1);
-    let pieces: Result<Vec<&str>> = match separator {
-        Some("") => return Err(invalid("empty separator")),
+    let pieces: Made<Vec<&str>> = match separator {
+        Some("") => fail!("empty separator"),
         Some(separator) if right => text.rsplitn(parts, separator).map(piece).collect(),
         Some(separator) => text.splitn(parts, separator).map(piece).collect(),
         None => words(text, most, right),
@@ -208,12 +174,12 @@ pub fn split<'t>(
 }
 
 /// A part of a text that becomes an item of a list, and counts as one.
-pub fn piece(part: &str) -> Result<&str> {
-    charge_piece(part.len()).map(|()| part)
+pub fn piece(part: &str) -> Made<&str> {
+    work(2 * ITEM).map(|()| part)
 }
 
 /// Splits at white space. The remainder beyond the limit keeps the white space at its far end.
-fn words(text: &str, limit: usize, right: bool) -> Result<Vec<&str>> {
+fn words(text: &str, limit: usize, right: bool) -> Made<Vec<&str>> {
     let mut words = Vec::new();
     let near = Ends {
         left: !right,
@@ -261,26 +227,6 @@ pub fn lines(text: &str, keep: bool) -> impl Iterator<Item = &str> + Clone {
         rest = &after[width..];
         Some(line)
     })
-}
-
-/// Indents all lines but the first, the first if `first`, and empty lines only if `blank`.
-pub fn indent(text: &str, indention: &str, first: bool, blank: bool) -> Result<String> {
-    // With the additional line break, a text that ends with one has a last, empty line.
-    let text = format!("{text}\n");
-    let lines = lines(&text, false);
-    let more = lines.clone().count().saturating_mul(indention.len() + 1);
-    check_text(text.len().saturating_add(more))?;
-    let mut out = String::with_capacity(text.len());
-    for (index, line) in lines.enumerate() {
-        if index > 0 {
-            out.push('\n');
-        }
-        if index == 0 && first || index > 0 && (blank || !line.is_empty()) {
-            out.push_str(indention);
-        }
-        out.push_str(line);
-    }
-    Ok(out)
 }
 
 /// Parses an integer like Python's `int`: digits, a sign, and single underscores between digits.

@@ -1,20 +1,18 @@
 //! Values formatted by specifications, as the engine does it, within bounds and with Python's kinds
 //! of numbers. Used by `%` and by `str.format`.
 
-use minijinja::Error;
 use minijinja::formatting::{FormatStyle, format};
-use minijinja::value::Value;
 
-use super::numbers::{integer, real, whole};
 use crate::budget::check_text;
-use crate::fault::{Result, invalid};
+use crate::fault::{Fault, Made};
+use crate::value::Value;
 
 /// The maximum precision: more than any number has.
 const PRECISION: usize = 2_000;
 
 /// An error in a format text.
-pub fn wrong(what: impl Into<String>) -> Error {
-    invalid(format!("format: {}", what.into()))
+pub fn wrong(what: impl std::fmt::Display) -> Fault {
+    format!("format: {what}").into()
 }
 
 /// The number at the start of `text`, and the text after it. Its size is bounded, because no text
@@ -30,30 +28,34 @@ pub fn leading_number(text: &str) -> (Option<usize>, &str) {
 
 /// A text by the specification without its type letter: the part between `{:` and `}`, or after
 /// `%`.
-pub fn text(style: FormatStyle, spec: &str, text: &str) -> Result<String> {
-    laid_out(style, spec, Some('s'), Value::from(text))
+pub fn text(style: FormatStyle, spec: &str, text: &str) -> Made<String> {
+    laid_out(style, spec, Some('s'), text.into())
 }
 
 /// A number by a specification and its type letter, if it has one.
-pub fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value) -> Result<String> {
-    let not_a_number = || wrong(format!("{kind:?} needs a number"));
-    if let (Some(number), None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n')) = (integer(value), kind)
+pub fn number(style: FormatStyle, spec: &str, kind: Option<char>, value: &Value) -> Made<String> {
+    let (Some(real), integer) = (value.real(), value.int()) else {
+        return Err(wrong(format!("{kind:?} needs a number")));
+    };
+    if let (Some(number), None | Some('b' | 'o' | 'x' | 'X' | 'd' | 'n')) = (integer, kind)
         && !(kind.is_none() && spec.contains('.'))
     {
-        return laid_out(style, spec, kind.filter(|kind| *kind != 'n'), whole(number));
+        return laid_out(style, spec, kind.filter(|kind| *kind != 'n'), number.into());
     }
-    let number = real(value).ok_or_else(not_a_number)?;
     match kind {
-        Some('%') => Ok(laid_out(style, spec, Some('f'), Value::from(number * 100.0))? + "%"),
-        Some('n') => laid_out(style, spec, Some('g'), Value::from(number)),
-        None | Some('e' | 'E' | 'f' | 'F' | 'g' | 'G') => {
-            laid_out(style, spec, kind, Value::from(number))
-        }
-        _ => Err(not_a_number()),
+        Some('%') => Ok(laid_out(style, spec, Some('f'), (real * 100.0).into())? + "%"),
+        Some('n') => laid_out(style, spec, Some('g'), real.into()),
+        None | Some('e' | 'E' | 'f' | 'F' | 'g' | 'G') => laid_out(style, spec, kind, real.into()),
+        _ => Err(wrong(format!("{kind:?} needs a number"))),
     }
 }
 
-fn laid_out(style: FormatStyle, spec: &str, kind: Option<char>, value: Value) -> Result<String> {
+fn laid_out(
+    style: FormatStyle,
+    spec: &str,
+    kind: Option<char>,
+    value: minijinja::Value,
+) -> Made<String> {
     let (width, precision) = spec.split_once('.').unwrap_or((spec, ""));
     let width = width
         .trim_end_matches([',', '_'])

@@ -3,26 +3,25 @@
 use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
-use minijinja::Error;
 
-use crate::fault::{Result, invalid};
+use crate::fault::{Fault, Made, fail};
 
 /// Maximum length of a date text in bytes.
 const MAX_BYTES: usize = 99;
 
 /// Formats `now` (Unix seconds, UTC) by `format` (C's `strftime`). Unknown letters are copied.
-pub fn format(now: i64, format: &str) -> Result<String> {
+pub fn format(now: i64, format: &str) -> Made<String> {
     let out = text(now, format);
     if out.len() > MAX_BYTES {
-        return Err(invalid("strftime_now: the result is too long"));
+        fail!("strftime_now: the result is too long");
     }
     Ok(out)
 }
 
 /// The error for `name` if there is no clock.
-pub fn missing(name: &str) -> Error {
+pub fn missing(name: &str) -> Fault {
     let why = "this system has no clock: set the time in the request's `now`, in Unix seconds";
-    invalid(format!("{name}: {why}"))
+    format!("{name}: {why}").into()
 }
 
 /// [`format()`] without a bound, for formats of our own.

@@ -1,164 +1,109 @@
 //! The variables that one render sees.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use minijinja::value::{Enumerator, Object, Value};
 use serde_json::Value as Json;
 
-use crate::fault::Result;
-use crate::probe::labels::Labels;
-use crate::python::from_json::labelled;
-use crate::python::memo::Memo;
-use crate::python::ops::STRICT;
-use crate::python::pydict::Map as Pairs;
+use crate::given::{Given, Variables};
+use crate::memo::Memo;
+use crate::probe::trace::Trace;
 use crate::python::strftime;
-use crate::{Conversation, Host};
-
-/// The variable that holds the render's clock. The space keeps templates from naming it.
-pub const NOW: &str = " now";
-
-/// The variable that asks for the opening of the assistant's turn.
-pub const ASKS: &str = "add_generation_prompt";
-
-/// How far a render has come, how often its template has read [`ASKS`], and how far it was then
-/// for the first time.
-#[derive(Debug, Default)]
-pub struct Watch {
-    written: AtomicUsize,
-    reads: AtomicUsize,
-    first: AtomicUsize,
-}
-
-impl Watch {
-    /// Notes the length of the prompt so far.
-    pub fn wrote(&self, length: usize) {
-        self.written.store(length, Ordering::Relaxed);
-    }
-
-    fn read(&self) {
-        if self.reads.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.first
-                .store(self.written.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-    }
-
-    /// The length of the prompt at the first read, and whether there was no other.
-    pub fn read_at(&self) -> Option<(usize, bool)> {
-        let reads = self.reads.load(Ordering::Relaxed);
-        (reads > 0).then(|| (self.first.load(Ordering::Relaxed), reads == 1))
-    }
-}
-
-/// All variables, by name.
-#[derive(Debug)]
-struct Root {
-    set: Pairs,
-    /// The time for rarely used variables, which are computed on access.
-    now: Option<i64>,
-    /// These variables, and their formats.
-    dates: &'static [(&'static str, &'static str)],
-    watch: Arc<Watch>,
-}
+use crate::text::TEMPLATE;
+use crate::tree::{ASKS, Tree};
+use crate::value::Value;
+use crate::{Conversation, Host, Template};
 
 const DATES: [(&str, &str); 2] = [("datetime", "%b %d %Y"), ("date_string", "%d %b %Y")];
 
-impl Object for Root {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
+/// Sets variables that a template names; later ones replace earlier ones.
+struct Setter<'t> {
+    tree: &'t Tree,
+    given: Given,
+    values: Vec<Option<Value>>,
+}
 
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        if key == ASKS {
-            self.watch.read();
+impl Setter<'_> {
+    fn set(&mut self, name: &str, make: impl FnOnce(&mut Given) -> Value) {
+        if let Some(number) = self.tree.names.get(name) {
+            self.values[*number as usize] = Some(make(&mut self.given));
         }
-        self.set.get_by_str(key).or_else(|| match key {
-            NOW => self.now.map(Value::from),
-            _ => {
-                let (_, format) = self.dates.iter().find(|(name, _)| *name == key)?;
-                Some(match self.now {
-                    Some(now) => Value::from(strftime::text(now, format)),
-                    None => Value::from(strftime::missing(key)),
-                })
-            }
-        })
     }
 
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let dates = self
-            .dates
-            .iter()
-            .map(|(name, _)| *name)
-            .filter(|name| self.set.get_by_str(name).is_none());
-        Enumerator::Values(
-            self.set
-                .keys()
-                .into_iter()
-                .chain(dates.map(Value::from))
-                .collect(),
-        )
+    fn json(&mut self, name: &str, json: &Json, trace: &Trace) {
+        self.set(name, |given| given.variable(name, json, trace));
     }
 }
 
-/// The context of a conversation; `takes_none`: the variables that transformers always passes may
-/// be none. `watch` notes each read of [`ASKS`].
+/// The variables of a trial render.
+pub fn of_json(tree: &Tree, variables: &Json, trace: &Trace) -> Variables {
+    let mut setter = Setter {
+        tree,
+        given: Given::default(),
+        values: vec![None; tree.names.len()],
+    };
+    for (name, json) in variables.as_object().into_iter().flatten() {
+        setter.json(name, json, trace);
+    }
+    (setter.values, setter.given.sources)
+}
+
+/// The variables of a conversation; `takes_none`: those that transformers always passes may be
+/// none.
 pub fn conversation(
+    tree: &Tree,
+    template: &Template,
     conversation: &Conversation,
-    bos: &str,
-    eos: &str,
     takes_none: bool,
-    labels: Option<&Labels>,
     memo: Option<&Memo>,
-    watch: Arc<Watch>,
-) -> Result<Value> {
+    is_traced: bool,
+) -> Variables {
     let is_plain = conversation.host == Host::Transformers;
     let passes_none = is_plain || conversation.host == Host::Own && takes_none;
-    // Later variables replace earlier ones of the same name.
-    let mut set: Vec<(&str, Value)> = Vec::with_capacity(13 + conversation.extra.len());
+    let trace = &Trace::default();
+    let mut all = Setter {
+        tree,
+        given: Given::default(),
+        values: vec![None; tree.names.len()],
+    };
     if !is_plain {
         // Vendors name the same two switches differently: a value set under our name is set under
         // all names.
         if let Some(Json::Bool(keep)) = conversation.extra.get("preserve_reasoning") {
-            set.extend(preserve_reasoning(*keep).map(|(name, value)| (name, Value::from(value))));
+            for (name, value) in preserve_reasoning(*keep) {
+                all.set(name, |_| value.into());
+            }
         }
-        if let Some(Json::String(effort)) = conversation.extra.get(EFFORT[0]) {
-            set.extend(EFFORT.map(|name| (name, Value::from(effort.as_str()))));
+        all.set(THINKS, |_| conversation.enable_thinking.into());
+        if let Some(now) = conversation.now {
+            for (name, format) in DATES {
+                all.set(name, |_| strftime::text(now, format).into());
+            }
         }
-        set.push((THINKS, Value::from(conversation.enable_thinking)));
     }
-    set.push(("messages", conversation.messages.value(labels)?));
+    all.given.sources.is_traced = is_traced;
+    if let (false, Some(effort @ Json::String(_))) = (is_plain, conversation.extra.get(EFFORT[0])) {
+        for name in EFFORT {
+            all.json(name, effort, trace);
+        }
+    }
+    all.set("messages", |given| conversation.messages.value(given));
     // If the tokeniser lacks the token, the variable stays undefined.
-    let tokens = [("bos_token", bos), ("eos_token", eos)]
-        .into_iter()
-        .filter(|(_, text)| !is_plain || !text.is_empty());
-    set.extend(tokens.map(|(name, text)| (name, Value::from(text))));
+    for (name, text) in [("bos_token", template.bos()), ("eos_token", template.eos())] {
+        if !is_plain || !text.is_empty() {
+            all.set(name, |_| text.into());
+        }
+    }
     if passes_none || !conversation.tools.is_null() {
-        set.push(("tools", conversation.tools.value(labels, memo)?));
+        all.set("tools", |given| conversation.tools.value(given, memo));
     }
     if passes_none {
-        set.push(("documents", Value::from(())));
-    }
-    if is_plain {
-        set.push((STRICT, Value::from(true)));
+        all.set("documents", |_| Value::None(TEMPLATE));
     }
     for (name, value) in &conversation.extra {
-        set.push((name, labelled(value, labels)?));
+        all.json(name, value, trace);
     }
     if conversation.host != Host::LlamaCpp || conversation.add_generation_prompt {
-        set.push((ASKS, Value::from(conversation.add_generation_prompt)));
+        all.set(ASKS, |_| conversation.add_generation_prompt.into());
     }
-    let set = Pairs::of(
-        set.into_iter()
-            .map(|(name, value)| (Value::from(name), value))
-            .collect(),
-    );
-    let dates = if is_plain { &[][..] } else { &DATES };
-    Ok(Value::from_object(Root {
-        set,
-        now: conversation.now,
-        dates,
-        watch,
-    }))
+    (all.values, all.given.sources)
 }
 
 /// The switch of thinking, and its name in templates that do not have that one.

@@ -5,12 +5,12 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use minijinja::value::Value;
 use serde_json::Value as Json;
 
-use crate::fault::Result;
-use crate::probe::labels::Labels;
-use crate::python::from_json::{labelled, list_of, of_json, of_texts};
+use crate::given::Given;
+use crate::probe::trace::Trace;
+use crate::text::Text;
+use crate::value::Value;
 
 /// An array of OpenAI messages, prepared for the template. Converted to JSON on access.
 #[derive(Clone)]
@@ -26,17 +26,14 @@ struct Inner {
 #[derive(Clone)]
 pub enum Shown {
     /// Its fields, all of them texts, with distinct names.
-    Texts(Vec<(&'static str, Value)>),
+    Texts(Vec<(&'static str, Text)>),
     Json(Json),
 }
 
 impl Shown {
     pub fn to_json(&self) -> Json {
         match self {
-            Shown::Texts(texts) => texts
-                .iter()
-                .map(|(name, text)| (*name, text.as_str().unwrap_or_default()))
-                .collect(),
+            Shown::Texts(texts) => texts.iter().map(|(name, text)| (*name, &**text)).collect(),
             Shown::Json(json) => json.clone(),
         }
     }
@@ -50,15 +47,20 @@ impl Messages {
         }))
     }
 
-    /// The engine value for the template; `labels`: the labels that the texts may contain.
-    pub(crate) fn value(&self, labels: Option<&Labels>) -> Result<Value> {
+    /// The value for the template.
+    pub(crate) fn value(&self, given: &mut Given) -> Value {
+        let trace = &Trace::default();
         if self.0.prepared.is_empty() {
-            return labelled(self, labels);
+            return given.variable("messages", self, trace);
         }
-        list_of(self.0.prepared.iter().map(|message| match message {
-            Shown::Texts(texts) => of_texts(texts),
-            Shown::Json(json) => of_json(json, labels),
-        }))
+        given.list(
+            "messages",
+            self.0.prepared.iter(),
+            |given, message| match message {
+                Shown::Texts(texts) => given.texts(texts),
+                Shown::Json(json) => given.value(json, trace),
+            },
+        )
     }
 }
 

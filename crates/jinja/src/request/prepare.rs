@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use minijinja::value::Value as Engine;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,6 +12,7 @@ use super::messages::{Messages, Shown};
 use super::said::Said;
 use super::tools::Tools;
 use crate::probe::caps::{Form, Trials, UNKNOWN, reads_field};
+use crate::text::Text;
 use crate::{Conversation, Host, Template, system_clock};
 use chatparse_base::{Error, Result, json, number};
 use chatparse_message::{
@@ -237,7 +237,7 @@ fn texts(
     message: &Message,
     template: &Template,
     compat: Compat,
-) -> Option<Vec<(&'static str, Engine)>> {
+) -> Option<Vec<(&'static str, Text)>> {
     let is_usual = message.parts.is_empty()
         && message.tool_calls.is_empty()
         && message.more.is_empty()
@@ -254,7 +254,7 @@ fn texts(
     {
         return None;
     }
-    let mut texts: Vec<(&'static str, Engine)> = vec![
+    let mut texts: Vec<(&'static str, Text)> = vec![
         ("role", role.into()),
         ("content", message.content.as_str().into()),
     ];

@@ -77,7 +77,7 @@ pub struct Fitted<'r> {
     pub notes: Vec<String>,
     /// For each message: the messages as sent whose texts it has, and how many calls of the first
     /// of them precede its own. Empty if all are as sent.
-    from: Vec<(Vec<usize>, usize)>,
+    pub from: Vec<(Vec<usize>, usize)>,
 }
 
 /// The prompt of a request with changed messages, and the texts as sent that it lacks.

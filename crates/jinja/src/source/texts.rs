@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rewrite::token::{self, Token, find_tag};
+use super::token::{self, Token, find_tag};
 
 /// A text of a source as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ pub fn open_block(source: &str) -> Option<(&str, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rewrite::place;
+    use super::super::place;
     use super::*;
 
     #[test]

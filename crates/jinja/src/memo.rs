@@ -7,7 +7,6 @@ use std::sync::{Arc, Weak};
 
 use serde_json::Value as Json;
 
-use crate::probe::labels::Labels;
 use chatparse_base::limits::TOOL_TEXT_BYTES;
 use chatparse_base::store::{Store, hash_of};
 use chatparse_message::Tool;
@@ -27,8 +26,6 @@ type Texts = Store<(Weak<ToolMemo>, Written), Text>;
 #[derive(Debug)]
 pub struct ToolMemo {
     own: Weak<ToolMemo>,
-    /// The depth of the parameters.
-    pub levels: usize,
     texts: Arc<Texts>,
 }
 
@@ -42,8 +39,8 @@ impl Default for Memo {
 }
 
 impl Memo {
-    /// The memory of a tool; `levels` finds the depth of its parameters.
-    pub fn of(&self, tool: &Tool, levels: impl Fn(&Json) -> usize) -> Arc<ToolMemo> {
+    /// The memory of a tool.
+    pub fn of(&self, tool: &Tool) -> Arc<ToolMemo> {
         let hash = hash_of((Arc::as_ptr(&tool.parameters).addr(), &tool.name));
         if let Some(known) = self
             .tools
@@ -54,10 +51,9 @@ impl Memo {
         let mut rest = tool.clone();
         rest.parameters = Arc::default();
         let size = size_of::<(Tool, ToolMemo)>() + rest.name.len() + rest.description.len();
-        let (texts, levels) = (Arc::clone(&self.texts), levels(&tool.parameters));
+        let texts = Arc::clone(&self.texts);
         let new = Arc::new_cyclic(|own| ToolMemo {
             own: own.clone(),
-            levels,
             texts,
         });
         // The parameters are not held, but their address is.
@@ -130,8 +126,6 @@ pub struct Layout {
     pub key: String,
     /// Sorts the keys by their text.
     pub sort: bool,
-    /// The labels that keys may contain; they are ignored in sorting.
-    pub labels: Option<Labels>,
 }
 
 #[cfg(test)]
@@ -147,7 +141,6 @@ mod tests {
             item: ", ".to_owned(),
             key: ": ".to_owned(),
             sort: false,
-            labels: None,
         };
         let written = |level: usize| Written(Part::Tool, layout.clone(), level);
         for number in 0..10_000 {
@@ -156,18 +149,21 @@ mod tests {
                 "d".repeat(number % 400),
                 json!({}),
             );
-            let known = memo.of(&tool, |_| 1);
+            let known = memo.of(&tool);
             for level in 0..20 {
                 known.keep(written(level), &"x".repeat(number % 3_000), 1);
             }
-            let again = memo.of(&tool.clone(), |_| 2);
+            let again = memo.of(&tool.clone());
             let bytes = [memo.tools.size().1, memo.texts.size().1];
-            assert!(bytes.iter().all(|bytes| *bytes <= TOOL_TEXT_BYTES) && again.levels == 1);
+            assert!(
+                bytes.iter().all(|bytes| *bytes <= TOOL_TEXT_BYTES)
+                    && Arc::strong_count(&again) > 0
+            );
         }
         let mut tool = Tool::new("a", "", json!({}));
-        memo.of(&tool, |_| 1).keep(written(0), "text", 1);
-        assert!(memo.of(&tool, |_| 1).text(&written(0)).is_some());
+        memo.of(&tool).keep(written(0), "text", 1);
+        assert!(memo.of(&tool).text(&written(0)).is_some());
         tool.description.push('b');
-        assert!(memo.of(&tool, |_| 1).text(&written(0)).is_none());
+        assert!(memo.of(&tool).text(&written(0)).is_none());
     }
 }
