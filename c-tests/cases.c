@@ -78,7 +78,6 @@ static chat_params *params_of(const chat_template *template, chat_str request, b
   return params;
 }
 
-
 static bool ends_with(chat_str text, chat_str end) {
   return text.len >= end.len && same_texts((chat_str){text.data + text.len - end.len, end.len}, end);
 }

@@ -37,7 +37,7 @@ fn fields(input: &mut dyn Read, last: &mut String) -> io::Result<Value> {
         match (key, kind) {
             ("ggml.tokens", ARRAY) => tokens = array(input, string)?,
             ("ggml.token_type", ARRAY) => types = array(input, |input| number(input, 4))?,
-            (_, STRING) if key.starts_with("chat_template") => {
+            (_, STRING) if key == "chat_template" || key.starts_with("chat_template.") => {
                 let name = key.strip_prefix("chat_template.").unwrap_or("default");
                 templates.push(json!({"name": name, "template": string(input)?}));
             }
@@ -56,19 +56,13 @@ fn fields(input: &mut dyn Read, last: &mut String) -> io::Result<Value> {
     if templates.is_empty() {
         return Err(invalid("there is no tokenizer.chat_template in it".into()));
     }
-    let mut fields = Map::new();
-    fields.insert("chat_template".into(), templates.into());
+    let mut fields = json!({"chat_template": templates});
     add_tokens(&mut fields, &tokens, &types, &ids);
-    Ok(fields.into())
+    Ok(fields)
 }
 
 /// Adds the tokens that begin and end texts, and the special ones.
-fn add_tokens(
-    fields: &mut Map<String, Value>,
-    tokens: &[String],
-    types: &[u64],
-    ids: &[(String, u64)],
-) {
+fn add_tokens(fields: &mut Value, tokens: &[String], types: &[u64], ids: &[(String, u64)]) {
     let mut ends = Vec::new();
     for (name, id) in ids {
         let Some(text) = usize::try_from(*id).ok().and_then(|id| tokens.get(id)) else {
@@ -76,19 +70,19 @@ fn add_tokens(
         };
         let text = Value::from(&**text);
         match &**name {
-            "bos" | "eos" => drop(fields.insert(format!("{name}_token"), text)),
+            "bos" | "eos" => fields[format!("{name}_token")] = text,
             "eot" | "eom" => ends.push(text),
             _ => {}
         }
     }
-    fields.insert("ends".into(), ends.into());
+    fields["ends"] = ends.into();
     let mut special = Map::new();
     for (id, (token, kind)) in tokens.iter().zip(types).enumerate() {
         if SPECIAL.contains(kind) {
             special.insert(id.to_string(), json!({"content": token}));
         }
     }
-    fields.insert("added_tokens_decoder".into(), special.into());
+    fields["added_tokens_decoder"] = special.into();
 }
 
 fn invalid(why: String) -> io::Error {
@@ -129,7 +123,8 @@ fn skip(input: &mut dyn Read, kind: u32) -> io::Result<()> {
     };
     if element == STRING {
         for _ in 0..count {
-            string(input)?;
+            let size = number(input, 8)?;
+            pass(input, size, &mut io::sink())?;
         }
         return Ok(());
     }

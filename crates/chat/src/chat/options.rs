@@ -70,13 +70,15 @@ impl TemplateOptions {
         // Parsed as an object first, because serde would accept an array of values.
         let fields: Map<_, _> =
             json::from_text(text).map_err(|error| json::wrong("options", &error))?;
-        for (name, value) in &fields {
-            // Alone, because errors of serde do not name the field.
-            let alone = Value::from_iter([(&**name, value.clone())]);
-            let read = TemplateOptions::deserialize(alone);
-            read.map_err(|error| json::wrong(format_args!("options.{name}"), &error))?;
-        }
-        TemplateOptions::deserialize(Value::from(fields))
-            .map_err(|error| json::wrong("options", &error))
+        TemplateOptions::deserialize(Value::from(fields.clone())).map_err(|error| {
+            // Errors of serde do not name the field: alone, it fails as well.
+            for (name, value) in fields {
+                let alone = Value::from_iter([(&*name, value)]);
+                if let Err(error) = TemplateOptions::deserialize(alone) {
+                    return json::wrong(format_args!("options.{name}"), &error);
+                }
+            }
+            json::wrong("options", &error)
+        })
     }
 }
